@@ -1,0 +1,227 @@
+"""The one abstraction of Quintain, a pair `init/apply`, and what combines such pairs.
+
+Advantage, Gate and Objective are all `Transform`s; a paper is one `chain(...)` of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from quintain.ports import Engine, Env, Renderer
+from quintain.types import Group, QuintainError, Sampling, Task, Terms
+
+X = TypeVar("X")
+State = Any  # JSON values and arrays: a part's state is checkpointed
+Sums = Mapping[str, Any]
+
+
+class PartError(QuintainError):
+    """Parts were combined in a way that cannot work."""
+
+
+class Transform(NamedTuple, Generic[X]):
+    """A pure step with explicit state: `apply(x, state) -> (x, state)`.
+
+    `needs` names inputs that must be supplied or refused before a run starts (`ref`, `values`, `old`, `topk:20`, `hidden`,
+    `entropy`). `measure(x)` returns sums over one piece of the step; the learner adds them over all micro-batches and ranks and
+    hands them to `apply` in `x.totals`. `place` orders objective chains (see `chain`).
+    """
+
+    init: Callable[[], State]
+    apply: Callable[[X, State], tuple[X, State]]
+    needs: frozenset[str] = frozenset()
+    measure: Callable[[X], Sums] | None = None
+    place: str = ""
+
+
+Groups = tuple[Group, ...]
+Advantage = Transform[Groups]
+Gate = Transform[Groups]  # drops groups; a group tagged {"refill": True} asks for a new task in its place
+Objective = Transform[Terms]
+Reward = Callable[[Group], Awaitable[Group]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cast:
+    """Who plays: an env factory, engines and renderers by role, default sampling, and the seed of the sampling noise.
+
+    `role("agent")` falls back to the role `policy`, which every cast has.
+    """
+
+    env: Callable[[Task], Env]
+    engines: Mapping[str, Engine]
+    renderers: Mapping[str, Renderer]
+    sampling: Sampling = field(default_factory=Sampling)
+    seed: int = 0
+    memory: Any = None
+    frozen: frozenset[str] = frozenset()  # engines whose tokens are never trained (opponents, judges)
+
+    def engine(self, role: str) -> Engine:
+        """The engine that plays `role`."""
+        return self.engines.get(role) or self.engines["policy"]
+
+    def renderer(self, role: str) -> Renderer:
+        """The renderer of the engine that plays `role`."""
+        return self.renderers.get(role) or self.renderers["policy"]
+
+
+Rollout = Callable[[Task, Cast, int], Awaitable[Group]]  # (task, cast, ticket index)
+
+
+class Sampler(Protocol):
+    """Draws tasks. Its state is JSON and is checkpointed; drawing is a function of the state alone."""
+
+    def init(self) -> State:
+        """The state before the first draw."""
+        ...
+
+    def draw(self, state: State) -> tuple[Task | None, State]:
+        """The next task, or None when there is no more, and the state after it."""
+        ...
+
+    def observe(self, state: State, group: Group) -> State:
+        """Learn from a finished group (curricula); plain samplers return `state`."""
+        ...
+
+
+class Memory(Protocol):
+    """What agents remember between episodes."""
+
+    def read(self, state: State, task: Task, agent: str) -> tuple[str, State]:
+        """Text for the opening of an episode."""
+        ...
+
+    def write(self, state: State, group: Group) -> State:
+        """Take in a finished group."""
+        ...
+
+
+def stateless(function: Callable[[X], X], *, needs: Sequence[str] = (), place: str = "", measure: Any = None) -> Transform[X]:
+    """Lift a pure function to a `Transform` without state.
+
+    Example:
+        >>> add = stateless(lambda x: x + 1)
+        >>> add.apply(1, add.init())
+        (2, None)
+    """
+    return Transform(lambda: None, lambda x, state: (function(x), state), frozenset(needs), measure, place)
+
+
+# Order is meaning in an objective: a weight part before a penalty scales the policy term only.
+PLACES = ("ratio", "surrogate", "weight", "regulariser", "mean")
+
+
+def chain(*parts: Transform[X]) -> Transform[X]:
+    """Apply parts one after the other; the state is the list of theirs.
+
+    Raises:
+        PartError: an objective's parts are out of the order ratio, surrogate, weight, regulariser, mean.
+
+    Special cases: a chain inside a chain keeps its own state; `chain()` changes nothing.
+    """
+    last, said = 0, ""
+    for part in parts:
+        if part.place in PLACES:
+            at = PLACES.index(part.place)
+            if at < last:
+                raise PartError(f"a {part.place} part stands after a {said} part; the order is {' -> '.join(PLACES)}")
+            last, said = at, part.place
+
+    def apply(x: X, state: State) -> tuple[X, State]:
+        after = []
+        for part, own in zip(parts, state, strict=True):
+            x, own = part.apply(x, own)
+            after.append(own)
+        return x, after
+
+    measures = [p.measure for p in parts if p.measure]
+
+    def measure(x: X) -> Sums:
+        return {k: v for m in measures for k, v in m(x).items()}
+
+    needs = frozenset().union(*(p.needs for p in parts))
+    place = parts[-1].place if parts else ""
+    return Transform(lambda: [p.init() for p in parts], apply, needs, measure if measures else None, place)
+
+
+def named(**parts: Transform[X]) -> Transform[X]:
+    """Like `chain`, with the state under the given names."""
+    joined = chain(*parts.values())
+
+    def apply(x: X, state: State) -> tuple[X, State]:
+        x, after = joined.apply(x, list(state.values()))
+        return x, dict(zip(parts, after, strict=True))
+
+    return joined._replace(init=lambda: dict(zip(parts, joined.init(), strict=True)), apply=apply)
+
+
+def when(active: Callable[[int], bool], part: Transform[X]) -> Transform[X]:
+    """Apply `part` only on the steps k = 0, 1, 2... for which `active(k)` holds; its state waits meanwhile."""
+
+    def apply(x: X, state: State) -> tuple[X, State]:
+        step, own = state
+        if active(step):
+            x, own = part.apply(x, own)
+        return x, [step + 1, own]
+
+    return part._replace(init=lambda: [0, part.init()], apply=apply)
+
+
+def when_task(chosen: Callable[[Task], bool], part: Transform[Groups]) -> Transform[Groups]:
+    """Apply an advantage or gate to the groups whose task is `chosen`; the others pass in place."""
+
+    def apply(groups: Groups, state: State) -> tuple[Groups, State]:
+        mine, state = part.apply(tuple(g for g in groups if chosen(g.task)), state)
+        changed = {g.ticket: g for g in mine}
+        kept = (changed.get(g.ticket) if chosen(g.task) else g for g in groups)
+        return tuple(g for g in kept if g is not None), state
+
+    return part._replace(apply=apply)
+
+
+def mix(first: Transform[Groups], second: Transform[Groups], share: float) -> Transform[Groups]:
+    """The advantage (1 - share) * first + share * second, token by token.
+
+    Raises:
+        PartError: `share` lies outside [0, 1].
+    """
+    if not 0 <= share <= 1:
+        raise PartError(f"mix: share is {share}; it must lie in [0, 1]")
+
+    def apply(groups: Groups, state: State) -> tuple[Groups, State]:
+        one, a = first.apply(groups, state[0])
+        two, b = second.apply(groups, state[1])
+        return tuple(_blend(x, y, share) for x, y in zip(one, two, strict=True)), [a, b]
+
+    return Transform(lambda: [first.init(), second.init()], apply, first.needs | second.needs)
+
+
+def _blend(one: Group, two: Group, share: float) -> Group:
+    from dataclasses import replace
+
+    blended = []
+    for a, b in zip(one.trajectories, two.trajectories, strict=True):
+        rows = zip(a.streams["advantage"], b.streams["advantage"], strict=True)
+        mixed = tuple(tuple((1 - share) * u + share * v for u, v in zip(x, y, strict=True)) for x, y in rows)
+        blended.append(a.with_stream("advantage", mixed))
+    return replace(one, trajectories=tuple(blended))
+
+
+def per_agent(parts: Mapping[str, Transform[Groups]]) -> Transform[Groups]:
+    """Give each agent (seat name) its own advantage; trajectories of other agents pass unchanged."""
+    from dataclasses import replace
+
+    def apply(groups: Groups, state: State) -> tuple[Groups, State]:
+        after = dict(state)
+        for agent, part in parts.items():
+            pieces = [tuple(t for t in g.trajectories if t.agent == agent) for g in groups]
+            mine = tuple(replace(g, trajectories=p) for g, p in zip(groups, pieces, strict=True))
+            out, after[agent] = part.apply(mine, after[agent])
+            done = {t.id: t for g in out for t in g.trajectories}
+            groups = tuple(replace(g, trajectories=tuple(done.get(t.id, t) for t in g.trajectories)) for g in groups)
+        return groups, after
+
+    needs = frozenset().union(*(p.needs for p in parts.values()))
+    return Transform(lambda: {k: p.init() for k, p in parts.items()}, apply, needs)

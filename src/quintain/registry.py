@@ -1,0 +1,226 @@
+"""The registry: `@register(kind, name)` sits on a factory, beside its code; calling the factory stamps provenance on the value.
+
+`build("objective", {"name": "clip", "low": 0.2})` makes a part from data and `provenance(part)` gives the data back, so
+code -> TOML -> code is a round trip and a run's ledger says exactly what ran.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, TypeVar
+
+from quintain.types import QuintainError
+
+Factory = TypeVar("Factory", bound=Callable[..., Any])
+
+
+class UnknownName(QuintainError):
+    """A part, world, option or key that does not exist was named; the message holds the nearest match."""
+
+
+class MissingExtra(QuintainError):
+    """A feature needs an optional package that is not installed; the message holds the command that installs it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One registered factory: kind, name, the function, arXiv id of its paper, tags."""
+
+    kind: str
+    name: str
+    make: Callable[..., Any]
+    paper: str = ""
+    tags: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def summary(self) -> str:
+        """The first line of the factory's docstring."""
+        return (inspect.getdoc(self.make) or "").split("\n", 1)[0]
+
+
+_entries: dict[tuple[str, str], Entry] = {}
+_stamps: dict[int, tuple[Any, dict[str, Any]]] = {}  # id -> (weak or strong reference, provenance)
+
+# where the factories of a kind live: imported on first use, so that `import quintain` stays light
+HOMES = {
+    "world": ("quintain.worlds.suite",),
+    "sampler": ("quintain.samplers",),
+    "rollout": ("quintain.rollouts",),
+    "reward": ("quintain.rewards",),
+    "advantage": ("quintain.advantages",),
+    "gate": ("quintain.gates",),
+    "objective": ("quintain.objectives",),
+    "memory": ("quintain.memory",),
+    "algorithm": ("quintain.algorithms",),
+    "engine": ("quintain.engines",),
+    "env": ("quintain.envs",),
+}
+
+
+def register(kind: str, name: str, *, paper: str = "", **tags: Any) -> Callable[[Factory], Factory]:
+    """Put a factory into the registry under `kind` and `name`.
+
+    Args:
+        kind: family, such as `objective`, `advantage`, `world`.
+        name: what users write in a config.
+        paper: arXiv id of the source, if any.
+        **tags: further facts for generated pages (`domain`, `status`...).
+
+    Raises:
+        QuintainError: another factory holds the name already.
+
+    Example:
+        >>> @register("example", "double")
+        ... def double(x: int = 1):
+        ...     return (x, x)
+        >>> build("example", {"name": "double", "x": 3})
+        (3, 3)
+    """
+
+    def decorate(make: Factory) -> Factory:
+        old = _entries.get((kind, name))
+        if old and inspect.unwrap(old.make).__qualname__ != make.__qualname__:
+            raise QuintainError(f"{kind} {name!r} is registered twice: by {old.make.__module__} and {make.__module__}")
+
+        @functools.wraps(make)
+        def stamped(*args: Any, **kwargs: Any) -> Any:
+            value = make(*args, **kwargs)
+            bound = inspect.signature(make).bind(*args, **kwargs)
+            options = {k: v for k, v in bound.arguments.items() if k not in ("args", "kwargs")}
+            options.update(bound.arguments.get("kwargs", {}))
+            stamp(value, {"kind": kind, "name": name, **options})
+            return value
+
+        _entries[kind, name] = Entry(kind=kind, name=name, make=stamped, paper=paper, tags=tags)
+        return stamped  # pyrefly: ignore
+
+    return decorate
+
+
+def stamp(value: Any, provenance_: Mapping[str, Any]) -> None:
+    """Remember how `value` was made."""
+    key = id(value)
+    try:
+        reference: Any = weakref.ref(value, lambda _: _stamps.pop(key, None))
+    except TypeError:  # tuples cannot be weakly referenced: keep them alive, there are few
+        reference = value
+    _stamps[key] = (reference, dict(provenance_))
+
+
+def provenance(value: Any) -> dict[str, Any] | None:
+    """{kind, name, option: value...} of a registered part, nested parts included, or None for anything else."""
+    reference, data = _stamps.get(id(value), (None, None))
+    alive = reference() if isinstance(reference, weakref.ref) else reference
+    if data is None or alive is not value:
+        return None
+    return {k: _plain(v) for k, v in data.items()}
+
+
+def _plain(value: Any) -> Any:
+    made = provenance(value)
+    if made is not None:
+        return made
+    if isinstance(value, Mapping):
+        return {k: _plain(v) for k, v in value.items()}
+    return [_plain(v) for v in value] if isinstance(value, tuple | list) else value
+
+
+def load(kind: str) -> None:
+    """Import every module in which factories of `kind` live."""
+    for home in HOMES.get(kind, ()):
+        if importlib.util.find_spec(home) is not None:
+            _import_all(importlib.import_module(home))
+
+
+def _import_all(package: ModuleType) -> None:
+    for info in pkgutil.walk_packages(getattr(package, "__path__", ()), package.__name__ + "."):
+        if not info.name.rsplit(".", 1)[-1].startswith("_"):
+            importlib.import_module(info.name)
+
+
+def entry(kind: str, name: str) -> Entry:
+    """The entry of `kind` and `name`.
+
+    Raises:
+        UnknownName: there is none; the message names the nearest match.
+    """
+    found = _entries.get((kind, name))
+    if found is None:
+        load(kind)
+        found = _entries.get((kind, name))
+    if found is None:
+        raise UnknownName(unknown(kind, name, names(kind)))
+    return found
+
+
+def entries(kind: str) -> list[Entry]:
+    """Every entry of a kind, by name."""
+    load(kind)
+    return sorted((e for (k, _), e in _entries.items() if k == kind), key=lambda e: e.name)
+
+
+def names(kind: str) -> list[str]:
+    """Every registered name of a kind."""
+    return [e.name for e in entries(kind)]
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """The sentence for an unknown name: what was asked for, the nearest match, or all that there is.
+
+    Example:
+        >>> unknown("world", "KeyDor", ["KeyDoor", "Sokoban"])
+        "unknown world 'KeyDor'; did you mean 'KeyDoor'?"
+    """
+    known = list(known)
+    lower = {k.lower(): k for k in known}
+    near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
+    if near:
+        return f"unknown {what} {name!r}; did you mean {lower[near[0]]!r}?"
+    return f"unknown {what} {name!r}; there are: {', '.join(known) or 'none'}"
+
+
+def build(kind: str, spec: Mapping[str, Any] | str) -> Any:
+    """Make a part from its name and options, nested parts included (an option that is a mapping with `kind` and `name`).
+
+    Raises:
+        UnknownName: no such part, or no such option; the nearest match is named.
+    """
+    spec = {"name": spec} if isinstance(spec, str) else dict(spec)
+    spec.pop("kind", None)
+    found = entry(kind, spec.pop("name"))
+    signature = inspect.signature(inspect.unwrap(found.make))
+    args: list[Any] = []
+    variadic = next((p for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL), None)
+    if variadic is not None and variadic.name in spec:
+        args = [_rebuild(v) for v in spec.pop(variadic.name)]
+    if not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+        for key in spec:
+            if key not in signature.parameters:
+                raise UnknownName(unknown(f"option of {kind} {found.name!r}:", key, signature.parameters))
+    return found.make(*args, **{k: _rebuild(v) for k, v in spec.items()})
+
+
+def _rebuild(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return build(value["kind"], value) if "kind" in value and "name" in value else {k: _rebuild(v) for k, v in value.items()}
+    return [_rebuild(v) for v in value] if isinstance(value, list) else value
+
+
+def require_extra(extra: str, *modules: str) -> None:
+    """Check that the packages of an optional extra are installed.
+
+    Raises:
+        MissingExtra: one is not; the message says how to install it.
+    """
+    missing = [m for m in modules if importlib.util.find_spec(m) is None]
+    if missing:
+        raise MissingExtra(f"this needs {', '.join(missing)}, which is not installed; run: pip install 'quintain[{extra}]'")
