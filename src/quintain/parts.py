@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from quintain.ports import Engine, Env, Renderer
-from quintain.types import Group, QuintainError, Sampling, Task, Terms
+from quintain.types import Group, QuintainError, Sampling, Task, Terms, Weights
 
 X = TypeVar("X")
 State = Any  # JSON values and arrays: a part's state is checkpointed
@@ -65,6 +65,12 @@ class Cast:
     def renderer(self, role: str) -> Renderer:
         """The renderer of the engine that plays `role`."""
         return self.renderers.get(role) or self.renderers["policy"]
+
+    async def load(self, weights: Weights) -> None:
+        """Give new weights to every engine that is not frozen."""
+        for role, engine in self.engines.items():
+            if role not in self.frozen:
+                await engine.load(weights)
 
 
 Rollout = Callable[[Task, Cast, int], Awaitable[Group]]  # (task, cast, ticket index)
