@@ -8,7 +8,19 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "types": ("Batch", "Completion", "Feedback", "Group", "Message", "Node", "Sampling", "Stop", "Task", "Terms", "Trajectory"),
+    "types": (
+        "Batch",
+        "Completion",
+        "Feedback",
+        "Group",
+        "Message",
+        "Node",
+        "Sampling",
+        "Stop",
+        "Task",
+        "Terms",
+        "Trajectory",
+    ),
     "parts": ("Cast", "Transform", "chain", "mix", "named", "per_agent", "stateless", "when", "when_task"),
     "registry": ("build", "provenance", "register"),
     "config": ("Config",),

@@ -102,7 +102,9 @@ class Window:
         start: the first step (a resumed run starts above 0) and `index` the first ticket.
     """
 
-    def __init__(self, size: int, max_lag: int = 0, look: int = 0, gate: Gate | None = None, *, steps: int, max_refills: int = 0) -> None:
+    def __init__(
+        self, size: int, max_lag: int = 0, look: int = 0, gate: Gate | None = None, *, steps: int, max_refills: int = 0
+    ) -> None:
         if size < 1 or max_lag < 0 or look < 0:
             raise QuintainError(f"a window needs size >= 1, max_lag >= 0, look >= 0; got {size}, {max_lag}, {look}")
         self.size, self.max_lag, self.look, self.gate, self.steps = size, max_lag, look, gate, steps
@@ -148,7 +150,9 @@ class Window:
         return self.index - self.refilled < min(self.step + 1 + self.max_lag, self.steps) * self.size
 
     def _complete(self) -> bool:  # nothing more to admit, now or later
-        return self.step >= self.steps or (self.step + 1 + self.max_lag >= self.steps and not self._open() and not self.gate)
+        return self.step >= self.steps or (
+            self.step + 1 + self.max_lag >= self.steps and not self._open() and not self.gate
+        )
 
     async def put(self, ticket: Ticket, group: Group) -> None:
         """Hand in the finished group of a ticket; the early gate answers keep, drop or refill."""
@@ -191,7 +195,9 @@ class Window:
             groups = [self._waiting.pop(i)[1] for i in chosen]
         for group in groups:
             if group is not None and self.step - group.oldest > self.max_lag:
-                raise LagError(f"ticket {group.ticket} holds tokens of version {group.oldest} at step {self.step}; max_lag is {self.max_lag}")
+                raise LagError(
+                    f"ticket {group.ticket} holds tokens of version {group.oldest} at step {self.step}; max_lag is {self.max_lag}"
+                )
         return tuple(g for g in groups if g is not None)
 
     def _ready(self) -> list[int] | None:

@@ -104,7 +104,9 @@ class Memory(Protocol):
         ...
 
 
-def stateless(function: Callable[[X], X], *, needs: Sequence[str] = (), place: str = "", measure: Any = None) -> Transform[X]:
+def stateless(
+    function: Callable[[X], X], *, needs: Sequence[str] = (), place: str = "", measure: Any = None
+) -> Transform[X]:
     """Lift a pure function to a `Transform` without state.
 
     Example:

@@ -8,7 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from quintain.types import Batch, Completion, Event, Feedback, Floats, Group, Ints, Message, Request, Task, Tool, Weights
+from quintain.types import (
+    Batch,
+    Completion,
+    Event,
+    Feedback,
+    Floats,
+    Group,
+    Ints,
+    Message,
+    Request,
+    Task,
+    Tool,
+    Weights,
+)
 
 if TYPE_CHECKING:
     from quintain.parts import Transform

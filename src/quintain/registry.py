@@ -211,7 +211,11 @@ def build(kind: str, spec: Mapping[str, Any] | str) -> Any:
 
 def _rebuild(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return build(value["kind"], value) if "kind" in value and "name" in value else {k: _rebuild(v) for k, v in value.items()}
+        return (
+            build(value["kind"], value)
+            if "kind" in value and "name" in value
+            else {k: _rebuild(v) for k, v in value.items()}
+        )
     return [_rebuild(v) for v in value] if isinstance(value, list) else value
 
 
@@ -223,4 +227,6 @@ def require_extra(extra: str, *modules: str) -> None:
     """
     missing = [m for m in modules if importlib.util.find_spec(m) is None]
     if missing:
-        raise MissingExtra(f"this needs {', '.join(missing)}, which is not installed; run: pip install 'quintain[{extra}]'")
+        raise MissingExtra(
+            f"this needs {', '.join(missing)}, which is not installed; run: pip install 'quintain[{extra}]'"
+        )

@@ -9,38 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
+from quintain.batch import Batch as Batch
+from quintain.batch import Terms as Terms
+from quintain.messages import Image as Image
+from quintain.messages import InvariantError as InvariantError
+from quintain.messages import Message as Message
+from quintain.messages import Part as Part
+from quintain.messages import QuintainError as QuintainError
+from quintain.messages import Role as Role
+from quintain.messages import Text as Text
+from quintain.messages import Tool as Tool
+from quintain.messages import ToolCall as ToolCall
+from quintain.messages import ToolResult as ToolResult
+from quintain.messages import check as check
 
 Ints = tuple[int, ...]
 Floats = tuple[float, ...]
 Bools = tuple[bool, ...]
-
-
-class QuintainError(Exception):
-    """The root of every error that Quintain raises on purpose: it names the value, the limit and the fix."""
-
-
-class InvariantError(QuintainError):
-    """A record was made with data that contradict each other."""
-
-
-def check(condition: bool, message: str) -> None:
-    """Raise `InvariantError(message)` unless `condition` holds."""
-    if not condition:
-        raise InvariantError(message)
-
-
-class Role(StrEnum):
-    """Who speaks in a message."""
-
-    system = "system"
-    user = "user"
-    assistant = "assistant"
-    tool = "tool"
 
 
 class Stop(StrEnum):
@@ -67,87 +54,6 @@ class Kind(StrEnum):
     tool = "tool"
     forced = "forced"  # written into the policy's mouth
     external = "external"  # from an engine without ids or logprobs: never `rl`-trained
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
-    """A run of text inside a message."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Image:
-    """A picture: raw pixels [H, W, 3] uint8, or the content hash of a blob; it is encoded lazily, never once per step."""
-
-    pixels: np.ndarray | None = None
-    hash: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
-    """The policy asks for a tool: its name and JSON arguments."""
-
-    name: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    id: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
-    """What a tool answered, as text; `error` marks a failed call."""
-
-    text: str
-    id: str = ""
-    error: bool = False
-
-
-Part = Text | Image | ToolCall | ToolResult
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """A tool on offer: name, one-line description, JSON schema of its arguments."""
-
-    name: str
-    description: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message: a role and its parts.
-
-    Example:
-        >>> Message.of("user", "hello").text
-        'hello'
-    """
-
-    role: Role
-    parts: tuple[Part, ...]
-    name: str = ""
-
-    @classmethod
-    def of(cls, role: str, text: str, *images: Image, name: str = "") -> Message:
-        """A message of one text and any pictures after it."""
-        return cls(Role(role), (Text(text=text), *images), name)
-
-    @property
-    def text(self) -> str:
-        """All text of the message, tool results included, joined without a separator."""
-        if len(self.parts) == 1 and type(self.parts[0]) is Text:
-            return self.parts[0].text
-        return "".join(p.text for p in self.parts if isinstance(p, Text | ToolResult))
-
-    @property
-    def images(self) -> tuple[Image, ...]:
-        """The pictures of the message, in order."""
-        return tuple(p for p in self.parts if isinstance(p, Image))
-
-    @property
-    def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls of the message, in order."""
-        return tuple(p for p in self.parts if isinstance(p, ToolCall))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +196,10 @@ class Node:
 
     def __post_init__(self) -> None:
         n = len(self.tokens)
-        check(len(self.mask) == n and len(self.logprobs) == n, f"{n} tokens, {len(self.mask)} mask, {len(self.logprobs)} logprobs")
+        check(
+            len(self.mask) == n and len(self.logprobs) == n,
+            f"{n} tokens, {len(self.mask)} mask, {len(self.logprobs)} logprobs",
+        )
         if self.kind is Kind.sampled:
             _check_spans(self.spans, n)
             check(n == 0 or bool(self.spans), "a sampled node needs the version spans that its engine stamped")
@@ -434,70 +343,6 @@ class Group:
         """The oldest policy version that sampled a token of the group (its admission version if none did)."""
         seen = [s.version for t in self.trajectories for n in t.nodes for s in n.spans]
         return min(seen, default=self.version)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Batch:
-    """Flat packed arrays, one row per token, no padding. `weights` has the streams `rl`, `ce`, `kl` [N] float32.
-
-    `sequence` [N] numbers paths from 0 in order, `position` [N] restarts at 0 in each, `group` [N] numbers groups;
-    `tokens` [N]; `mask` [N] bool marks tokens that enter a loss; `logprobs` [N] as recorded at sampling; `streams` [N] more columns
-    (`advantage`, `old`, `ref`, `value`, `return`, `reward`). `totals` are sums over the whole step and all ranks.
-    """
-
-    tokens: np.ndarray
-    mask: np.ndarray
-    logprobs: np.ndarray
-    sequence: np.ndarray
-    position: np.ndarray
-    group: np.ndarray
-    weights: Mapping[str, np.ndarray]
-    streams: Mapping[str, np.ndarray] = field(default_factory=dict)
-    temperature: np.ndarray | None = None  # [N] of the sampling that drew each token
-    totals: Mapping[str, float] = field(default_factory=dict)
-    images: tuple[Image, ...] = ()
-
-    def __post_init__(self) -> None:
-        n = len(self.tokens)
-        columns = {"mask": self.mask, "logprobs": self.logprobs, "sequence": self.sequence, "position": self.position}
-        for name, column in {**columns, "group": self.group, **self.weights, **self.streams}.items():
-            check(len(column) == n, f"batch column {name} has {len(column)} rows for {n} tokens")
-
-    def __len__(self) -> int:
-        return len(self.tokens)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Terms:
-    """What flows through an objective chain: one row per trained token [N].
-
-    `new`, `old`, `rollout`, `ref` are four logprobs of the same token under the learner now, the learner before the step,
-    the engine at sampling, and the reference: separate tensors, never two of three. `log_ratio` is set by a ratio part,
-    `loss` by a surrogate [N] and reduced to a scalar by a mean part; `weight` [N] multiplies the policy term.
-    `totals` hold sums over the whole step and all ranks (`tokens`, `sequences`, `groups`, and what `measure` asked for).
-    """
-
-    new: torch.Tensor
-    rollout: torch.Tensor
-    advantage: torch.Tensor
-    mask: torch.Tensor
-    sequence: torch.Tensor
-    group: torch.Tensor
-    old: torch.Tensor | None = None
-    ref: torch.Tensor | None = None
-    entropy: torch.Tensor | None = None
-    value: torch.Tensor | None = None
-    old_value: torch.Tensor | None = None
-    returns: torch.Tensor | None = None
-    weights: Mapping[str, torch.Tensor] = field(default_factory=dict)  # streams rl, ce, kl [N]
-    topk: Mapping[str, torch.Tensor] = field(default_factory=dict)
-    hidden: torch.Tensor | None = None
-    log_ratio: torch.Tensor | None = None
-    weight: torch.Tensor | None = None
-    loss: torch.Tensor | None = None
-    extra: torch.Tensor | None = None  # [N] regularisers, not scaled by `weight`
-    metrics: Mapping[str, Any] = field(default_factory=dict)
-    totals: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,115 @@
+"""Messages and their parts, the errors of the package, and the check that every record uses. Part of `quintain.types`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class QuintainError(Exception):
+    """The root of every error that Quintain raises on purpose: it names the value, the limit and the fix."""
+
+
+class InvariantError(QuintainError):
+    """A record was made with data that contradict each other."""
+
+
+def check(condition: bool, message: str) -> None:
+    """Raise `InvariantError(message)` unless `condition` holds."""
+    if not condition:
+        raise InvariantError(message)
+
+
+class Role(StrEnum):
+    """Who speaks in a message."""
+
+    system = "system"
+    user = "user"
+    assistant = "assistant"
+    tool = "tool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A run of text inside a message."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Image:
+    """A picture: raw pixels [H, W, 3] uint8, or the content hash of a blob; it is encoded lazily, never once per step."""
+
+    pixels: np.ndarray | None = None
+    hash: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """The policy asks for a tool: its name and JSON arguments."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool answered, as text; `error` marks a failed call."""
+
+    text: str
+    id: str = ""
+    error: bool = False
+
+
+Part = Text | Image | ToolCall | ToolResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool on offer: name, one-line description, JSON schema of its arguments."""
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message: a role and its parts.
+
+    Example:
+        >>> Message.of("user", "hello").text
+        'hello'
+    """
+
+    role: Role
+    parts: tuple[Part, ...]
+    name: str = ""
+
+    @classmethod
+    def of(cls, role: str, text: str, *images: Image, name: str = "") -> Message:
+        """A message of one text and any pictures after it."""
+        return cls(Role(role), (Text(text=text), *images), name)
+
+    @property
+    def text(self) -> str:
+        """All text of the message, tool results included, joined without a separator."""
+        if len(self.parts) == 1 and type(self.parts[0]) is Text:
+            return self.parts[0].text
+        return "".join(p.text for p in self.parts if isinstance(p, Text | ToolResult))
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """The pictures of the message, in order."""
+        return tuple(p for p in self.parts if isinstance(p, Image))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls of the message, in order."""
+        return tuple(p for p in self.parts if isinstance(p, ToolCall))
