@@ -1,0 +1,89 @@
+# Every target sets up what it needs first: a virtual environment in .venv with a pinned CPU build of PyTorch.
+#   make test TORCH=cuda      take the CUDA build instead (the environment remembers it)
+#   make test PYTHON=python3.12
+#   make test VENV=/my/env NO_SETUP=1      use an environment of your own as it is
+
+PYTHON ?= python3
+TORCH ?=
+VENV ?= .venv
+NO_SETUP ?=
+JOBS ?= 2
+ARGS ?=
+QUICKSTART ?= train quickstart
+
+BIN := $(abspath $(VENV))/bin
+PY := $(BIN)/python
+PYTEST := $(PY) -m pytest
+CODE := $(wildcard src tests tools benchmarks recipes examples)
+ENGINE_TESTS := $(wildcard tests/unit/engines tests/contracts/*engine*)
+
+export PATH := $(BIN):$(PATH)
+export OMP_NUM_THREADS ?= 1
+export MKL_NUM_THREADS ?= 1
+export TOKENIZERS_PARALLELISM ?= false
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev quickstart test check format docs bench pictures slow chaos browser gpu venv-vllm test-vllm clean
+
+help:  ## show the targets
+	@echo "usage: make TARGET [TORCH=cuda] [PYTHON=python3] [ARGS='...']"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
+
+setup:  ## make .venv with what training needs
+ifeq ($(NO_SETUP),)
+	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --torch "$(TORCH)" --extras train
+endif
+
+setup-dev:  ## make .venv with what tests, checks, docs and benchmarks need
+ifeq ($(NO_SETUP),)
+	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --torch "$(TORCH)" --extras train,dev
+endif
+
+quickstart: setup  ## train an agent on this machine, in about three minutes
+	@$(BIN)/quintain $(QUICKSTART) $(ARGS)
+
+test: setup-dev  ## the fast tests and the doctests
+	$(PYTEST) -n $(JOBS) $(ARGS)
+
+check: setup-dev  ## lint, format, types, layers, house rules
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(PY) tools/house.py $(CODE)
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/pyrefly check
+
+format: setup-dev  ## let ruff mend what it can
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+docs: setup-dev  ## build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+
+bench: setup-dev  ## run all benchmarks and write their page
+	$(PY) benchmarks/run.py $(ARGS)
+
+pictures: setup-dev  ## draw the pictures of the README and the docs again
+	$(PY) tools/pictures.py $(ARGS)
+
+slow: setup-dev  ## the tests that take more than ten seconds
+	$(PYTEST) -n $(JOBS) -m "slow and not browser and not chaos and not gpu" $(ARGS)
+
+chaos: setup-dev  ## the tests that kill processes and fill disks
+	$(PYTEST) -m "chaos and not gpu" $(ARGS)
+
+browser: setup-dev  ## the tests that drive a real browser
+	$(PYTEST) -m "browser and not gpu" $(ARGS)
+
+gpu: setup-dev  ## the tests that need a CUDA device
+	$(PYTEST) -m gpu $(ARGS)
+
+venv-vllm:  ## make .venv-vllm, the environment of the vLLM engine
+	@$(PYTHON) tools/bootstrap.py --venv .venv-vllm --torch cpu --extras train,test \
+		--constraints constraints-vllm.txt --exact
+
+test-vllm: venv-vllm  ## the engine tests in the environment of the vLLM engine
+	$(abspath .venv-vllm)/bin/python -m pytest $(ENGINE_TESTS) $(ARGS)
+
+clean:  ## remove caches and built pages; environments and runs stay
+	rm -rf site build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

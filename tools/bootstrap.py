@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""Makes the virtual environment that the Makefile runs in: `python3 tools/bootstrap.py --help`.
+
+Standard library only: this is what runs on a machine where nothing is installed yet.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+BUILD_REQUIRES = ("hatchling", "editables")
+HEARTBEAT_S = 10.0
+
+
+class SetupError(Exception):
+    """Set-up cannot go on; the message names the fix."""
+
+
+def check_python() -> None:
+    """Refuse a Python that is too old or that cannot make virtual environments."""
+    if sys.version_info < (3, 11):  # noqa: UP036 - runs before anything that enforces it
+        found = ".".join(map(str, sys.version_info[:3]))
+        raise SetupError(
+            f"Python {found} is too old: Quintain needs 3.11 or newer. Name another with `make PYTHON=python3.12 ...`"
+        )
+    import importlib.util
+
+    if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
+        raise SetupError(
+            "this Python cannot make virtual environments: install the Debian package that holds the venv module,\n"
+            "    sudo apt install python3-venv\n"
+            "and run the same command again"
+        )
+
+
+def digest(constraints: Path, wanted: dict) -> str:
+    """A key over all that decides what gets installed: metadata, pins, interpreter, place and choices."""
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    parts = {
+        "project": project["project"],
+        "build": project["build-system"],
+        "constraints": constraints.read_text(encoding="utf-8"),
+        "python": [sys.version, sys.base_prefix],
+        "root": str(ROOT),
+        "wanted": wanted,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+class Installer:
+    """Runs pip in one virtual environment and tells the terminal what it is at."""
+
+    def __init__(self, venv: Path, constraints: Path) -> None:
+        self.venv = venv
+        self.python = venv / "bin" / "python"
+        self.constraints = constraints
+        self.log = venv / "setup.log"
+        self.started = time.monotonic()
+
+    def say(self, text: str) -> None:
+        """One line of progress with the seconds since the start."""
+        print(f"[setup {time.monotonic() - self.started:4.0f} s] {text}", flush=True)
+
+    def create(self) -> None:
+        """Make the virtual environment, unless one that works is there already."""
+        works = (
+            self.python.exists()
+            and not subprocess.run([str(self.python), "-c", "import pip"], capture_output=True).returncode
+        )
+        if works:
+            return
+        if self.venv.exists():
+            if not (self.venv / "pyvenv.cfg").exists():
+                raise SetupError(f"{self.venv} exists and is no virtual environment: move it away or name another VENV")
+            shutil.rmtree(self.venv)
+        self.say(f"making the virtual environment {self.venv.name} with {sys.executable}")
+        done = subprocess.run([sys.executable, "-m", "venv", str(self.venv)], capture_output=True, text=True)
+        if done.returncode:
+            raise SetupError(f"`python3 -m venv` failed:\n{done.stdout}{done.stderr}")
+
+    def pip(self, *args: str, what: str) -> None:
+        """Run `pip ARGS`, log all of its output and show what it is doing now and then."""
+        self.say(what)
+        command = [str(self.python), "-m", "pip", "--disable-pip-version-check", *args]
+        beat, tail = time.monotonic(), []
+        with open(self.log, "a", encoding="utf-8") as log:
+            log.write(f"$ {' '.join(command)}\n")
+            process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, cwd=ROOT
+            )
+            assert process.stdout is not None
+            for line in process.stdout:
+                log.write(line)
+                tail = [*tail[-29:], line.rstrip()]
+                if line.split(" ", 1)[0].strip() in {"Collecting", "Downloading", "Installing", "Building"} and (
+                    time.monotonic() - beat > HEARTBEAT_S or line.startswith("Installing")
+                ):
+                    beat = time.monotonic()
+                    self.say(f"  {line.strip()[:100]}")
+        if process.wait():
+            shown = [line for line in tail if not line.startswith("WARNING: Location")]
+            raise SetupError("\n".join([f"pip failed; its last lines (all are in {self.log}):", *shown]))
+
+    def probe(self, requirement: str, *args: str) -> dict | None:
+        """What pip would install for this requirement, from metadata alone; None when it finds nothing."""
+        command = [str(self.python), "-m", "pip", "--disable-pip-version-check", "install", "-q", "--dry-run"]
+        command += [
+            "--retries",
+            "1",
+            "--timeout",
+            "20",
+            "--no-deps",
+            "--ignore-installed",
+            "--report",
+            "-",
+            *args,
+            requirement,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            return None
+        return json.loads(done.stdout[done.stdout.index("{") :])["install"][0]["metadata"]
+
+    def installed(self, name: str) -> str:
+        """The installed version of a distribution, or an empty string."""
+        code = f"from importlib.metadata import version as v\ntry: print(v({name!r}))\nexcept Exception: print('')"
+        return subprocess.run([str(self.python), "-c", code], capture_output=True, text=True).stdout.strip()
+
+
+def pin(constraints: Path, name: str) -> str:
+    """The version that the constraints file pins for one distribution."""
+    for line in constraints.read_text(encoding="utf-8").splitlines():
+        if line.split("#")[0].strip().lower().startswith(name + "=="):
+            return line.split("#")[0].strip().split("==")[1].split(";")[0].strip()
+    raise SetupError(f"{constraints.name} does not pin {name}")
+
+
+def without_cuda(metadata: dict | None) -> bool:
+    """Whether a wheel's metadata asks for none of the CUDA packages."""
+    wants = (metadata or {}).get("requires_dist", [])
+    return metadata is not None and not any(r.lower().startswith(("nvidia", "cuda")) for r in wants)
+
+
+def install_torch(installer: Installer, kind: str) -> None:
+    """Install the pinned PyTorch in the build that was asked for: `cpu` or `cuda`."""
+    version = pin(installer.constraints, "torch")
+    have = installer.installed("torch")
+    limits = ["-c", str(installer.constraints)]
+    if kind == "cuda":
+        if have.startswith(version) and not have.endswith("+cpu"):
+            return
+        exact = f"torch=={version},!={version}+cpu"
+        installer.pip("install", *limits, exact, what=f"PyTorch {version}, CUDA build (some GB)")
+        return
+    if have == f"{version}+cpu":
+        return
+    installer.say(f"looking for a CPU build of PyTorch {version}")
+    exact = f"torch=={version}+cpu"
+    if installer.probe(exact):
+        installer.pip(
+            "install", *limits, exact, what=f"PyTorch {version}, CPU build, from the configured package index"
+        )
+    elif installer.probe(exact, "--index-url", CPU_INDEX):
+        # Its dependencies come with the rest, from the usual index and under the constraints.
+        source = ["--no-deps", "--index-url", CPU_INDEX]
+        installer.pip("install", *source, exact, what=f"PyTorch {version}, CPU build, from {CPU_INDEX}")
+    elif without_cuda(installer.probe(f"torch=={version}")):
+        installer.pip("install", *limits, f"torch=={version}", what=f"PyTorch {version}, a build without CUDA")
+    else:
+        raise SetupError(
+            f"no CPU build of PyTorch {version} is reachable: neither the configured package index nor\n"
+            f"{CPU_INDEX} has one for this Python. Check the network, or name a folder of wheels\n"
+            "with PIP_FIND_LINKS=/folder. A machine with an NVIDIA GPU can take the CUDA build: TORCH=cuda"
+        )
+
+
+def previous(stamp: Path) -> dict:
+    """What an earlier, finished set-up of this environment recorded."""
+    try:
+        return json.loads(stamp.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def setup(args: argparse.Namespace) -> None:
+    """Bring one virtual environment up to date, or find in a moment that it is."""
+    check_python()
+    constraints = ROOT / args.constraints
+    stamp = args.venv / "quintain-setup.json"
+    old = previous(stamp)
+    kind = args.torch or old.get("torch", "cpu")
+    extras = sorted(set(filter(None, args.extras.split(","))) | set(old.get("extras", [])))
+    wanted = {"torch": kind, "extras": extras, "exact": args.exact}
+    key = digest(constraints, wanted)
+    installer = Installer(args.venv, constraints)
+    if old.get("key") == key and installer.python.exists():
+        return
+    installer.create()
+    stamp.unlink(missing_ok=True)
+    install_torch(installer, kind)
+    limits = ["-c", str(constraints)]
+    installer.pip("install", *limits, *BUILD_REQUIRES, what="build tools")
+    project = f"{ROOT}[{','.join(extras)}]"
+    if args.exact:
+        installer.pip("install", "--no-deps", "-r", str(constraints), what=f"all of {constraints.name}")
+        limits.append("--no-deps")
+    installer.pip("install", *limits, "--no-build-isolation", "-e", project, what=f"Quintain with {', '.join(extras)}")
+    if kind == "cpu" and (extra := [n for n in ("nvidia-cublas", "nvidia-cudnn-cu13") if installer.installed(n)]):
+        raise SetupError(f"a CUDA package came in with the CPU build: {extra}; remove {args.venv} and run again")
+    temporary = stamp.with_suffix(".tmp")
+    temporary.write_text(json.dumps({"key": key, "torch": kind, "extras": extras}), encoding="utf-8")
+    os.replace(temporary, stamp)
+    installer.say(f"ready: {args.venv.name}, PyTorch {installer.installed('torch')}")
+
+
+def main() -> int:
+    """Parse the command line, hold the lock, set up; a set-up error is one message and exit code 1."""
+    import fcntl
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--venv", type=lambda text: ROOT / text, default=ROOT / ".venv", help="folder to make (.venv)")
+    parser.add_argument("--extras", default="train", help="comma-separated extras of the project (train)")
+    parser.add_argument("--constraints", default="constraints.txt", help="file of pins (constraints.txt)")
+    parser.add_argument("--torch", choices=["", "cpu", "cuda"], default="", help="PyTorch build (as before, or cpu)")
+    parser.add_argument("--exact", action="store_true", help="install all pins and nothing else, without resolving")
+    args = parser.parse_args()
+    try:
+        with open(args.venv.with_name(args.venv.name + ".lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            setup(args)
+    except SetupError as error:
+        print(f"set-up stopped: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("set-up interrupted: the same command goes on where it stopped", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
