@@ -1,0 +1,1 @@
+"""Worlds: pure reducers over plain states, with pictures, captions and oracles."""

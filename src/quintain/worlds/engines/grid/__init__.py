@@ -1,0 +1,1 @@
+"""The grid engine: walkers on a board of cells, and sliding numbers that merge."""

@@ -1,0 +1,324 @@
+"""The kernel of all worlds: a World is a pure reducer over a frozen state made of plain data.
+
+A world has no clock, no I/O and no random state of its own: `step` is a function of the state and the moves, so fork is
+a pointer copy, replay is exact, and an oracle can start anywhere. Engines under `worlds/engines` match `World`;
+declarations under `worlds/suite` make one from an engine, a generator and a page of rules.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from quintain.codec import digest_of, encode
+from quintain.ports import SOLO
+from quintain.registry import unknown
+from quintain.types import QuintainError
+from quintain.worlds.noise import Rng
+from quintain.worlds.scene import Scene
+
+S = TypeVar("S")
+Seen = TypeVar("Seen", contravariant=True)
+
+LEVELS = 10
+CAPTION_LEVELS = (0, 1, 2)
+Rewards = Mapping[str, Mapping[str, float]]  # seat -> name -> value
+Events = Mapping[str, tuple[str, ...]]  # seat -> what happened to it
+NOTHING: Mapping[str, Any] = {}
+
+
+class UnknownLevel(QuintainError):
+    """A difficulty outside 0..9 was asked for."""
+
+
+class GenerationError(QuintainError):
+    """No instance with the wanted property was found."""
+
+
+def check_level(level: int) -> int:
+    """Return `level` if it is one of 0..9.
+
+    Raises:
+        UnknownLevel: it is not; the message names the nearest level.
+
+    Example:
+        >>> check_level(3)
+        3
+    """
+    if isinstance(level, int) and 0 <= level < LEVELS:
+        return level
+    near = min(max(int(level), 0), LEVELS - 1) if isinstance(level, int | float) else 0
+    raise UnknownLevel(f"unknown level {level!r}; levels are the integers 0 to {LEVELS - 1}; did you mean {near}?")
+
+
+def check_knobs(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """The knobs of a level, `known`, overridden by those that are `given`.
+
+    Raises:
+        QuintainError: a knob is not among the known ones; the message names the nearest.
+
+    Example:
+        >>> check_knobs({"size": 7}, {"size": 5, "walls": 2})
+        {'size': 7, 'walls': 2}
+    """
+    for name in given:
+        if name not in known:
+            raise QuintainError(unknown("knob", name, known))
+    return {**known, **given}
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One well-formed action: `key` is its normal form in words, `value` whatever the engine reads from it.
+
+    Equal actions have equal keys, however the policy wrote them: `up`, `3 2 5`, or a whole answer.
+    """
+
+    key: str
+    value: Any = None
+
+
+class Outcome(NamedTuple, Generic[S]):
+    """What a step did: the new state, named rewards and typed events by seat, and whether the episode is over.
+
+    A move that the rules forbid leaves the state as it was and gives its seat the event `illegal`.
+    """
+
+    state: S
+    rewards: Rewards = NOTHING
+    done: bool = False
+    events: Events = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A way to the best reward: `moves` of one seat from here, and how sure that is.
+
+    `proof` is `construction` (the generator kept it), `solver` (exact; the shortest where the engine says so) or
+    `policy` (stochastic worlds: the best next moves by estimate, so ask again after each step). `first` holds every
+    first move that is as good as `moves[0]`; `value` is the total reward to expect.
+    """
+
+    moves: tuple[Move, ...]
+    proof: str = "solver"
+    first: tuple[Move, ...] = ()
+    value: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Unsolvable:
+    """No sequence of moves reaches any further reward from here; `reason` says why in a few words."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The oracle gave up after `nodes` search nodes."""
+
+    nodes: int
+
+
+Answer = Plan | Unsolvable | Unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a declaration says about its world, for policies (rules), tests (ceilings) and generated pages.
+
+    Attributes:
+        name: the registered name.
+        rules: the rules and the caption's legend, as the policy reads them.
+        answer: how an action is written, one sentence.
+        example: one well-formed action, as `World.read` takes it.
+        seats: who plays; a world with its opponent built in has the one seat `SOLO`.
+        proof: class of the oracle: `construction`, `solver` or `policy`.
+        ceilings: highest mean reward, levels 2 to 9, of the players `random`, `constant`, `first` (first legal move)
+            and `blind` (sees no state); tests hold the world to them.
+        floor: lowest mean reward of a `policy` oracle over levels 0, 5 and 9; exact oracles must reach 1.
+        sayings: event -> sentence, for scaffolds with text feedback; `{}` takes what follows `:` in the event.
+        shared_starts: the start state does not depend on the seed, so splits cannot differ in layout.
+    """
+
+    name: str
+    rules: str
+    answer: str
+    example: str
+    seats: tuple[str, ...] = (SOLO,)
+    proof: str = "solver"
+    ceilings: Mapping[str, float] = field(default_factory=dict)
+    floor: float = 1.0
+    sayings: Mapping[str, str] = field(default_factory=dict)
+    shared_starts: bool = False
+
+
+class Lens(Protocol[Seen]):
+    """How one seat sees a state: pure methods that show only what the seat may know. Engines are their own lens."""
+
+    def caption(self, state: Seen, seat: str, level: int) -> str:
+        """Lines of text joined by newlines: level 1 the essentials, level 2 enough to rebuild all that is visible."""
+        ...
+
+    def legal(self, state: Seen, seat: str) -> tuple[Move, ...]:
+        """The moves that change the state, or () where answers cannot be listed (use `sample`)."""
+        ...
+
+    def sample(self, state: Seen, seat: str, rng: Rng) -> Move:
+        """A random well-formed move: uniform over the legal ones where they can be listed."""
+        ...
+
+    def scene(self, state: Seen, seat: str) -> Scene:
+        """The picture as data."""
+        ...
+
+    def static(self, state: Seen, seat: str) -> tuple[str, ...]:
+        """One word per thing that cannot change during the episode."""
+        ...
+
+    def moving(self, state: Seen, seat: str) -> tuple[str, ...]:
+        """One word per thing that can change."""
+        ...
+
+
+class View(Generic[S]):
+    """What a seat is shown: whether it is to move, its caption, legal moves, scene and words, all made when asked."""
+
+    __slots__ = ("acts", "lens", "seat", "state")
+
+    def __init__(self, lens: Lens[S], state: S, seat: str, acts: bool = True) -> None:
+        self.lens = lens
+        self.state = state
+        self.seat = seat
+        self.acts = acts
+
+    def caption(self, level: int = 2) -> str:
+        """The state in text; see `Lens.caption`."""
+        return self.lens.caption(self.state, self.seat, level) if level else ""
+
+    def legal(self) -> tuple[Move, ...]:
+        """The moves that change the state; see `Lens.legal`."""
+        return self.lens.legal(self.state, self.seat)
+
+    def sample(self, rng: Rng) -> Move:
+        """A random well-formed move."""
+        return self.lens.sample(self.state, self.seat, rng)
+
+    def scene(self) -> Scene:
+        """The picture as data."""
+        return self.lens.scene(self.state, self.seat)
+
+    def static(self) -> tuple[str, ...]:
+        """One word per thing that cannot change."""
+        return self.lens.static(self.state, self.seat)
+
+    def moving(self) -> tuple[str, ...]:
+        """One word per thing that can change."""
+        return self.lens.moving(self.state, self.seat)
+
+
+class World(Protocol[S]):
+    """A pure reducer over states of the frozen dataclass `schema`, made of ints, floats, strings, tuples and bytes.
+
+    Rewards lie in [0, 1] in total per seat and episode; success is the component `success` = 1.
+    """
+
+    @property
+    def facts(self) -> Facts:
+        """Rules, seats, ceilings."""
+        ...
+
+    @property
+    def schema(self) -> type[S]:
+        """The dataclass of the state."""
+        ...
+
+    def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> S:
+        """The instance that (seed, level, split, knobs) determine; knobs override what the level sets.
+
+        Raises:
+            UnknownLevel: the level lies outside 0..9.
+            GenerationError: the knobs admit no instance.
+        """
+        ...
+
+    def view(self, state: S, seat: str) -> View[S]:
+        """What `seat` is shown."""
+        ...
+
+    def step(self, state: S, moves: Mapping[str, Move]) -> Outcome[S]:
+        """Apply the moves of the seats that act. Never raises on a move that `read` made."""
+        ...
+
+    def solve(self, state: S, seat: str) -> Answer:
+        """The oracle, from any reachable state."""
+        ...
+
+    def read(self, text: str, seat: str) -> Move | None:
+        """The move that `text` spells (case and outer space ignored), or None. Never raises, whatever the text."""
+        ...
+
+    def turns(self, state: S) -> int:
+        """The turn budget of an episode that starts in `state`."""
+        ...
+
+    def words(self, level: int) -> tuple[str, ...]:
+        """The whole lexicon of a level: every word of observations and actions, each once, in a fixed order."""
+        ...
+
+
+class Choices:
+    """The moves of a world in which an action is one of a few words.
+
+    Args:
+        names: the action words, in their order.
+        synonyms: other spelling -> action word.
+
+    Example:
+        >>> Choices("up", "down", synonyms={"north": "up"}).read(" North ")
+        Move(key='up', value=None)
+    """
+
+    def __init__(self, *names: str, synonyms: Mapping[str, str] = NOTHING) -> None:
+        self.moves = tuple(Move(name) for name in names)
+        self._by_text = {m.key: m for m in self.moves}
+        self._by_text.update({other: self._by_text[name] for other, name in synonyms.items()})
+
+    def __getitem__(self, name: str) -> Move:
+        return self._by_text[name]
+
+    def read(self, text: str) -> Move | None:
+        """The move that `text` names, or None."""
+        return self._by_text.get(text) or self._by_text.get(text[:64].strip().lower())
+
+
+def digest(state: Any) -> str:
+    """Equal states, equal digests (see `codec.digest_of`)."""
+    return digest_of(state)
+
+
+def diff(old: Any, new: Any, path: str = "") -> dict[str, tuple[Any, Any]]:
+    """What changed between two states: path -> (old value, new value), as JSON values. Shared subtrees cost nothing.
+
+    Example:
+        >>> diff({"at": (1, 2), "keys": (3,)}, {"at": (1, 4), "keys": (3,)})
+        {'at.1': (2, 4)}
+    """
+    if old is new:
+        return {}
+    one, two = _children(old), _children(new)
+    if one is None or two is None or type(old) is not type(new) or one.keys() != two.keys():
+        return {} if old == new else {path: (encode(old), encode(new))}
+    out: dict[str, tuple[Any, Any]] = {}
+    for key, value in one.items():
+        out.update(diff(value, two[key], f"{path}.{key}" if path else str(key)))
+    return out
+
+
+def _children(value: Any) -> dict[Any, Any] | None:
+    if dataclasses.is_dataclass(value):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return dict(value)
+    return dict(enumerate(value)) if isinstance(value, tuple | list) else None
