@@ -259,6 +259,13 @@ class World(Protocol[S]):
         """The move that `text` spells (case and outer space ignored), or None. Never raises, whatever the text."""
         ...
 
+    def rebuild(self, caption: str, seat: str) -> S:
+        """A state that looks to `seat` like the one with this level-2 caption: same caption, scene, words, legal moves.
+
+        What the seat cannot see holds any value. Tests use it to prove that captions leave nothing visible out.
+        """
+        ...
+
     def turns(self, state: S) -> int:
         """The turn budget of an episode that starts in `state`."""
         ...
