@@ -1,0 +1,141 @@
+"""The set-up picks the right PyTorch, names what is missing, and does nothing when there is nothing to do."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from pathlib import Path
+
+import bootstrap
+import pytest
+
+CPU = {"requires_dist": ["filelock", "sympy>=1.13.3"]}
+CUDA = {"requires_dist": ["filelock", "nvidia-cublas==13.0; platform_system == 'Linux'"]}
+
+
+class FakeInstaller(bootstrap.Installer):
+    """Answers probes from a table and writes down what pip would be told."""
+
+    def __init__(self, folder: Path, probes: dict[str, dict] | None = None, have: str = ""):
+        super().__init__(folder / ".venv", folder / "constraints.txt")
+        self.constraints.write_text("# pins\nnumpy==2.4.6\ntorch==2.13.0  # any build\n")
+        self.probes, self.have, self.calls = probes or {}, have, []
+
+    def pip(self, *args: str, what: str):
+        self.calls.append(args)
+
+    def probe(self, requirement: str, *args: str):
+        return self.probes.get(" ".join([requirement, *args]))
+
+    def installed(self, name: str):
+        return self.have if name == "torch" else ""
+
+
+@pytest.mark.parametrize(
+    "probes, wanted",
+    [
+        ({"torch==2.13.0+cpu": CPU}, ["torch==2.13.0+cpu"]),
+        (
+            {f"torch==2.13.0+cpu --index-url {bootstrap.CPU_INDEX}": CPU, "torch==2.13.0": CUDA},
+            ["--index-url", bootstrap.CPU_INDEX, "torch==2.13.0+cpu"],
+        ),
+        ({"torch==2.13.0": CPU}, ["torch==2.13.0"]),
+    ],
+    ids=["reachable already", "torch's own index", "a mirror with a plain version"],
+)
+def test_the_cpu_build_comes_from_where_it_is(tmp_path: Path, probes: dict[str, dict], wanted: list[str]):
+    installer = FakeInstaller(tmp_path, probes)
+    bootstrap.install_torch(installer, "cpu")
+    assert len(installer.calls) == 1
+    assert list(installer.calls[0][-len(wanted) :]) == wanted
+
+
+def test_a_cuda_build_is_never_taken_by_accident(tmp_path: Path):
+    with pytest.raises(bootstrap.SetupError, match="TORCH=cuda"):
+        bootstrap.install_torch(FakeInstaller(tmp_path, {"torch==2.13.0": CUDA}), "cpu")
+
+
+def test_the_cuda_switch_excludes_the_cpu_build(tmp_path: Path):
+    installer = FakeInstaller(tmp_path, have="2.13.0+cpu")
+    bootstrap.install_torch(installer, "cuda")
+    assert installer.calls[0][-1] == "torch==2.13.0,!=2.13.0+cpu"
+
+
+@pytest.mark.parametrize("kind, have", [("cpu", "2.13.0+cpu"), ("cuda", "2.13.0+cu130"), ("cuda", "2.13.0")])
+def test_the_right_build_is_left_alone(tmp_path: Path, kind: str, have: str):
+    installer = FakeInstaller(tmp_path, have=have)
+    bootstrap.install_torch(installer, kind)
+    assert installer.calls == []
+
+
+def test_a_missing_pin_is_named(tmp_path: Path):
+    with pytest.raises(bootstrap.SetupError, match="constraints.txt does not pin jax"):
+        bootstrap.pin(FakeInstaller(tmp_path).constraints, "jax")
+
+
+def test_the_missing_debian_package_is_named(monkeypatch: pytest.MonkeyPatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "ensurepip" else find(name))
+    with pytest.raises(bootstrap.SetupError, match="apt install python3-venv"):
+        bootstrap.check_python()
+
+
+def test_an_old_python_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "version_info", (3, 9, 2))
+    with pytest.raises(bootstrap.SetupError, match=r"Python 3\.9\.2 is too old.*make PYTHON="):
+        bootstrap.check_python()
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[argparse.Namespace, list[FakeInstaller]]:
+    """A project folder whose installers only write down what they would do."""
+    made: list[FakeInstaller] = []
+
+    def create(self: FakeInstaller):
+        self.python.parent.mkdir(parents=True, exist_ok=True)
+        self.python.touch()
+        made.append(self)
+
+    probes = {"torch==2.13.0+cpu": CPU}
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "a"\n[build-system]\nrequires = []\n[tool.x]\na = 1\n')
+    monkeypatch.setattr(bootstrap, "ROOT", tmp_path)
+    monkeypatch.setattr(FakeInstaller, "create", create, raising=False)
+    monkeypatch.setattr(bootstrap, "Installer", lambda venv, _: FakeInstaller(tmp_path, probes))
+    FakeInstaller(tmp_path)
+    names = {"constraints": "constraints.txt", "torch": "", "extras": "train", "exact": False}
+    return argparse.Namespace(venv=tmp_path / ".venv", **names), made
+
+
+def test_the_second_run_starts_at_once(project: tuple[argparse.Namespace, list[FakeInstaller]]):
+    args, made = project
+    bootstrap.setup(args)
+    bootstrap.setup(args)
+    assert len(made) == 1
+    text = (bootstrap.ROOT / "pyproject.toml").read_text()
+    (bootstrap.ROOT / "pyproject.toml").write_text(text.replace("a = 1", "a = 2"))  # a lint option installs nothing
+    bootstrap.setup(args)
+    assert len(made) == 1
+    (bootstrap.ROOT / "pyproject.toml").write_text(text.replace('"a"', '"b"'))
+    bootstrap.setup(args)
+    assert len(made) == 2
+
+
+def test_a_wider_set_up_is_kept_and_so_is_the_build(project: tuple[argparse.Namespace, list[FakeInstaller]]):
+    args, made = project
+    bootstrap.setup(argparse.Namespace(**{**vars(args), "extras": "train,dev", "torch": "cuda"}))
+    assert made[-1].calls[-1][-1].endswith("[dev,train]")
+    bootstrap.setup(args)  # neither narrows the extras nor goes back to the CPU build
+    assert len(made) == 1
+
+
+def test_an_interrupted_set_up_is_not_taken_for_a_finished_one(
+    project: tuple[argparse.Namespace, list[FakeInstaller]], monkeypatch: pytest.MonkeyPatch
+):
+    args, made = project
+    with monkeypatch.context() as patch:
+        patch.setattr(bootstrap, "install_torch", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+        with pytest.raises(KeyboardInterrupt):
+            bootstrap.setup(args)
+    bootstrap.setup(args)
+    assert len(made) == 2 and any("torch==2.13.0+cpu" in call for call in made[1].calls)
