@@ -133,9 +133,14 @@ def test_an_interrupted_set_up_is_not_taken_for_a_finished_one(
     project: tuple[argparse.Namespace, list[FakeInstaller]], monkeypatch: pytest.MonkeyPatch
 ):
     args, made = project
+    bootstrap.setup(args)
+    pyproject = bootstrap.ROOT / "pyproject.toml"
+    text = pyproject.read_text()
+    pyproject.write_text(text.replace('"a"', '"b"'))
     with monkeypatch.context() as patch:
         patch.setattr(bootstrap, "install_torch", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
         with pytest.raises(KeyboardInterrupt):
             bootstrap.setup(args)
+    pyproject.write_text(text)  # the environment may hold half of the other set-up by now
     bootstrap.setup(args)
-    assert len(made) == 2 and any("torch==2.13.0+cpu" in call for call in made[1].calls)
+    assert len(made) == 3 and any("torch==2.13.0+cpu" in call for call in made[2].calls)
