@@ -1,0 +1,27 @@
+"""Models: build from sizes or load a folder, run packed tokens through slot attention, refuse what would be silently wrong."""
+
+from quintain.models.attention import Pack, UnsupportedModel
+from quintain.models.build import build_model
+from quintain.models.check import SelfTest, self_test
+from quintain.models.files import ModelFolderError, load_model, save_model
+from quintain.models.forward import PackError, causal_lm, context_limit, forward_hidden, head_logits, run_pack, width
+from quintain.models.store import SlotStore
+
+__all__ = [
+    "ModelFolderError",
+    "Pack",
+    "PackError",
+    "SelfTest",
+    "SlotStore",
+    "UnsupportedModel",
+    "build_model",
+    "causal_lm",
+    "context_limit",
+    "forward_hidden",
+    "head_logits",
+    "load_model",
+    "run_pack",
+    "save_model",
+    "self_test",
+    "width",
+]

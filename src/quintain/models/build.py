@@ -1,0 +1,88 @@
+"""Make a model from sizes: any causal language model of transformers, with random weights and slot attention."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch import nn
+
+from quintain.models.attention import NAME, UnsupportedModel, register_attention
+from quintain.registry import UnknownName, unknown
+
+# our word -> the names that configurations use for it, most common first
+SIZES = {
+    "vocab": ("vocab_size",),
+    "hidden": ("hidden_size",),
+    "layers": ("num_hidden_layers",),
+    "heads": ("num_attention_heads",),
+    "kv_heads": ("num_key_value_heads",),
+    "head_dim": ("head_dim",),
+    "ffn": ("intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"),
+    "context": ("max_position_embeddings",),
+    "window": ("sliding_window",),
+    "experts": ("num_local_experts", "num_experts"),
+    "tie": ("tie_word_embeddings",),
+}
+
+
+def build_model(arch: str = "qwen3", *, seed: int, **sizes: Any) -> nn.Module:
+    """A causal LM of transformers from its sizes, with random weights.
+
+    Use it to train a small agent from scratch; `load_model` takes a folder instead.
+
+    Args:
+        arch: a transformers model type, such as `qwen3`, `llama`, `gemma2`, `mixtral`.
+        seed: of the weights; the global generator is left as it was.
+        **sizes: `vocab`, `hidden`, `layers`, `heads`, `kv_heads` (default: heads), `head_dim` (default: hidden / heads), `ffn`,
+            `context`, `window`, `experts`, `tie`, and any further field of the architecture's configuration by its own name.
+
+    Returns:
+        The model in float32 and evaluation mode. It is not self-tested: `self_test` does that.
+
+    Raises:
+        UnknownName: no such architecture or size; the nearest match is named.
+        UnsupportedModel: the class of the architecture cannot take a registered attention function.
+
+    Example:
+        >>> model = build_model("qwen3", seed=0, vocab=32, hidden=16, layers=1, heads=2, ffn=32)
+        >>> sum(p.numel() for p in model.parameters())
+        3648
+    """
+    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+    if arch not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        raise UnknownName(unknown("model architecture", arch, sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)))
+    register_attention()
+    try:
+        config = AutoConfig.for_model(arch, **_fields(AutoConfig.for_model(arch), sizes))
+    except (AttributeError, ValueError, TypeError) as error:
+        raise UnsupportedModel(f"{arch} cannot be made with {sizes}: {error}") from error
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        try:
+            model = AutoModelForCausalLM.from_config(copy.deepcopy(config), attn_implementation=NAME)
+        except ValueError as error:
+            raise UnsupportedModel(f"{arch} cannot take a registered attention function: {error}") from error
+    return model.eval()
+
+
+def _fields(default: Any, sizes: dict[str, Any]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for word, value in sizes.items():
+        names = [n for n in SIZES.get(word, (word,)) if hasattr(default, n)]
+        if not names:
+            raise UnknownName(unknown(f"size of {default.model_type}", word, [*SIZES, *default.to_dict()]))
+        fields[names[0]] = value
+    if "num_attention_heads" in fields:
+        if hasattr(default, "num_key_value_heads"):
+            fields.setdefault("num_key_value_heads", fields["num_attention_heads"])
+        if getattr(default, "head_dim", None) is not None and "hidden_size" in fields:
+            fields.setdefault("head_dim", fields["hidden_size"] // fields["num_attention_heads"])
+    # special tokens of the published vocabulary mean nothing in another one
+    for name in ("pad_token_id", "bos_token_id", "eos_token_id"):
+        if hasattr(default, name):
+            fields.setdefault(name, None)
+    return fields
