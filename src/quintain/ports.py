@@ -152,17 +152,32 @@ class Renderer(Protocol):
         """Tokens of a conversation so far, ending where the policy speaks."""
         ...
 
-    def extend(self, history: Sequence[Message], messages: Sequence[Message], tokens: Ints) -> Ints | None:
+    def extend(
+        self, history: Sequence[Message], messages: Sequence[Message], tokens: Ints, tools: Sequence[Tool] = ()
+    ) -> Ints | None:
         """Tokens to add after `tokens` (which end with what the policy sampled as `history[-1]`) for new `messages`."""
+        ...
+
+    def say(self, message: Message) -> Ints:
+        """The tokens with which the policy would say an assistant `message`, end token included (demonstrations)."""
         ...
 
     def parse(self, tokens: Ints) -> Message:
         """The assistant message that the sampled `tokens` spell; never raises."""
         ...
 
+    def text(self, tokens: Ints) -> str:
+        """The text of `tokens`, special tokens included, for people and scripted engines."""
+        ...
+
     @property
     def stop(self) -> Ints:
         """Token ids that end a turn."""
+        ...
+
+    @property
+    def turn_tokens(self) -> int:
+        """Most tokens of a turn that the renderer itself sets, or 0."""
         ...
 
     @property

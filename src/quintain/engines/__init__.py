@@ -1,0 +1,1 @@
+"""What turns tokens into tokens: scripted players, people, servers, and the local engine."""

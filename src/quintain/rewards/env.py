@@ -1,0 +1,93 @@
+"""The rewards that the env gave, as they are or weighted, and what combines reward parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from quintain.parts import Reward
+from quintain.registry import register, unknown
+from quintain.types import Group, QuintainError, Trajectory
+
+
+class RewardError(QuintainError):
+    """A reward could not be computed or is not a finite number; the message names task, trajectory and cause."""
+
+
+def checked(value: float, name: str, group: Group, trajectory: Trajectory) -> float:
+    """`value` as a float.
+
+    Raises:
+        RewardError: it is NaN or infinite.
+    """
+    value = float(value)
+    if not math.isfinite(value):
+        raise RewardError(
+            f"reward {name!r} of trajectory {trajectory.id} (task {group.task.key}) is {value}; rewards are finite numbers"
+        )
+    return value
+
+
+def rewarded(group: Group, trajectory: Trajectory, more: Mapping[str, float]) -> Trajectory:
+    """`trajectory` with the named rewards `more` added to those it has."""
+    checked_ = {name: checked(value, name, group, trajectory) for name, value in more.items()}
+    return replace(trajectory, rewards={**trajectory.rewards, **checked_})
+
+
+@register("reward", "env")
+def env(weights: Mapping[str, float] | None = None) -> Reward:
+    """The env's named rewards; the scalar is their sum.
+
+    Args:
+        weights: factor of each named reward; names that are not given keep the factor 1, and 0 takes one out of the
+            sum.
+
+    Raises:
+        RewardError: (when scoring) a reward is not finite.
+
+    Special cases: without weights the group is returned as it is.
+    """
+    factors = dict(weights or {})
+
+    async def score(group: Group) -> Group:
+        for trajectory in group.trajectories:
+            for name, value in trajectory.rewards.items():
+                checked(value, name, group, trajectory)
+        if not factors:
+            return group
+        scaled = tuple(_scaled(group, t, factors) for t in group.trajectories)
+        return replace(group, trajectories=scaled)
+
+    return score
+
+
+def _scaled(group: Group, trajectory: Trajectory, factors: Mapping[str, float]) -> Trajectory:
+    rewards = {n: v * factors.get(n, 1.0) for n, v in trajectory.rewards.items()}
+    return replace(trajectory, rewards=rewards)
+
+
+@register("reward", "all")
+def all_of(*parts: Reward, weights: Mapping[str, float] | None = None) -> Reward:
+    """Score with one part after the other, then weigh the named rewards: use it to combine, say, an answer check and
+    a length cost.
+
+    Args:
+        parts: reward parts; each adds its named rewards.
+        weights: factor of each named reward in the end, 1 where none is given.
+
+    Raises:
+        RewardError: (when scoring) a weight names a reward that no trajectory of a group has.
+    """
+    factors = dict(weights or {})
+
+    async def score(group: Group) -> Group:
+        for part in parts:
+            group = await part(group)
+        known = {name for t in group.trajectories for name in t.rewards}
+        for name in factors:
+            if group.trajectories and name not in known:
+                raise RewardError(f"all: {unknown('reward', name, sorted(known))}")
+        return replace(group, trajectories=tuple(_scaled(group, t, factors) for t in group.trajectories))
+
+    return score

@@ -1,0 +1,66 @@
+"""Awaiting the outside world with a deadline that costs nothing when the answer is there at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Coroutine, Generator
+from typing import Any
+
+
+class Late(Exception):
+    """The awaited answer missed its deadline."""
+
+
+class _Resumed:
+    """The rest of a coroutine that was started by hand and first yielded `waiting`."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], waiting: Any) -> None:
+        self.coroutine, self.waiting = coroutine, waiting
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        waiting = self.waiting
+        while True:
+            try:
+                sent = yield waiting
+            except GeneratorExit:
+                self.coroutine.close()
+                raise
+            except BaseException as error:  # cancellation included: the coroutine decides
+                step, value = self.coroutine.throw, error
+            else:
+                step, value = self.coroutine.send, sent
+            try:
+                waiting = step(value)
+            except StopIteration as done:
+                return done.value
+
+
+async def rest(coroutine: Coroutine[Any, Any, Any], waiting: Any, seconds: float) -> Any:
+    """Finish a started coroutine within `seconds` (0: no limit); raises `Late` when it takes longer."""
+    return await _timed(_Resumed(coroutine, waiting), seconds)
+
+
+async def _timed(awaitable: Awaitable[Any], seconds: float) -> Any:
+    clock = asyncio.timeout(seconds or None)
+    try:
+        async with clock:
+            return await awaitable
+    except TimeoutError:
+        if clock.expired():  # else the awaited code raised a TimeoutError of its own
+            raise Late from None
+        raise
+
+
+async def within(answer: Awaitable[Any], seconds: float) -> Any:
+    """The value of `answer`, awaited for at most `seconds` (0: no limit); raises `Late` after that.
+
+    A coroutine that never waits runs to its end inside this call: no task, no timer, no switch to other episodes, so
+    the order in which pure worlds step is the order in which they are called.
+    """
+    if not asyncio.iscoroutine(answer):
+        return await _timed(answer, seconds)
+    try:
+        waiting = answer.send(None)
+    except StopIteration as done:
+        return done.value
+    return await rest(answer, waiting, seconds)

@@ -1,0 +1,278 @@
+"""One seat of a running episode: it hears feedback, speaks through its engine, and keeps plain lists until the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from quintain.codec import digest_of
+from quintain.parts import Cast
+from quintain.render import toolcalls
+from quintain.types import (
+    Completion,
+    Feedback,
+    Image,
+    Ints,
+    Kind,
+    Message,
+    Request,
+    Role,
+    Sampling,
+    Stop,
+    Tool,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How episodes are played; 0 means no limit."""
+
+    max_turns: int = 0
+    max_tokens: int = 0  # of one turn
+    context: int = 0  # of one path
+    deadline_s: float = 60.0
+    digests: bool = False
+    states: bool = False
+
+
+class Row(NamedTuple):
+    """What becomes a `Node` when the episode is over."""
+
+    parent: int | None
+    role: Role
+    kind: Kind
+    tokens: Ints
+    turn: int
+    text: str
+    completion: Completion | None = None
+    sampling: Sampling | None = None
+    seconds: Mapping[str, float] = {}
+    images: tuple[Image, ...] = ()
+
+
+class Seat:
+    """The state of one seat. `rows` hold one entry per message; a block of messages keeps its tokens on the last of
+    them.
+    """
+
+    def __init__(self, name: str, index: int, cast: Cast, plan: Plan, place: tuple[int, int]) -> None:
+        ticket, member = place
+        self.name, self.index, self.plan = name, index, plan
+        self.role: str = name if name in cast.engines else "policy"
+        self.engine: Any = cast.engine(name)
+        self.renderer: Any = cast.renderers.get(self.role) or cast.renderers.get("policy")
+        self.speak: Any = self._generate
+        if hasattr(self.engine, "converse"):
+            self.speak = self._converse
+            self.renderer = cast.renderers.get(self.role)
+        self.kind: Kind = Kind.external if self.role in cast.frozen else Kind.sampled
+        self.sampling: Sampling = self._sampling(cast.sampling)
+        self.shorter: dict[int, Sampling] = {}
+        self.key: Ints = (cast.seed, ticket, member)
+        self.stem: str = f"{cast.seed}.{ticket}.{member}.{index}"
+        self.branches: int = 0
+        self.session: str = f"{self.stem}.0"
+        self.path: Ints = ()  # tokens of the current path
+        self.line: list[int] = []  # its rows
+        self.rows: list[Row] = []
+        self.history: list[Message] = []
+        self.fresh: tuple[Message, ...] = ()  # heard since the last turn
+        self.images: tuple[Image, ...] = ()
+        self.tools: tuple[Tool, ...] = ()
+        self.state: Any = None
+        self.acts: bool = True
+        self.stop: Stop | None = None
+        self.cut: bool = False  # the last turn ended at a token limit
+        self.turn: int = 0
+        self.env_seconds: float = 0.0
+        self.rewards: dict[str, float] = {}
+        self.turn_rewards: list[float] = []
+        self.early_reward: float = 0.0
+        self.events: list[str] = []
+        self.actions: list[str] = []
+        self.digest: str = ""
+        self.digests: list[str] = []
+        self.states: list[Any] = []
+
+    def _sampling(self, sampling: Sampling) -> Sampling:
+        renderer, limits = self.renderer, [sampling.max_tokens]
+        limits += [n for n in (self.plan.max_tokens, getattr(renderer, "turn_tokens", 0)) if n]
+        stop = tuple(dict.fromkeys((*sampling.stop, *(renderer.stop if renderer else ()))))
+        return replace(sampling, max_tokens=min(limits), stop=stop)
+
+    def hear(self, said: Feedback, seconds: float = 0.0) -> None:
+        """Take in feedback; raises ValueError for a reward that is not a finite number."""
+        if said.messages:
+            self.fresh = self.fresh + said.messages if self.fresh else said.messages
+        if said.reward:
+            self._reward(said.reward)
+        if said.events:
+            self.events.extend(said.events)
+        if said.tools:
+            self.tools = said.tools
+        if said.action and self.turn:
+            self.actions[-1] = said.action
+        self.acts, self.env_seconds = said.acts, seconds
+        if said.stop is not None:
+            self.stop = Stop.truncated_tokens if self.cut and said.stop is Stop.done else said.stop
+        self.state = said.state
+        if self.plan.states:
+            self.states.append(said.state)
+        if self.plan.digests:
+            self.digest = digest_of(said.state)
+
+    def _reward(self, reward: Mapping[str, float]) -> None:
+        for name, value in reward.items():
+            if not math.isfinite(value):
+                raise ValueError(f"reward {name!r} is {value}; rewards are finite numbers")
+            self.rewards[name] = self.rewards.get(name, 0.0) + value
+            if self.turn:
+                self.turn_rewards[-1] += value
+            else:
+                self.early_reward += value
+
+    def _room(self) -> int:
+        limit = self.sampling.max_tokens
+        if self.plan.context:
+            limit = min(limit, self.plan.context - len(self.path))
+        return limit
+
+    async def _generate(self) -> Message | None:
+        """Speak in tokens. None, with `stop` set, when there is no room or the engine was interrupted."""
+        if self.line:
+            ids = self.renderer.extend(self.history, self.fresh, self.path, self.tools)
+            if ids is None:
+                await self._branch()
+            else:
+                self._note(ids, Kind.obs)
+        else:
+            self._note(self.renderer.open(self.fresh, self.tools), Kind.prompt)
+        room, sampling = self._room(), self.sampling
+        if room < sampling.max_tokens:
+            if room <= 0:
+                self.stop = Stop.truncated_tokens
+                return None
+            sampling = self.shorter.get(room) or self.shorter.setdefault(room, replace(sampling, max_tokens=room))
+        request = Request(
+            session=self.session,
+            prompt=self.path,
+            sampling=sampling,
+            key=(*self.key, self.turn, self.index),
+            images=self.images,
+        )
+        start = perf_counter()
+        completion = await self.engine.generate(request)
+        seconds = perf_counter() - start
+        tokens = completion.tokens
+        if tokens or not completion.text:
+            message = self.renderer.parse(tokens)
+            kind = self.kind
+        else:
+            message = toolcalls.said(completion.text)
+            kind = Kind.external
+        self._said(completion, message, kind, seconds)
+        return None if self.stop else message
+
+    async def _converse(self) -> Message | None:
+        """Speak in messages, to an engine without tokens; with a renderer of its own the tokens are written down
+        too.
+        """
+        if self.renderer is None:
+            self._note((), Kind.obs if self.line else Kind.prompt)
+        elif self.line:
+            ids = self.renderer.extend(self.history, self.fresh, self.path, self.tools)
+            if ids is None:
+                await self._branch()
+            else:
+                self._note(ids, Kind.obs)
+        else:
+            self._note(self.renderer.open(self.fresh, self.tools), Kind.prompt)
+        key = (*self.key, self.turn, self.index)
+        request = Request(session=self.session, prompt=self.path, sampling=self.sampling, key=key)
+        start = perf_counter()
+        completion = await self.engine.converse(self.history, self.tools, request, self.state)
+        seconds = perf_counter() - start
+        message = toolcalls.said(completion.text)
+        if self.renderer is not None:
+            tokens = self.renderer.say(message)
+            completion = replace(completion, tokens=tokens, logprobs=(0.0,) * len(tokens), spans=())
+        self._said(completion, message, Kind.external, seconds)
+        return None if self.stop else message
+
+    def _note(self, ids: Ints, kind: Kind) -> None:
+        """Write down what was heard: one row a message, the tokens on the last."""
+        fresh, rows, line = self.fresh, self.rows, self.line
+        if not fresh:
+            if not ids:
+                return
+            fresh = (Message(Role.user, ()),)
+        last = len(fresh) - 1
+        seconds = {"env": self.env_seconds} if self.env_seconds else {}
+        for i, message in enumerate(fresh):
+            parent = line[-1] if line else None
+            line.append(len(rows))
+            of = Kind.tool if message.role is Role.tool else kind
+            images = message.images if len(message.parts) > 1 else ()
+            if images:
+                self.images += images
+            tokens = ids if i == last else ()
+            rows.append(Row(parent, message.role, of, tokens, self.turn, message.text, None, None, seconds, images))
+        self.history.extend(fresh)
+        self.path += ids
+        self.fresh = ()
+
+    def _said(self, completion: Completion, message: Message, kind: Kind, seconds: float) -> None:
+        rows, line = self.rows, self.line
+        row = Row(
+            line[-1] if line else None,
+            Role.assistant,
+            kind,
+            completion.tokens,
+            self.turn,
+            message.text,
+            completion,
+            self.sampling,
+            {"generate": seconds},
+        )
+        line.append(len(rows))
+        rows.append(row)
+        self.history.append(message)
+        self.path += completion.tokens
+        self.turn += 1
+        self.turn_rewards.append(self.early_reward)
+        self.early_reward = 0.0
+        self.actions.append("")
+        if self.plan.digests:
+            self.digests.append(self.digest)
+        self.cut = completion.finish == "length" and bool(self.sampling.stop)
+        if completion.finish == "abort":
+            self.stop = Stop.aborted
+        elif self.cut:
+            self.events.append("cut")
+            if not completion.tokens:
+                self.stop = Stop.truncated_tokens
+
+    async def _branch(self) -> None:
+        """Start a new path: the conversation rendered anew, sharing the leading rows whose tokens are the same."""
+        messages = (*self.history, *self.fresh)
+        tokens = self.renderer.open(messages, self.tools)
+        at, line = 0, []
+        for i in self.line:
+            own = self.rows[i].tokens
+            if tokens[at : at + len(own)] != own:
+                break
+            at += len(own)
+            line.append(i)
+        old, self.branches = self.session, self.branches + 1
+        self.session = f"{self.stem}.{self.branches}"
+        self.events.append("branch")
+        if at:
+            await self.engine.fork(old, at, self.session)
+        await self.engine.abort(old)
+        self.line, self.path, self.history = line, tokens[:at], list(messages[: len(line)])
+        self.images = tuple(i for m in self.history for i in m.images)
+        self.fresh = messages[len(line) :]
+        self._note(tokens[at:], Kind.prompt)

@@ -1,0 +1,1 @@
+"""Where tasks come from: instances of worlds, rows of data, mixtures, curricula."""
