@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from quintain.ports import Engine, Env, Renderer
+from quintain.registry import register
 from quintain.types import Group, QuintainError, Sampling, Task, Terms, Weights
 
 X = TypeVar("X")
@@ -19,6 +20,10 @@ Sums = Mapping[str, Any]
 
 class PartError(QuintainError):
     """Parts were combined in a way that cannot work."""
+
+
+class BadReward(QuintainError):
+    """A reward is NaN or infinite: no advantage or gate can be computed from it."""
 
 
 class Transform(NamedTuple, Generic[X]):
@@ -121,6 +126,7 @@ def stateless(
 PLACES = ("ratio", "surrogate", "weight", "regulariser", "mean")
 
 
+@register("chain", "chain")
 def chain(*parts: Transform[X]) -> Transform[X]:
     """Apply parts one after the other; the state is the list of theirs.
 

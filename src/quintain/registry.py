@@ -57,6 +57,10 @@ HOMES = {
     "rollout": ("quintain.rollouts",),
     "reward": ("quintain.rewards",),
     "advantage": ("quintain.advantages",),
+    "unit": ("quintain.advantages",),
+    "key": ("quintain.advantages",),
+    "baseline": ("quintain.advantages",),
+    "scale": ("quintain.advantages",),
     "gate": ("quintain.gates",),
     "objective": ("quintain.objectives",),
     "memory": ("quintain.memory",),
@@ -207,6 +211,11 @@ def build(kind: str, spec: Mapping[str, Any] | str) -> Any:
             if key not in signature.parameters:
                 raise UnknownName(unknown(f"option of {kind} {found.name!r}:", key, signature.parameters))
     return found.make(*args, **{k: _rebuild(v) for k, v in spec.items()})
+
+
+def resolve(kind: str, part: Any) -> Any:
+    """A part as it is, or the one that a name, or a mapping of name and options, stands for."""
+    return build(kind, part) if isinstance(part, str | Mapping) else part
 
 
 def _rebuild(value: Any) -> Any:

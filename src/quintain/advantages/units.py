@@ -1,0 +1,119 @@
+"""Units of credit: what gets one advantage, and which scalar it is judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from quintain.advantages.rows import Rows, Unit, make_rows, sampled, write_nodes
+from quintain.parts import Groups, PartError
+from quintain.registry import register
+from quintain.types import Trajectory
+
+
+@register("unit", "trajectory", status="paper", confidence="code")
+def trajectory(column: str = "") -> Unit:
+    """One row per trajectory, judged by its reward; the advantage goes to every token that it sampled.
+
+    When to use: outcome rewards; the unit of GRPO, RLOO and their kin. Long episodes count no more than short ones.
+
+    Maths: `value_i = sum_k reward_ik` over the named rewards k, or the one named `column`. [R] = trajectories of the step.
+
+    Args:
+        column: name of a single reward; empty takes the sum of all. A trajectory without it counts 0.
+
+    Example:
+        >>> from quintain.types import Group, Stop, Task, Trajectory
+        >>> one = Trajectory(id="a", nodes=(), stop=Stop.done, rewards={"win": 1.0, "cost": -0.5})
+        >>> trajectory().read((Group(task=Task(key="t", env="e"), trajectories=(one,)),)).value.tolist()
+        [0.5]
+    """
+
+    def read(groups: Groups) -> Rows:
+        all_ = [(g, m, -1, -1) for g, group in enumerate(groups) for m in range(len(group.trajectories))]
+        each = (t for group in groups for t in group.trajectories)
+        return make_rows(groups, all_, [t.rewards.get(column, 0.0) if column else t.reward for t in each])
+
+    def write(rows: Rows, advantage: np.ndarray) -> Groups:
+        given = iter(advantage.tolist())
+        return tuple(
+            replace(g, trajectories=tuple(_everywhere(t, next(given)) for t in g.trajectories)) for g in rows.groups
+        )
+
+    return Unit(read, write)
+
+
+def _everywhere(trajectory: Trajectory, value: float) -> Trajectory:
+    return write_nodes(trajectory, dict.fromkeys(range(len(trajectory.nodes)), value))
+
+
+@register("unit", "turn", status="paper", confidence="code")
+def turn(gamma: float = 1.0) -> Unit:
+    """One row per turn, judged by the discounted reward from that turn on; the advantage goes to the turn's tokens.
+
+    When to use: rewards along the way. Long episodes have more rows, and so count more in the statistics.
+
+    Maths: `value_t = sum_(k >= t) gamma^(k - t) r_k`, `r` [turns] the turn rewards of the trajectory. What they leave of the
+    trajectory's reward is added to the last turn. [R] = sampled nodes of the step.
+
+    Args:
+        gamma: discount per turn, in [0, 1].
+
+    Raises:
+        PartError: `gamma` lies outside [0, 1].
+
+    Special cases: without turn rewards and with `gamma = 1` every turn is judged by the trajectory's reward.
+
+    Example:
+        >>> turn(gamma=0.95).read(()).value.tolist()
+        []
+    """
+    if not 0 <= gamma <= 1:
+        raise PartError(f"unit turn: gamma is {gamma}; it must lie in [0, 1]")
+
+    def read(groups: Groups) -> Rows:
+        places, values = [], []
+        for g, group in enumerate(groups):
+            for m, t in enumerate(group.trajectories):
+                nodes = [i for i, node in enumerate(t.nodes) if sampled(node)]
+                places += [(g, m, t.nodes[i].turn, i) for i in nodes]
+                values += turn_returns(t, nodes, gamma)
+        return make_rows(groups, places, values)
+
+    def write(rows: Rows, advantage: np.ndarray) -> Groups:
+        given: dict[tuple[int, int], dict[int, float]] = {}
+        for g, m, i, value in zip(*(c.tolist() for c in (rows.group, rows.member, rows.node, advantage)), strict=True):
+            given.setdefault((g, m), {})[i] = value
+        return tuple(
+            replace(
+                group,
+                trajectories=tuple(write_nodes(t, given.get((g, m), {})) for m, t in enumerate(group.trajectories)),
+            )
+            for g, group in enumerate(rows.groups)
+        )
+
+    return Unit(read, write)
+
+
+def turn_returns(trajectory: Trajectory, nodes: Sequence[int], gamma: float) -> list[float]:
+    """The discounted reward from each sampled node on, for `nodes` in order of play."""
+    rewards = node_rewards(trajectory, nodes)
+    total = 0.0
+    for at in reversed(range(len(rewards))):
+        total = rewards[at] = rewards[at] + gamma * total
+    return rewards
+
+
+def node_rewards(trajectory: Trajectory, nodes: Sequence[int]) -> list[float]:
+    """The reward that each sampled node earned: its turn's reward (on the turn's last node), and the rest on the last one."""
+    rewards = [0.0] * len(nodes)
+    if not nodes:
+        return rewards
+    last = {trajectory.nodes[i].turn: at for at, i in enumerate(nodes)}
+    for at_turn, reward in enumerate(trajectory.turn_rewards):
+        if at_turn in last:
+            rewards[last[at_turn]] = reward
+    rewards[-1] += trajectory.reward - sum(rewards)
+    return rewards

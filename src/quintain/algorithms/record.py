@@ -1,0 +1,101 @@
+"""What a named algorithm is: three parts, and how a config replaces them one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from quintain.objectives import penalise_kl, reward_entropy
+from quintain.parts import Advantage, Gate, Objective, Transform, chain
+from quintain.registry import build, entry, provenance, resolve, unknown
+from quintain.types import QuintainError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True, eq=False)
+class Algorithm:
+    """A paper as parts: `advantage` on the groups of a step, `gate` on finished groups by their rewards, `objective` on terms.
+
+    `gate` is None when every group is kept. Filters that need more than rewards stand in the advantage chain.
+    """
+
+    advantage: Advantage
+    objective: Objective
+    gate: Gate | None = None
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What its parts ask of the learner: `old`, `ref`, `values`, `entropy`..."""
+        return self.advantage.needs | self.objective.needs | (self.gate.needs if self.gate else frozenset())
+
+    def expand(self) -> dict[str, list[dict[str, Any]]]:
+        """The parts written out, as `assemble` reads them: {advantage: [...], gate: [...], objective: [...]}."""
+        return {name: _links(getattr(self, name)) for name in ("advantage", "gate", "objective")}
+
+
+def _links(part: Transform[Any] | None) -> list[dict[str, Any]]:
+    if part is None:
+        return []
+    data = provenance(part)
+    if data is None:
+        raise QuintainError(
+            "a part that no registered factory made cannot be written down; put @register above its factory"
+        )
+    links = data["parts"] if data["kind"] == "chain" else [data]
+    return [{"kind": link["kind"], **link} for link in links]
+
+
+def assemble(
+    name: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    advantage: Sequence[Any] = (),
+    gate: Sequence[Any] = (),
+    objective: Sequence[Any] = (),
+) -> Algorithm:
+    """The algorithm `name` with `options`, and with the chains that are written out in place of its own.
+
+    Each link is a part, a name, or a mapping of name and options. This is what the config section `algorithm` becomes.
+
+    Raises:
+        UnknownName: no such algorithm, part or option; the nearest match is named.
+        PartError: the links stand in an order that means nothing.
+
+    Example:
+        >>> grpo = assemble("grpo", {"low": 0.1}, gate=["zero_variance"])
+        >>> grpo.expand()["gate"][0]["name"]
+        'zero_variance'
+    """
+    made: Algorithm = build("algorithm", {"name": name, **(options or {})})
+    given = {"advantage": advantage, "gate": gate, "objective": objective}
+    chains = {kind: _join(kind, links) for kind, links in given.items() if links}
+    return replace(made, **chains) if chains else made
+
+
+def _join(kind: str, links: Sequence[Any]) -> Transform[Any]:
+    parts = [resolve(kind, link) for link in links]
+    return parts[0] if len(parts) == 1 else chain(*parts)
+
+
+def regularisers(kl: float, entropy: float) -> tuple[Objective, ...]:
+    """The KL penalty and the entropy bonus, each left out when its strength is 0, so that nothing needless is computed."""
+    penalty = (penalise_kl(coef=kl),) if kl else ()
+    bonus = (reward_entropy(coef=entropy),) if entropy else ()
+    return (*penalty, *bonus)
+
+
+def preset(name: str, form: str, **options: Any) -> Algorithm:
+    """An algorithm in one of its published forms, such as `as_paper` or `as_released`; `options` change single values of it.
+
+    Raises:
+        UnknownName: no such algorithm or option.
+        QuintainError: the algorithm has no such form.
+
+    Example:
+        >>> preset("grpo", "as_paper").needs
+        frozenset({'ref'})
+    """
+    forms: Mapping[str, Mapping[str, Any]] = entry("algorithm", name).tags.get("presets", {})
+    if form not in forms:
+        raise QuintainError(unknown(f"preset of {name}:", form, forms))
+    return build("algorithm", {"name": name, **forms[form], **options})

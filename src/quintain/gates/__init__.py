@@ -1,0 +1,5 @@
+"""Gates: which groups are trained, dropped or replaced."""
+
+from quintain.gates.variance import zero_variance
+
+__all__ = ["zero_variance"]

@@ -1,0 +1,182 @@
+"""Regularisers: per-token terms beside the policy term. They land in `terms.extra`, which no off-policy weight scales."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from quintain.objectives._rows import add_extra, column, held, note, rows_of, stream
+from quintain.parts import Objective, PartError, stateless
+from quintain.registry import register, unknown
+from quintain.types import Terms
+
+LIMIT = 20.0  # nats; beyond it exp(-d) of k3 is held constant
+
+
+def _k3(distance: torch.Tensor) -> torch.Tensor:
+    bounded = distance.clamp(-LIMIT, LIMIT)
+    return torch.expm1(-bounded) + bounded
+
+
+KINDS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "k1": lambda distance: distance,
+    "k2": lambda distance: distance.square() / 2,
+    "k3": _k3,
+}
+
+
+@register("objective", "penalise_kl", paper="2402.03300", status="paper", confidence="code", example={"coef": 0.1})
+def penalise_kl(coef: float = 0.001, kind: str = "k3", to: str = "ref", gradient: str = "own") -> Objective:
+    """Keep the policy near another one by an estimate of their KL divergence on the sampled tokens.
+
+    When to use: long runs that drift away from the starting model. `gradient="k2"` is the correct gradient of the reverse KL.
+
+    Maths: `d_t = new_t - to_t`, `extra_t += coef kl_t k(d_t)` [N], `kl` the weight stream of that name, with `k1 = d`, `k2 = d^2 / 2`, `k3 = exp(-d) + d - 1`.
+    Coefficients on `new`: 1, `d`, `1 - exp(-d)`. As a loss, k1 has expected gradient 0 on-policy, k2 has that of the reverse KL,
+    k3 is a biased one that is close to it near `d = 0`.
+
+    Args:
+        coef: strength, >= 0; papers use 0.001 to 0.04.
+        kind: `k1`, `k2` or `k3`: the value that is reported and, with `gradient="own"`, differentiated.
+        to: `ref`, the reference policy; `old` or `rollout`, the policy before the step.
+        gradient: `own`, or the kind whose gradient is used in place of the value's own (`k2`: the "k3+" form).
+
+    Returns:
+        A part of place `regulariser` that notes `kl`, the mean value.
+
+    Raises:
+        PartError: an unknown kind, target or gradient, or a negative strength.
+
+    Special cases: `k3` is constant beyond |d| = 20 nats, with coefficient 0; masked rows give 0.
+
+    Example:
+        >>> penalise_kl(coef=0.001).needs
+        frozenset({'ref'})
+
+    Reference: Shao et al., 2024, arXiv 2402.03300; the kinds are J. Schulman's. Differs from the paper: the bound on d.
+    """
+    for what, name, known in (
+        ("kind", kind, [*KINDS]),
+        ("target", to, ["ref", "old", "rollout"]),
+        ("gradient", gradient, ["own", *KINDS]),
+    ):
+        if name not in known:
+            raise PartError(unknown(f"{what} of penalise_kl", name, known))
+    if not coef >= 0:
+        raise PartError(f"penalise_kl: coef is {coef}; it must be >= 0")
+
+    def apply(terms: Terms) -> Terms:
+        distance = held(rows_of(terms, "kl"), terms.new - column(terms, to, "penalise_kl").detach())
+        value = KINDS[kind](distance)
+        if gradient != "own":
+            slope = KINDS[gradient](distance)
+            value = value.detach() + slope - slope.detach()
+        return add_extra(note(terms, kl=value), coef * stream(terms, "kl") * value)
+
+    return stateless(apply, needs=() if to == "rollout" else (to,), place="regulariser")
+
+
+@register("objective", "reward_entropy", paper="1602.01783", status="paper", confidence="code")
+def reward_entropy(coef: float = 0.01) -> Objective:
+    """Pay the policy for entropy, so that it keeps exploring.
+
+    When to use: small models and short episodes, where the policy would become certain too early.
+
+    Maths: `extra_t -= coef rl_t H_t` [N], `H_t` the entropy in nats of the whole next-token distribution, with gradient.
+
+    Args:
+        coef: strength per nat, any sign; 0.01 is common.
+
+    Returns:
+        A part of place `regulariser` that notes `entropy`, the mean in nats.
+
+    Special cases: masked rows give 0. The coefficient on `new` is 0: the gradient flows through `entropy`.
+
+    Example:
+        >>> reward_entropy().needs
+        frozenset({'entropy'})
+
+    Reference: Mnih et al., 2016, arXiv 1602.01783. Differs from the paper: nothing.
+    """
+
+    def apply(terms: Terms) -> Terms:
+        entropy = held(rows_of(terms), column(terms, "entropy", "reward_entropy"))
+        return add_extra(note(terms, entropy=entropy), -coef * stream(terms, "rl") * entropy)
+
+    return stateless(apply, needs=("entropy",), place="regulariser")
+
+
+@register("objective", "fit_values", paper="1707.06347", status="paper", confidence="code")
+def fit_values(coef: float = 1.0, clip: float = 0.2) -> Objective:
+    """Fit the value head to the returns, with PPO's bound on how far a value may move.
+
+    When to use: with `gae` advantages, which write the stream `return`.
+
+    Maths: `extra_t += coef rl_t / 2 max((v_t - R_t)^2, (clip(v_t, v_old_t +- clip) - R_t)^2)` [N], `v` the value head now, `v_old`
+    before the step, `R` the return.
+
+    Args:
+        coef: strength, >= 0.
+        clip: bound of the move in units of return, >= 0; `inf` takes the bound away.
+
+    Returns:
+        A part of place `regulariser` that notes `value_loss`.
+
+    Raises:
+        PartError: a negative strength or bound.
+
+    Special cases: masked rows give 0. The coefficient on `new` is 0: the gradient flows through `value`.
+
+    Example:
+        >>> fit_values().needs
+        frozenset({'values'})
+
+    Reference: Schulman et al., 2017, arXiv 1707.06347. Differs from the paper: the bound is its authors' code, not the text.
+    """
+    if not (coef >= 0 and clip >= 0):
+        raise PartError(f"fit_values: coef is {coef} and clip is {clip}; both must be >= 0")
+
+    def apply(terms: Terms) -> Terms:
+        rows = rows_of(terms)
+        value, old, goal = (held(rows, column(terms, n, "fit_values")) for n in ("value", "old_value", "returns"))
+        near = old + (value - old).clamp(-clip, clip)
+        loss = torch.maximum((value - goal).square(), (near - goal).square()) / 2
+        return add_extra(note(terms, value_loss=loss), coef * stream(terms, "rl") * loss)
+
+    return stateless(apply, needs=("values",), place="regulariser")
+
+
+@register("objective", "ce", status="paper", confidence="code")
+def ce(coef: float = 1.0) -> Objective:
+    """Cross entropy on the tokens of the `ce` stream: imitation, alone or beside RL in one batch.
+
+    When to use: the supervised warm start (`chain(ce(), token_mean())`), or an anchor of demonstrations in an RL batch.
+
+    Maths: `extra_t -= coef ce_t new_t` [N], `ce` the weight stream of that name. Coefficient `-coef ce_t`.
+
+    Args:
+        coef: strength, >= 0.
+
+    Returns:
+        A part of place `regulariser` that notes `ce`, the negative log-likelihood in nats over all trained tokens of the step.
+
+    Raises:
+        PartError: a negative strength.
+
+    Special cases: rows without `ce` weight give 0; a token may carry `rl` and `ce` weight at once.
+
+    Example:
+        >>> ce().place
+        'regulariser'
+
+    Reference: maximum likelihood. Differs from the paper: there is none.
+    """
+    if not coef >= 0:
+        raise PartError(f"ce: coef is {coef}; it must be >= 0")
+
+    def apply(terms: Terms) -> Terms:
+        loss = -stream(terms, "ce") * held(rows_of(terms, "ce"), terms.new)
+        return add_extra(note(terms, ce=loss), coef * loss)
+
+    return stateless(apply, place="regulariser")

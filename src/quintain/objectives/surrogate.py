@@ -1,0 +1,118 @@
+"""Surrogates: the per-token policy term that is minimised, written so that its coefficient d loss / d logp_new is the method's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from quintain.objectives._rows import column, held, note, rows_of
+from quintain.parts import Objective, PartError, stateless
+from quintain.registry import register
+from quintain.types import Terms
+
+
+@register(
+    "objective", "policy_gradient", paper="williams1992", status="paper", confidence="paper", on_policy="reinforce"
+)
+def policy_gradient() -> Objective:
+    """The plain score-function term: raise the logprob of a token in proportion to its advantage.
+
+    When to use: on-policy data, one optimizer step per batch, no trust region.
+
+    Maths: `loss_t = -A_t new_t` [N]; coefficient `-A_t`. The value of the loss means nothing; its gradient does.
+
+    Returns:
+        A part of place `surrogate` that sets `loss` [N].
+
+    Special cases: masked rows give 0; a ratio set before it is not read.
+
+    Example:
+        >>> policy_gradient().place
+        'surrogate'
+
+    Reference: Williams, 1992, Simple statistical gradient-following algorithms. Differs from the paper: nothing.
+    """
+
+    def apply(terms: Terms) -> Terms:
+        rows = rows_of(terms)
+        return replace(terms, loss=-held(rows, terms.advantage) * held(rows, terms.new))
+
+    return stateless(apply, place="surrogate")
+
+
+@register("objective", "clip", paper="1707.06347", status="paper", confidence="code", on_policy="reinforce")
+def clip(low: float = 0.2, high: float = 0.2) -> Objective:
+    """PPO's clipped surrogate with a bound of its own on either side.
+
+    When to use: the default trust region; `high > low` (0.28) leaves rare tokens room to grow.
+
+    Maths: with `r_t = exp(log_ratio_t)` [N], `loss_t = -min(r_t A_t, clip(r_t, 1 - low, 1 + high) A_t)` [N]. Coefficient
+    `-r_t A_t`, and 0 where the bound acts: `A_t > 0` and `r_t > 1 + high`, or `A_t < 0` and `r_t < 1 - low`.
+
+    Args:
+        low: how far below 1 the ratio of a token with negative advantage still moves it, in [0, 1].
+        high: how far above 1 the ratio of a token with positive advantage still moves it, >= 0.
+
+    Returns:
+        A part of place `surrogate` that sets `loss` [N] and the metric `clipped`, the share of tokens whose bound acts.
+
+    Raises:
+        PartError: a bound lies outside its range.
+
+    Special cases: `A = 0` and masked rows give 0. A negative advantage has no upper bound: see `dual_clip`.
+
+    Example:
+        >>> clip(low=0.2, high=0.28).place
+        'surrogate'
+
+    Reference: Schulman et al., 2017, arXiv 1707.06347. Differs from the paper: two bounds (DAPO, arXiv 2503.14476).
+    """
+    if not 0 <= low <= 1 or not high >= 0:
+        raise PartError(f"clip: low is {low} and high is {high}; low must lie in [0, 1] and high must be >= 0")
+
+    def apply(terms: Terms) -> Terms:
+        advantage = held(rows_of(terms), terms.advantage)
+        ratio = column(terms, "log_ratio", "clip").exp()
+        kept = torch.where(advantage > 0, ratio.clamp(max=1 + high), ratio.clamp(min=1 - low))
+        acted = (kept != ratio) & (advantage != 0)
+        return note(replace(terms, loss=-advantage * kept), clipped=acted)
+
+    return stateless(apply, place="surrogate")
+
+
+@register("objective", "dual_clip", paper="1912.09729", status="paper", confidence="code", on_policy="reinforce")
+def dual_clip(cap: float = 3.0) -> Objective:
+    """Bound the loss of tokens with negative advantage whose ratio ran away upwards.
+
+    When to use: after `clip`, when data are stale or the engine differs from the learner, so that ratios can be huge.
+
+    Maths: where `A_t < 0`: `loss_t <- min(loss_t, -cap A_t)` [N]; the coefficient is 0 where the cap acts (`r_t > cap`).
+
+    Args:
+        cap: the largest ratio that a token with negative advantage may have, > 1.
+
+    Returns:
+        A part of place `surrogate` that changes `loss` [N] and notes `dual_clipped`, the share of tokens whose cap acts.
+
+    Raises:
+        PartError: the cap is not above 1.
+
+    Special cases: with `cap` above every ratio this changes nothing.
+
+    Example:
+        >>> dual_clip(cap=3.0).place
+        'surrogate'
+
+    Reference: Ye et al., 2019, arXiv 1912.09729 (read in code). Differs from the paper: nothing known.
+    """
+    if not cap > 1:
+        raise PartError(f"dual_clip: cap is {cap}; it must be > 1")
+
+    def apply(terms: Terms) -> Terms:
+        advantage = held(rows_of(terms), terms.advantage)
+        loss = column(terms, "loss", "dual_clip")
+        acts = (advantage < 0) & (loss > -cap * advantage)
+        return note(replace(terms, loss=torch.where(acts, -cap * advantage, loss)), dual_clipped=acts)
+
+    return stateless(apply, place="surrogate")
