@@ -45,12 +45,14 @@ quickstart: setup  ## train an agent on this machine, in about three minutes
 test: setup-dev  ## the fast tests and the doctests
 	$(PYTEST) -n $(JOBS) $(ARGS)
 
-check: setup-dev  ## lint, format, types, layers, house rules
-	$(BIN)/ruff check $(CODE)
-	$(BIN)/ruff format --check $(CODE)
-	$(PY) tools/house.py $(CODE)
-	$(BIN)/lint-imports --no-cache
-	$(BIN)/pyrefly check
+check: setup-dev  ## lint, format, types, layers, house rules; runs all of them, then fails if one did
+	@failed=; run() { echo "$$*"; "$$@" || failed="$$failed $$1"; }; \
+	run ruff check $(CODE); \
+	run ruff format --check $(CODE); \
+	run $(PY) tools/house.py $(CODE); \
+	run lint-imports --no-cache --no-logo; \
+	run pyrefly check; \
+	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
 format: setup-dev  ## let ruff mend what it can
 	$(BIN)/ruff check --fix $(CODE)

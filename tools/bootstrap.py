@@ -80,7 +80,7 @@ class Installer:
         if works:
             return
         if self.venv.exists():
-            if not (self.venv / "pyvenv.cfg").exists():
+            if not (self.venv / "pyvenv.cfg").exists() and any(self.venv.iterdir()):
                 raise SetupError(f"{self.venv} exists and is no virtual environment: move it away or name another VENV")
             shutil.rmtree(self.venv)
         self.say(f"making the virtual environment {self.venv.name} with {sys.executable}")
