@@ -89,8 +89,8 @@ class Window:
 
     Policy version v trains step v, so a ticket admitted under version v may be consumed at steps v, v+1 ... v+max_lag.
     With G = `size` and s the current step, ticket slots 0 .. (s + 1 + max_lag) G - 1 are open, so at most (s + 1) G tickets must be
-    consumed by step s: taking the due ones first keeps every group within `max_lag`, exactly. Without gaps (`look=0`)
-    consumption is in ticket order; else up to `look` tickets beyond the first G waiting ones may be taken before an older one.
+    consumed by step s: a step that never leaves more of them than later steps can take keeps every group within `max_lag`.
+    With `look=0` consumption is in ticket order; else up to `look` tickets beyond the first G may overtake an older one.
 
     Args:
         size: groups a step, G >= 1.
@@ -201,15 +201,26 @@ class Window:
         return tuple(g for g in groups if g is not None)
 
     def _ready(self) -> list[int] | None:
-        """The tickets to consume now: those that are due, then the earliest finished ones; None if that is not G yet."""
-        order = sorted(self._waiting)[: self.size + self.look]
-        due = [i for i in order if self._waiting[i][0].version + self.max_lag <= self.step]
-        if len(due) > self.size or any(not self._waiting[i][2] for i in due):
-            return None
-        rest = [i for i in order if self._waiting[i][2] and i not in due]
-        chosen = sorted(due + rest[: self.size - len(due)])
+        """The tickets to consume now, or None if they are not finished yet.
+
+        A ticket is due at its version + max_lag. Of those due by step d, all but (d - s) G must go now, or a later step could not
+        take them all; then the earliest finished ones fill the step.
+        """
+        order = sorted(self._waiting)
+        due = [self._waiting[i][0].version + self.max_lag for i in order]
+        finished = [i for i in order[: self.size + self.look] if self._waiting[i][2]]
+        chosen: list[int] = []
+        for step in sorted(set(due)):
+            by_then = sum(d <= step for d in due)
+            must = by_then - (step - self.step) * self.size
+            early = [i for i in finished if i in order[:by_then] and i not in chosen]
+            taken = sum(i in order[:by_then] for i in chosen)
+            if must - taken > len(early):
+                return None
+            chosen += early[: max(0, must - taken)]
+        chosen += [i for i in finished if i not in chosen][: self.size - len(chosen)]
         short = self._dry and all(done for _, _, done in self._waiting.values())
-        return chosen if len(chosen) == self.size or short else None
+        return sorted(chosen) if len(chosen) == self.size or short else None
 
     def release(self) -> None:
         """The step is done: its slots open for the next version."""

@@ -1,0 +1,1 @@
+"""Runs: what `loop.train` is given, built from a config, in one process or in several on one machine."""

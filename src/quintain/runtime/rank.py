@@ -1,0 +1,34 @@
+"""The main of a further rank: `python -m quintain.runtime.rank FOLDER RANK SIZE PORT [--resume]`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from quintain import config as configs
+from quintain.runtime.assemble import play
+from quintain.runtime.launch import Place
+
+ORPHANED = 75  # exit status when the first rank went away
+
+
+def main(arguments: list[str]) -> None:
+    """Join the run in FOLDER as rank RANK of SIZE and train until it ends."""
+    folder, rank, size, port = Path(arguments[0]), *(int(a) for a in arguments[1:4])
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the first rank decides when all stop
+    threading.Thread(target=_watch_parent, daemon=True).start()
+    config = configs.make(folder / "config.toml")
+    play(config, folder, Place(rank=rank, size=size, port=port), resume="--resume" in arguments)
+
+
+def _watch_parent() -> None:
+    sys.stdin.buffer.read()  # returns when the parent's end closes, however it died
+    os._exit(ORPHANED)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,194 @@
+"""One run: the bookkeeping around `loop.train` (tickets, parts' states, ledger, checkpoints, evaluation)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from quintain import codec
+from quintain.loop import Window
+from quintain.parts import Advantage, Cast, Gate, Objective, Reward, Rollout, Sampler
+from quintain.ports import Learner, Sink
+from quintain.runtime import measure
+from quintain.runtime.keeper import Keeper
+from quintain.types import Batch, Group, Ticket
+
+Metrics = dict[str, float]
+Evaluate = Callable[[int], Awaitable[Mapping[str, float]]]
+
+
+@dataclass(kw_only=True, slots=True)
+class Parts:
+    """What is played and learned with: everything of a run that is made from its config."""
+
+    rollout: Rollout
+    reward: Reward
+    sampler: Sampler
+    advantage: Advantage
+    gate: Gate
+    objective: Objective
+    learner: Learner
+    cast: Cast
+    pack: Callable[[Sequence[Group]], Batch]
+    evaluate: Evaluate | None = None
+
+
+@dataclass(kw_only=True, slots=True)
+class Plan:
+    """The counts of a run: total steps, steps between evaluations (0 is never) and between checkpoints (0 is at the end)."""
+
+    steps: int
+    eval_every: int = 0
+    checkpoint_every: int = 0
+
+
+@dataclass(kw_only=True, slots=True)
+class Clock:
+    """Where the wall time of a step went, in seconds: laps between calls of `lap`."""
+
+    at: float = field(default_factory=time.perf_counter)
+    laps: dict[str, float] = field(default_factory=dict)
+
+    def lap(self, name: str) -> None:
+        """Book the time since the last lap under `name`."""
+        now = time.perf_counter()
+        self.laps[name] = self.laps.get(name, 0.0) + now - self.at
+        self.at = now
+
+    def restart(self) -> dict[str, float]:
+        """The laps so far; the next ones start from here."""
+        laps, self.laps, self.at = self.laps, {}, time.perf_counter()
+        return laps
+
+
+class LocalRun:
+    """A run in this process (one rank of it, when there are several): matches `loop.Run`.
+
+    The state at a step boundary (sampler, part states, counters, ledger offset) is small; it is captured after every step,
+    so that a run that drains in mid-step checkpoints the last boundary and a resumed one replays the interrupted step.
+    """
+
+    def __init__(self, parts: Parts, window: Window, plan: Plan, keeper: Keeper, sinks: Sequence[Sink] = ()) -> None:
+        self.parts, self.window, self.plan, self.keeper, self.sinks = parts, window, plan, keeper, list(sinks)
+        self.rollout, self.cast, self.learner, self.objective = (
+            parts.rollout,
+            parts.cast,
+            parts.learner,
+            parts.objective,
+        )
+        self.needs = parts.objective.needs | parts.advantage.needs | parts.gate.needs
+        self.sampler_state = parts.sampler.init()
+        self.advantage_state = parts.advantage.init()
+        self.gate_state = parts.gate.init()
+        self.clock = Clock()
+        self.draining = False
+        self.step = 0
+        self._played: list[Group] = []
+        self._played_metrics: Metrics = {}
+
+    # -- what loop.train calls -------------------------------------------------------------------------------------
+
+    def issue(self, index: int) -> Ticket | None:
+        """Draw the next task, write `issued`."""
+        task, self.sampler_state = self.parts.sampler.draw(self.sampler_state)
+        if task is None:
+            return None
+        ticket = Ticket(index=index, task=task, version=self.window.step)
+        self.keeper.issued(self.window.step, ticket)
+        return ticket
+
+    def steps(self) -> Iterator[int]:
+        """The steps from the window's on, until the last one or a drain."""
+        for step in range(self.window.step, self.plan.steps):
+            if self.draining:
+                return
+            self.clock.restart()
+            yield step
+
+    async def reward(self, group: Group) -> Group:
+        """Score a played group and write it to the ledger."""
+        group = await self.parts.reward(group)
+        self.keeper.played(self.window.step, group)
+        return group
+
+    def credit(self, groups: Sequence[Group]) -> Sequence[Group]:
+        """Advantages over the groups of the step together, then the late gates; what they drop is counted."""
+        self.clock.lap("score")
+        self._played = list(groups)
+        credited, self.advantage_state = self.parts.advantage.apply(tuple(groups), self.advantage_state)
+        kept, self.gate_state = self.parts.gate.apply(credited, self.gate_state)
+        gone = {g.ticket for g in groups} - {g.ticket for g in kept}
+        self.keeper.dropped(self.window.step, sorted(gone), "gate")
+        self.keeper.dropped(self.window.step, [t.index for t, _ in self.window.dropped], "early gate")
+        self._played_metrics = measure.played(self._played, self.window.step)
+        self._played_metrics["groups_kept"] = float(len(kept))
+        self.clock.lap("credit")
+        return kept
+
+    def pack(self, groups: Sequence[Group]) -> Batch:
+        """One flat batch."""
+        self.keeper.training(groups)
+        batch = self.parts.pack(groups)
+        self.clock.lap("pack")
+        return batch
+
+    async def record(self, step: int, groups: Sequence[Group], metrics: Mapping[str, float]) -> None:
+        """Write the step, observe it, evaluate and checkpoint when due."""
+        self.clock.lap("update")
+        for group in self._played:
+            self.sampler_state = self.parts.sampler.observe(self.sampler_state, group)
+        laps = self.clock.restart()
+        row = self.keeper.reduce({**self._played_metrics, **metrics}) | measure.timing(laps, self._played_metrics)
+        self.keeper.trained(step, row)
+        for sink in self.sinks:
+            sink.write(step, row)
+        self.step = step + 1
+        last = self.step == self.plan.steps
+        self.capture()
+        if self.plan.eval_every and self.step % self.plan.eval_every == 0 and not last:
+            await self.evaluate(self.step)
+        if last or (self.plan.checkpoint_every and self.step % self.plan.checkpoint_every == 0):
+            self.checkpoint()
+        else:
+            self.keeper.commit()
+        self.clock.restart()
+
+    # -- evaluation and state --------------------------------------------------------------------------------------
+
+    async def evaluate(self, step: int) -> Mapping[str, float]:
+        """Evaluate the policy as it is and write the result; {} when the run has no evaluation."""
+        if self.parts.evaluate is None:
+            return {}
+        scores = dict(await self.parts.evaluate(step))
+        self.keeper.evaluated(step, scores)
+        for sink in self.sinks:
+            sink.write(step, scores)
+        return scores
+
+    def drain(self) -> None:
+        """Finish the update in progress, give up waiting for groups, and let `train` return."""
+        self.draining = True
+        self.window.close()
+
+    def capture(self) -> None:
+        """Remember the boundary after `self.step` steps."""
+        counters = {"step": self.step, "index": self.window.index, "refilled": self.window.refilled}
+        states = {"sampler": self.sampler_state, "advantage": self.advantage_state, "gate": self.gate_state}
+        pending = [codec.encode(t) for t in self.window.pending]
+        early = self.window.gate_state
+        self.keeper.boundary(codec.encode({**counters, **states, "early_gate": early, "pending": pending}))
+
+    def checkpoint(self) -> None:
+        """Save the learner and the last boundary together, durably."""
+        self.keeper.checkpoint(self.step, self.learner.save)
+
+    def restore(self) -> None:
+        """Continue from the newest checkpoint: learner, states, counters, pending tickets."""
+        boundary = self.keeper.restore(self.learner.load)
+        self.sampler_state, self.advantage_state = boundary["sampler"], boundary["advantage"]
+        self.gate_state, self.window.gate_state = boundary["gate"], boundary["early_gate"]
+        pending = [codec.decode(Ticket, t) for t in boundary["pending"]]
+        self.step = boundary["step"]
+        self.window.restart(boundary["step"], boundary["index"], boundary["refilled"], pending)
+        self.capture()

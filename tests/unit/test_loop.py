@@ -1,0 +1,183 @@
+"""The loop on scripted parts: the exact lag bound, order, gate verdicts, determinism, draining, errors."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quintain.loop import LagError, Window, train
+from quintain.parts import Transform
+from quintain.types import Group, QuintainError, Stop, Task, Ticket, Trajectory, Weights
+
+
+class Script:
+    """A run whose groups take random numbers of event-loop turns, and whose learner only counts versions."""
+
+    def __init__(self, window: Window, seed: int = 0, tasks: int = 10**6, reward=lambda i: float(i % 3)) -> None:
+        self.window, self.rng, self.tasks, self.rewards = window, random.Random(seed), tasks, reward
+        self.cast = self.learner = self
+        self.objective, self.needs = None, frozenset()
+        self.version, self.taken, self.batches, self.drain_at = 0, [], [], None
+        self.fail_at = None
+
+    def issue(self, index):
+        return (
+            Ticket(index=index, task=Task(key=str(index), env="x"), version=self.version)
+            if index < self.tasks
+            else None
+        )
+
+    async def rollout(self, task, cast, index):
+        version = self.version
+        for _ in range(self.rng.randrange(40)):
+            await asyncio.sleep(0)
+        if index == self.fail_at:
+            raise ValueError("broken rollout")
+        one = Trajectory(id=f"{index}", nodes=(), stop=Stop.done, rewards={"success": self.rewards(index)})
+        return Group(task=task, trajectories=(one,), ticket=index, version=version)
+
+    async def reward(self, group):
+        return group
+
+    def steps(self):
+        return iter(range(self.window.step, self.window.steps))
+
+    async def score(self, groups, needs):
+        return groups
+
+    def credit(self, groups):
+        return groups
+
+    def pack(self, groups):
+        return groups
+
+    async def update(self, batch, objective):
+        await asyncio.sleep(0)
+        self.batches.append([g.ticket for g in batch])
+        self.taken.append([(g.ticket, self.version - g.version) for g in batch])
+        return {}
+
+    async def publish(self):
+        return Weights(version=self.version + 1, kind="pointer")
+
+    async def load(self, weights):
+        self.version = weights.version
+
+    async def record(self, step, groups, metrics):
+        if step == self.drain_at:
+            self.window.close()
+
+
+def gate(verdict):
+    def apply(groups, state):
+        (group,) = groups
+        answer = verdict(group.ticket)
+        if answer == "drop":
+            return (), state + 1
+        return (replace(group, tags={"refill": True}) if answer == "refill" else group,), state
+
+    return Transform(lambda: 0, apply)
+
+
+def play(script: Script) -> Script:
+    asyncio.run(asyncio.wait_for(train(script), 20))
+    return script
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 5), st.integers(0, 4), st.integers(0, 8), st.integers(1, 12), st.integers(0, 999))
+def test_lag_never_exceeds_the_bound_and_every_ticket_is_trained_once(size, max_lag, look, steps, seed):
+    run = play(Script(Window(size, max_lag, look, steps=steps), seed))
+    assert max(lag for step in run.taken for _, lag in step) <= max_lag
+    assert sorted(t for step in run.batches for t in step) == list(range(size * steps))
+    assert all(len(step) == size for step in run.batches)
+    if look == 0:
+        assert run.batches == [list(range(i * size, i * size + size)) for i in range(steps)]
+
+
+def test_the_lag_bound_is_reached():
+    run = play(Script(Window(2, 3, 0, steps=12)))
+    assert max(lag for step in run.taken for _, lag in step) == 3
+
+
+def test_look_lets_a_late_group_wait_but_not_beyond_its_deadline():
+    run = play(Script(Window(2, 2, 6, steps=20), seed=3))
+    flat = [t for step in run.batches for t in step]
+    assert flat != sorted(flat), "nothing was taken out of order: look does nothing"
+    for step, tickets in enumerate(run.batches):
+        assert max(tickets) - min(t for later in run.batches[step:] for t in later) < 2 + 6
+
+
+def test_dropped_groups_leave_the_step_smaller_and_refills_are_replaced():
+    verdicts = {1: "drop", 2: "refill", 5: "refill"}
+    window = Window(3, 0, 0, gate(lambda i: verdicts.get(i, "keep")), steps=3, max_refills=5)
+    run = play(Script(window))
+    assert run.batches == [[0, 3], [4, 6, 7], [8, 9, 10]]
+    assert window.gate_state == 1 and window.refilled == 2
+
+
+def test_too_many_refills_are_a_named_error():
+    with pytest.raises(LagError, match="max_refills is 4"):
+        play(Script(Window(2, 0, 0, gate(lambda i: "refill"), steps=2, max_refills=4)))
+
+
+def test_refills_may_repeat_in_every_step_up_to_the_limit():
+    window = Window(2, 1, 0, gate(lambda i: "refill" if i % 2 else "keep"), steps=6, max_refills=9)
+    run = play(Script(window))
+    assert [len(b) for b in run.batches] == [2] * 6
+    assert all(t % 2 == 0 for b in run.batches for t in b)
+
+
+def test_a_synchronous_run_does_not_depend_on_who_finishes_first():
+    one, two = (play(Script(Window(4, steps=5), seed)).batches for seed in (1, 2))
+    assert one == two
+
+
+def test_a_run_ends_when_the_tasks_do_and_trains_the_rest():
+    run = play(Script(Window(4, steps=10), tasks=10))
+    assert [len(b) for b in run.batches] == [4, 4, 2]
+
+
+def test_drain_ends_the_run_at_a_step_boundary():
+    script = Script(Window(2, 1, steps=50))
+    script.drain_at = 4
+    assert len(play(script).batches) == 5
+
+
+def test_an_error_in_a_rollout_ends_the_run_with_that_error():
+    script = Script(Window(2, steps=5))
+    script.fail_at = 5
+    with pytest.raises(ValueError, match="broken rollout"):
+        play(script)
+
+
+def test_tokens_older_than_the_bound_are_refused():
+    script = Script(Window(1, 1, steps=6))
+    original = script.rollout
+
+    async def stale(task, cast, index):
+        return replace(await original(task, cast, index), version=0)
+
+    script.rollout = stale
+    with pytest.raises(LagError, match="max_lag is 1"):
+        play(script)
+
+
+def test_pending_tickets_are_played_first_after_a_restart():
+    window = Window(2, 1, steps=4)
+    script = Script(window)
+    script.version = 2
+    window.restart(
+        2, 6, 0, [Ticket(index=4, task=Task(key="4", env="x")), Ticket(index=5, task=Task(key="5", env="x"))]
+    )
+    assert play(script).batches == [[4, 5], [6, 7]]
+
+
+def test_a_window_without_room_is_refused():
+    with pytest.raises(QuintainError, match="size >= 1"):
+        Window(0, steps=1)
