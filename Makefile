@@ -15,7 +15,7 @@ BIN := $(abspath $(VENV))/bin
 PY := $(BIN)/python
 PYTEST := $(PY) -m pytest
 CODE := $(wildcard src tests tools benchmarks recipes examples)
-ENGINE_TESTS := $(wildcard tests/unit/engines tests/contracts/*engine*)
+ENGINE_TESTS := tests/unit/engines $(wildcard tests/contracts/*engine*)
 
 export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
@@ -84,7 +84,8 @@ venv-vllm:  ## make .venv-vllm, the environment of the vLLM engine
 		--constraints constraints-vllm.txt --exact
 
 test-vllm: venv-vllm  ## the engine tests in the environment of the vLLM engine
-	$(abspath .venv-vllm)/bin/python -m pytest $(ENGINE_TESTS) $(ARGS)
+	$(abspath .venv-vllm)/bin/python -m pytest $(ENGINE_TESTS) \
+		-m "not browser and not chaos and not gpu" $(ARGS)
 
 clean:  ## remove caches and built pages; environments and runs stay
 	rm -rf site build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
