@@ -22,9 +22,10 @@ async def test_another_machine_is_out_of_reach_of_asyncio():
 def test_this_machine_is_in_reach(free_port: int):
     with (
         socket.create_server(("127.0.0.1", free_port)) as server,
-        socket.create_connection(server.getsockname()) as client,
+        socket.create_connection(("127.0.0.1", free_port)) as client,
+        server.accept()[0] as served,
     ):
-        server.accept()[0].sendall(b"hello")
+        served.sendall(b"hello")
         assert client.recv(5) == b"hello"
 
 
