@@ -7,14 +7,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from quintain import codec
-from quintain.loop import Window
-from quintain.parts import Advantage, Cast, Gate, Objective, Reward, Rollout, Sampler
+from quintain.loop import Drained, Window
+from quintain.parts import Advantage, Cast, Objective, Reward, Rollout, Sampler
 from quintain.ports import Learner, Sink
 from quintain.runtime import measure
 from quintain.runtime.keeper import Keeper
 from quintain.types import Batch, Group, Ticket
 
-Metrics = dict[str, float]
 Evaluate = Callable[[int], Awaitable[Mapping[str, float]]]
 
 
@@ -26,7 +25,6 @@ class Parts:
     reward: Reward
     sampler: Sampler
     advantage: Advantage
-    gate: Gate
     objective: Objective
     learner: Learner
     cast: Cast
@@ -77,15 +75,13 @@ class LocalRun:
             parts.learner,
             parts.objective,
         )
-        self.needs = parts.objective.needs | parts.advantage.needs | parts.gate.needs
+        self.needs = parts.objective.needs | parts.advantage.needs
         self.sampler_state = parts.sampler.init()
         self.advantage_state = parts.advantage.init()
-        self.gate_state = parts.gate.init()
         self.clock = Clock()
         self.draining = False
         self.step = 0
-        self._played: list[Group] = []
-        self._played_metrics: Metrics = {}
+        self._finished: list[Group] = []  # since the last step, those that a gate dropped too
 
     # -- what loop.train calls -------------------------------------------------------------------------------------
 
@@ -110,21 +106,23 @@ class LocalRun:
         """Score a played group and write it to the ledger."""
         group = await self.parts.reward(group)
         self.keeper.played(self.window.step, group)
+        self._finished.append(group)
         return group
 
     def credit(self, groups: Sequence[Group]) -> Sequence[Group]:
-        """Advantages over the groups of the step together, then the late gates; what they drop is counted."""
+        """Advantages over the groups of the step together; what a gate left out is counted.
+
+        Raises:
+            Drained: a rank was asked to stop.
+        """
+        if self.keeper.any_rank(self.draining):
+            raise Drained(f"stopped before step {self.window.step} was trained")
         self.clock.lap("score")
-        self._played = list(groups)
         credited, self.advantage_state = self.parts.advantage.apply(tuple(groups), self.advantage_state)
-        kept, self.gate_state = self.parts.gate.apply(credited, self.gate_state)
-        gone = {g.ticket for g in groups} - {g.ticket for g in kept}
-        self.keeper.dropped(self.window.step, sorted(gone), "gate")
-        self.keeper.dropped(self.window.step, [t.index for t, _ in self.window.dropped], "early gate")
-        self._played_metrics = measure.played(self._played, self.window.step)
-        self._played_metrics["groups_kept"] = float(len(kept))
+        gone = {g.ticket for g in groups} - {g.ticket for g in credited}
+        self.keeper.dropped(self.window.step, {i: "advantage" for i in gone} | {t.index: w for t, w in self.window.dropped})
         self.clock.lap("credit")
-        return kept
+        return credited
 
     def pack(self, groups: Sequence[Group]) -> Batch:
         """One flat batch."""
@@ -136,10 +134,12 @@ class LocalRun:
     async def record(self, step: int, groups: Sequence[Group], metrics: Mapping[str, float]) -> None:
         """Write the step, observe it, evaluate and checkpoint when due."""
         self.clock.lap("update")
-        for group in self._played:
+        finished, self._finished = self._finished, []
+        for group in finished:
             self.sampler_state = self.parts.sampler.observe(self.sampler_state, group)
-        laps = self.clock.restart()
-        row = self.keeper.reduce({**self._played_metrics, **metrics}) | measure.timing(laps, self._played_metrics)
+        played = measure.played(finished, step) | {"groups_trained": float(len(groups))}
+        row = self.keeper.reduce(played) | dict(metrics)
+        row |= measure.timing(self.clock.restart(), row)
         self.keeper.trained(step, row)
         for sink in self.sinks:
             sink.write(step, row)
@@ -167,17 +167,20 @@ class LocalRun:
         return scores
 
     def drain(self) -> None:
-        """Finish the update in progress, give up waiting for groups, and let `train` return."""
+        """Finish the update in progress, give up waiting for groups, and let `train` return.
+
+        Several ranks agree on it in `credit`; a rank alone stops waiting at once.
+        """
         self.draining = True
-        self.window.close()
+        if self.keeper.alone:
+            self.window.close()
 
     def capture(self) -> None:
         """Remember the boundary after `self.step` steps."""
         counters = {"step": self.step, "index": self.window.index, "refilled": self.window.refilled}
-        states = {"sampler": self.sampler_state, "advantage": self.advantage_state, "gate": self.gate_state}
+        states = {"sampler": self.sampler_state, "advantage": self.advantage_state, "gate": self.window.gate_state}
         pending = [codec.encode(t) for t in self.window.pending]
-        early = self.window.gate_state
-        self.keeper.boundary(codec.encode({**counters, **states, "early_gate": early, "pending": pending}))
+        self.keeper.boundary(codec.encode({**counters, **states, "pending": pending}))
 
     def checkpoint(self) -> None:
         """Save the learner and the last boundary together, durably."""
@@ -187,7 +190,7 @@ class LocalRun:
         """Continue from the newest checkpoint: learner, states, counters, pending tickets."""
         boundary = self.keeper.restore(self.learner.load)
         self.sampler_state, self.advantage_state = boundary["sampler"], boundary["advantage"]
-        self.gate_state, self.window.gate_state = boundary["gate"], boundary["early_gate"]
+        self.window.gate_state = boundary["gate"]
         pending = [codec.decode(Ticket, t) for t in boundary["pending"]]
         self.step = boundary["step"]
         self.window.restart(boundary["step"], boundary["index"], boundary["refilled"], pending)

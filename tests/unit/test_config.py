@@ -1,0 +1,99 @@
+"""The config tree: TOML, overrides, round trips, errors that name key, value and fix."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quintain import config as configs
+from quintain.config import Config, ConfigError, make
+from quintain.registry import UnknownName
+
+
+def test_code_to_toml_to_code_is_a_round_trip():
+    config = make(
+        {"reward": {"name": "env", "weights": {"cost": 0.5}}, "env": {"params": {"size": 4}}}, overrides=["seed=7"]
+    )
+    assert make(tomllib.loads(config.toml())) == config
+    assert make(tomllib.loads(config.toml(full=True))) == config
+
+
+@given(st.integers(0, 10**6), st.floats(1e-6, 1.0), st.text(alphabet="abc/._-", max_size=10), st.booleans())
+def test_values_round_trip(steps, lr, folder, greedy):
+    config = Config.model_validate(
+        {"run": {"steps": steps, "folder": folder}, "learner": {"lr": lr}, "eval": {"greedy": greedy}}
+    )
+    assert make(tomllib.loads(config.toml())) == config
+
+
+def test_overrides_reach_sections_shorthands_parts_and_free_tables():
+    config = make(
+        overrides=[
+            "steps=5",
+            "world=Sokoban",
+            "level=3",
+            "reward=my.py:score",
+            "algorithm.options.low=0.1",
+            "eval.greedy=False",
+        ]
+    )
+    assert config.run.steps == 5 and config.env.name == "Sokoban" and config.env.levels == [3]
+    assert config.reward == {"name": "my.py:score"} and config.algorithm.options == {"low": 0.1}
+    assert config.eval.greedy is False
+    assert make({"sampler": "worlds"}, overrides=["sampler.pool=8"]).sampler == {"name": "worlds", "pool": 8}
+
+
+def test_later_sources_win_and_parts_are_replaced_whole():
+    first = {"reward": {"name": "a", "x": 1}, "run": {"seed": 1, "steps": 2}}
+    config = make(first, {"reward": {"name": "b"}, "run": {"seed": 3}})
+    assert config.reward == {"name": "b"} and config.run.seed == 3 and config.run.steps == 2
+
+
+@pytest.mark.parametrize(
+    ("override", "error", "told"),
+    [
+        ("run.sed=1", UnknownName, "did you mean 'seed'"),
+        ("algoritm=grpo", UnknownName, "did you mean 'algorithm'"),
+        ("run.steps=-1", ConfigError, "run.steps is -1.*greater than or equal to 0"),
+        ("run.steps=many", ConfigError, "run.steps is 'many'"),
+        ("nonsense", ConfigError, "not of the form key=value"),
+        ("rollout.top_p=1.5", ConfigError, "rollout.top_p is 1.5"),
+    ],
+)
+def test_errors_name_key_value_and_fix(override, error, told):
+    with pytest.raises(error, match=told):
+        make(overrides=[override])
+
+
+def test_unknown_keys_in_files_name_the_nearest(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_text("[learner]\nlrr = 1.0\n")
+    with pytest.raises(UnknownName, match="did you mean 'lr'"):
+        make(path)
+    path.write_text("[learner\n")
+    with pytest.raises(ConfigError, match="is not TOML"):
+        make(path)
+    with pytest.raises(UnknownName, match="unknown recipe"):
+        make("no_such_recipe_at_all")
+
+
+def test_every_field_has_a_description():
+    def walk(model, path=""):
+        for name, field in model.model_fields.items():
+            inner = getattr(field.annotation, "model_fields", None)
+            if inner is None:
+                assert field.description, f"{path}{name} has no description"
+            else:
+                assert field.annotation.__doc__
+                walk(field.annotation, f"{path}{name}.")
+
+    walk(Config)
+
+
+def test_every_shipped_recipe_is_valid():
+    for name, path in configs.recipes().items():
+        config = make(name)
+        assert make(tomllib.loads(config.toml())) == config, path

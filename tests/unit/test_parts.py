@@ -1,0 +1,109 @@
+"""Combinators: order, state, needs, measures."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from quintain.parts import PartError, Transform, chain, mix, named, per_agent, stateless, when, when_task
+from quintain.types import Group, Kind, Node, Stop, Task, Trajectory
+
+
+def add(n: int, **rest) -> Transform:
+    return stateless(lambda x: x + n, **rest)
+
+
+def counter(key: str = "") -> Transform:
+    return Transform(lambda: 0, lambda x, s: (x + [s], s + 1), frozenset({key} if key else ()))
+
+
+def test_chain_applies_in_order_and_keeps_states_apart():
+    part = chain(counter(), counter(), stateless(lambda x: [v * 10 for v in x]))
+    state = part.init()
+    _, state = part.apply([], state)
+    out, state = part.apply([], state)
+    assert out == [10, 10] and state == [2, 2, None]
+    assert json.loads(json.dumps(state)) == state
+
+
+def test_chain_joins_needs_and_measures():
+    one = stateless(lambda x: x, needs=["ref"], measure=lambda x: {"a": x})
+    two = stateless(lambda x: x, needs=["old"], measure=lambda x: {"b": 2 * x})
+    joined = chain(one, chain(two))
+    assert joined.needs == {"ref", "old"} and joined.measure(3) == {"a": 3, "b": 6}
+    assert chain(add(1)).measure is None
+
+
+def test_chain_refuses_a_wrong_order_with_a_sentence():
+    with pytest.raises(PartError, match="a weight part stands after a regulariser part"):
+        chain(add(1, place="ratio"), add(1, place="regulariser"), add(1, place="weight"))
+    chain(add(1, place="ratio"), add(1, place="surrogate"), add(1, place="weight"), add(1, place="regulariser"))
+
+
+def test_named_keeps_states_under_names():
+    part = named(first=counter(), second=counter())
+    out, state = part.apply([], part.init())
+    assert out == [0, 0] and state == {"first": 1, "second": 1}
+    out, state = part.apply([], state)
+    assert out == [1, 1] and state == {"first": 2, "second": 2}
+
+
+def test_when_counts_its_own_steps_and_the_state_waits():
+    part = when(lambda step: step % 2 == 1, counter())
+    state, seen = part.init(), []
+    for _ in range(4):
+        out, state = part.apply([], state)
+        seen.append(out)
+    assert seen == [[], [0], [], [1]]
+
+
+def group(ticket: int, env: str = "a", agents: tuple[str, ...] = ("x", "y")) -> Group:
+    node = Node.given(None, (1,), kind=Kind.prompt)
+    return Group(
+        task=Task(key=str(ticket), env=env),
+        ticket=ticket,
+        trajectories=tuple(Trajectory(id=f"{ticket}{a}", nodes=(node,), stop=Stop.done, agent=a) for a in agents),
+    )
+
+
+def constant(value: float) -> Transform:
+    def apply(groups, state):
+        done = (
+            Group(
+                task=g.task,
+                ticket=g.ticket,
+                trajectories=tuple(t.with_stream("advantage", ((value,),)) for t in g.trajectories),
+            )
+            for g in groups
+        )
+        return tuple(done), state + len(groups)
+
+    return Transform(lambda: 0, apply)
+
+
+def advantages(groups) -> list[list[float | None]]:
+    return [[t.streams["advantage"][0][0] if t.streams else None for t in g.trajectories] for g in groups]
+
+
+def test_mix_blends_and_refuses_shares_outside_the_unit_interval():
+    part = mix(constant(1.0), constant(3.0), 0.25)
+    out, state = part.apply((group(0),), part.init())
+    assert advantages(out) == [[1.5, 1.5]] and state == [1, 1]
+    with pytest.raises(PartError, match="share is 2"):
+        mix(constant(1.0), constant(2.0), 2)
+
+
+def test_when_task_leaves_other_groups_in_their_places():
+    part = when_task(lambda task: task.env == "b", constant(1.0))
+    out, state = part.apply((group(0), group(1, "b"), group(2)), part.init())
+    assert [g.ticket for g in out] == [0, 1, 2] and state == 1
+    assert advantages(out) == [[None, None], [1.0, 1.0], [None, None]]
+    drop = when_task(lambda task: task.env == "b", Transform(lambda: 0, lambda x, s: ((), s)))
+    assert [g.ticket for g in drop.apply((group(0), group(1, "b")), 0)[0]] == [0]
+
+
+def test_per_agent_gives_each_seat_its_own():
+    part = per_agent({"x": constant(1.0), "y": constant(2.0)})
+    out, _ = part.apply((group(0), group(1, agents=("x", "z"))), part.init())
+    assert advantages(out) == [[1.0, 2.0], [1.0, None]]

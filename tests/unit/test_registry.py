@@ -1,0 +1,86 @@
+"""Provenance, building from data, nearest matches."""
+
+from __future__ import annotations
+
+import pytest
+
+from quintain.registry import (
+    MissingExtra,
+    UnknownName,
+    build,
+    entries,
+    names,
+    provenance,
+    register,
+    require_extra,
+    unknown,
+)
+from quintain.types import QuintainError
+
+
+class Part:
+    def __init__(self, *values) -> None:
+        self.values = values
+
+
+@register("test_part", "leaf", paper="0000.00000", status="test")
+def leaf(size: int = 1, rate: float = 0.5) -> Part:
+    """A leaf.
+
+    More text.
+    """
+    return Part(size, rate)
+
+
+@register("test_part", "tree")
+def tree(*parts: Part, depth: int = 2) -> Part:
+    """A tree of parts."""
+    return Part(*parts, depth)
+
+
+def test_calling_a_factory_stamps_what_it_made():
+    assert provenance(leaf(3)) == {"kind": "test_part", "name": "leaf", "size": 3}
+    assert provenance(Part()) is None
+
+
+def test_code_to_data_to_code_is_a_round_trip():
+    data = provenance(tree(leaf(3), tree(leaf(rate=0.1)), depth=4))
+    again = build("test_part", data)
+    assert provenance(again) == data
+    assert again.values[0].values == (3, 0.5) and again.values[2] == 4
+
+
+def test_the_stamp_does_not_outlive_its_value():
+    value = leaf(9)
+    key = id(value)
+    del value
+    assert all(provenance(Part()) is None for _ in range(3)), f"an old stamp at {key} was taken over"
+
+
+def test_unknown_names_and_options_name_the_nearest():
+    with pytest.raises(UnknownName, match="did you mean 'leaf'"):
+        build("test_part", "laef")
+    with pytest.raises(UnknownName, match="did you mean 'size'"):
+        build("test_part", {"name": "leaf", "sise": 1})
+    assert unknown("thing", "zzz", ["a", "b"]) == "unknown thing 'zzz'; there are: a, b"
+
+
+def test_entries_tell_summary_paper_and_tags():
+    found = {e.name: e for e in entries("test_part")}
+    assert names("test_part") == ["leaf", "tree"]
+    assert found["leaf"].summary == "A leaf." and found["leaf"].paper == "0000.00000"
+    assert found["leaf"].tags == {"status": "test"}
+
+
+def test_a_name_is_taken_once():
+    with pytest.raises(QuintainError, match="registered twice"):
+
+        @register("test_part", "leaf")
+        def other() -> Part:
+            return Part()
+
+
+def test_a_missing_extra_says_how_to_install_it():
+    with pytest.raises(MissingExtra, match=r"pip install 'quintain\[vllm\]'"):
+        require_extra("vllm", "a_module_that_does_not_exist")
+    require_extra("train", "json")
