@@ -16,8 +16,8 @@ def mean(lone: str = "zero") -> Transform[Rows]:
     Maths: `centre_i = 1/n sum_j value_j` over the n rows of the cell. [R]
 
     Args:
-        lone: the one-member rule: `zero` gives a lone row the advantage 0; `raw` leaves its value uncentred, as one family of
-            releases does, so that the raw reward leaks through.
+        lone: the one-member rule: `zero` gives a lone row the advantage 0; `raw` leaves its value uncentred, as one
+            family of releases does, so that the raw reward leaks through.
 
     Raises:
         PartError: another rule.

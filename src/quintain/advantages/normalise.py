@@ -1,4 +1,4 @@
-"""The keyed normaliser: centre and scale a scalar among the rows that share a key. Most published advantages are one of it."""
+"""The keyed normaliser: centre and scale a scalar among the rows that share a key. Most advantages are one."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ from quintain.registry import register, resolve
 def normalise(unit: Any = "trajectory", key: Any = "prompt", baseline: Any = "mean", scale: Any = "std") -> Advantage:
     """The advantage of a unit over its peers: its value minus a baseline, over a scale, on all of its sampled tokens.
 
-    When to use: any critic-free advantage. GRPO is the default; RLOO is `baseline="leave_one_out", scale="none"`; GiGPO's step
-    term is `unit="turn", key=("prompt", "state")`.
+    When to use: any critic-free advantage. GRPO is the default; RLOO is `baseline="leave_one_out", scale="none"`;
+    GiGPO's step term is `unit="turn", key=("prompt", "state")`.
 
-    Maths: rows of `unit` with equal `key` share a cell; `A_i = (value_i - centre_i) / scale_i` [R], with `centre` by the baseline and
-    `scale` by the scale, both from the values of the cell. The stream `advantage` is A_i on the sampled tokens of unit i, else 0.
+    Maths: rows of `unit` with equal `key` share a cell; `A_i = (value_i - centre_i) / scale_i` [R], with `centre` by
+    the baseline and `scale` by the scale, both from the values of the cell. The stream `advantage` is A_i on the
+    sampled tokens of unit i, else 0.
 
     Args:
         unit: `trajectory`, `turn`, or a part of kind `unit`.
-        key: `prompt`, `batch`, `agent`, `role`, `turn`, `state`, a part of kind `key`, or a list of them that must all agree.
+        key: `prompt`, `batch`, `agent`, `role`, `turn`, `state`, a part of kind `key`, or a list of them that must all
+            agree.
         baseline: `mean`, `leave_one_out`, `median`, `none`, or a part of kind `baseline`.
-        scale: `std`, `mad`, `spread`, `none`, or a part of kind `scale`. Each may be given as {"name": ..., option: ...} too.
+        scale: `std`, `mad`, `spread`, `none`, or a part of kind `scale`. Each may be given as {"name": ..., option:
+            ...} too.
 
     Returns:
         An advantage that writes the stream `advantage` of every trajectory.
@@ -40,7 +43,8 @@ def normalise(unit: Any = "trajectory", key: Any = "prompt", baseline: Any = "me
     Example:
         >>> from quintain.types import Completion, Group, Node, Span, Stop, Task, Trajectory
         >>> def run(name, reward):
-        ...     said = Completion(tokens=(7, 8), logprobs=(-0.1, -0.2), finish="stop", spans=(Span(start=0, stop=2, version=0),))
+        ...     spans = (Span(start=0, stop=2, version=0),)
+        ...     said = Completion(tokens=(7, 8), logprobs=(-0.1, -0.2), finish="stop", spans=spans)
         ...     nodes = (Node.given(None, (1, 2)), Node.sampled(0, said))
         ...     return Trajectory(id=name, nodes=nodes, stop=Stop.done, rewards={"win": reward})
         >>> group = Group(task=Task(key="t", env="e"), trajectories=(run("a", 1.0), run("b", 0.0)))
@@ -49,8 +53,8 @@ def normalise(unit: Any = "trajectory", key: Any = "prompt", baseline: Any = "me
         >>> [t.streams["advantage"] for t in out.trajectories]
         [((0.0, 0.0), (0.5, 0.5)), ((0.0, 0.0), (-0.5, -0.5))]
 
-    Reference: Shao et al., 2024, arXiv 2402.03300 for the default. Differs from the paper: `std` is the sample deviation plus
-    1e-6, which the paper leaves open.
+    Reference: Shao et al., 2024, arXiv 2402.03300 for the default. Differs from the paper: `std` is the sample
+    deviation plus 1e-6, which the paper leaves open.
     """
     units = resolve("unit", unit)
     keys = [resolve("key", k) for k in (key if isinstance(key, Sequence) and not isinstance(key, str) else [key])]

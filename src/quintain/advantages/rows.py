@@ -1,4 +1,4 @@
-"""The table that the keyed normaliser works on: one row per unit of credit (a trajectory, a turn), in cells that share a key.
+"""The table that the keyed normaliser works on: a row per unit of credit (trajectory, turn), in cells that share a key.
 
 Dims: R rows; every column is a numpy array [R].
 """
@@ -19,8 +19,8 @@ from quintain.types import Group, Kind, Node, Trajectory
 class Rows:
     """Units of credit of one step: where each stands (group, member, turn), its `value`, and its `cell`.
 
-    `group` and `member` index `groups[g].trajectories[m]`; `turn` is the node's turn and `node` its index, -1 for a whole
-    trajectory. Baselines set `centre`, scales set `scale`; the advantage is `(value - centre) / scale`.
+    `group` and `member` index `groups[g].trajectories[m]`; `turn` is the node's turn and `node` its index, -1 for a
+    whole trajectory. Baselines set `centre`, scales set `scale`; the advantage is `(value - centre) / scale`.
     """
 
     groups: Groups
@@ -72,7 +72,7 @@ class Rows:
 
 
 class Unit(NamedTuple):
-    """What gets one advantage: `read` makes the rows, `write` puts an advantage per row [R] on the tokens of its unit."""
+    """What gets one advantage: `read` makes the rows, `write` puts the advantage of each row on its unit's tokens."""
 
     read: Callable[[Groups], Rows]
     write: Callable[[Rows, np.ndarray], Groups]

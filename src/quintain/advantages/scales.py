@@ -65,8 +65,8 @@ def mad(eps: float = 1e-3) -> Transform[Rows]:
     Raises:
         PartError: a negative eps.
 
-    Special cases: binary rewards with a clear majority have deviation 0, so the scale is eps and advantages are huge: clip them,
-    or prefer `std`.
+    Special cases: binary rewards with a clear majority have deviation 0, so the scale is eps and advantages are huge:
+    clip them, or prefer `std`.
 
     Example:
         >>> mad().needs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,8 @@ def trajectory(column: str = "") -> Unit:
 
     When to use: outcome rewards; the unit of GRPO, RLOO and their kin. Long episodes count no more than short ones.
 
-    Maths: `value_i = sum_k reward_ik` over the named rewards k, or the one named `column`. [R] = trajectories of the step.
+    Maths: `value_i = sum_k reward_ik` over the named rewards k plus the stream `token_reward`, or the one named
+    `column`. [R] = trajectories of the step.
 
     Args:
         column: name of a single reward; empty takes the sum of all. A trajectory without it counts 0.
@@ -34,7 +35,7 @@ def trajectory(column: str = "") -> Unit:
     def read(groups: Groups) -> Rows:
         all_ = [(g, m, -1, -1) for g, group in enumerate(groups) for m in range(len(group.trajectories))]
         each = (t for group in groups for t in group.trajectories)
-        return make_rows(groups, all_, [t.rewards.get(column, 0.0) if column else t.reward for t in each])
+        return make_rows(groups, all_, [t.rewards.get(column, 0.0) if column else total_reward(t) for t in each])
 
     def write(rows: Rows, advantage: np.ndarray) -> Groups:
         given = iter(advantage.tolist())
@@ -43,6 +44,12 @@ def trajectory(column: str = "") -> Unit:
         )
 
     return Unit(read, write)
+
+
+def total_reward(trajectory: Trajectory) -> float:
+    """The trajectory's reward, and what the stream `token_reward` adds to it."""
+    charges = trajectory.streams.get("token_reward")
+    return trajectory.reward if charges is None else trajectory.reward + sum(map(sum, charges))
 
 
 def _everywhere(trajectory: Trajectory, value: float) -> Trajectory:
@@ -55,8 +62,8 @@ def turn(gamma: float = 1.0) -> Unit:
 
     When to use: rewards along the way. Long episodes have more rows, and so count more in the statistics.
 
-    Maths: `value_t = sum_(k >= t) gamma^(k - t) r_k`, `r` [turns] the turn rewards of the trajectory. What they leave of the
-    trajectory's reward is added to the last turn. [R] = sampled nodes of the step.
+    Maths: `value_t = sum_(k >= t) gamma^(k - t) r_k`, `r` [turns] the turn rewards of the trajectory. What they leave
+    of the trajectory's reward is added to the last turn. [R] = sampled nodes of the step.
 
     Args:
         gamma: discount per turn, in [0, 1].
@@ -64,7 +71,8 @@ def turn(gamma: float = 1.0) -> Unit:
     Raises:
         PartError: `gamma` lies outside [0, 1].
 
-    Special cases: without turn rewards and with `gamma = 1` every turn is judged by the trajectory's reward.
+    Special cases: without turn rewards and with `gamma = 1` every turn is judged by the trajectory's reward. In a tree
+    each node takes its value from the path that trains it.
 
     Example:
         >>> turn(gamma=0.95).read(()).value.tolist()
@@ -77,9 +85,12 @@ def turn(gamma: float = 1.0) -> Unit:
         places, values = [], []
         for g, group in enumerate(groups):
             for m, t in enumerate(group.trajectories):
-                nodes = [i for i, node in enumerate(t.nodes) if sampled(node)]
-                places += [(g, m, t.nodes[i].turn, i) for i in nodes]
-                values += turn_returns(t, nodes, gamma)
+                for path, fresh in t.paths():
+                    nodes = sampled_nodes(t, path)
+                    earned = zip(nodes, turn_returns(t, nodes, gamma), strict=True)
+                    found = [(i, value) for i, value in earned if i in fresh]
+                    places += [(g, m, t.nodes[i].turn, i) for i, _ in found]
+                    values += [value for _, value in found]
         return make_rows(groups, places, values)
 
     def write(rows: Rows, advantage: np.ndarray) -> Groups:
@@ -106,8 +117,11 @@ def turn_returns(trajectory: Trajectory, nodes: Sequence[int], gamma: float) -> 
     return rewards
 
 
-def node_rewards(trajectory: Trajectory, nodes: Sequence[int]) -> list[float]:
-    """The reward that each sampled node earned: its turn's reward (on the turn's last node), and the rest on the last one."""
+def node_rewards(trajectory: Trajectory, nodes: Sequence[int], *, charged: bool = True) -> list[float]:
+    """What each sampled node earned: its turn's reward (on the turn's last node), and the rest on the last one.
+
+    With `charged` the stream `token_reward` of the node's tokens is added.
+    """
     rewards = [0.0] * len(nodes)
     if not nodes:
         return rewards
@@ -116,4 +130,10 @@ def node_rewards(trajectory: Trajectory, nodes: Sequence[int]) -> list[float]:
         if at_turn in last:
             rewards[last[at_turn]] = reward
     rewards[-1] += trajectory.reward - sum(rewards)
-    return rewards
+    charges = trajectory.streams.get("token_reward") if charged else None
+    return rewards if charges is None else [r + sum(charges[i]) for r, i in zip(rewards, nodes, strict=True)]
+
+
+def sampled_nodes(trajectory: Trajectory, path: Iterable[int]) -> list[int]:
+    """The nodes of `path` that hold sampled tokens."""
+    return [i for i in path if sampled(trajectory.nodes[i]) and any(trajectory.nodes[i].mask)]

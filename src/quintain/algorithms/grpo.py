@@ -32,12 +32,12 @@ def grpo(
     mean: Any = "sequence_mean",
     advantage: Any = "normalise",
 ) -> Algorithm:
-    """GRPO: the advantage of a trajectory is its reward against its group's, in standard deviations; PPO's clip; no critic.
+    """GRPO: a trajectory's advantage is its reward against its group's in standard deviations; PPO's clip; no critic.
 
     When to use: the default. Verifiable rewards, several trajectories per task.
 
-    Maths: `A_i = (R_i - mean_g R) / (std_g R + 1e-6)` on every sampled token of trajectory i; with `r_t` the token ratio,
-    `loss = 1/S sum_i 1/|y_i| sum_t -min(r_t A_i, clip(r_t, 1 - low, 1 + high) A_i) + kl k3_t - entropy H_t`.
+    Maths: `A_i = (R_i - mean_g R) / (std_g R + 1e-6)` on every sampled token of trajectory i; with `r_t` the token
+    ratio, `loss = 1/S sum_i 1/|y_i| sum_t -min(r_t A_i, clip(r_t, 1 - low, 1 + high) A_i) + kl k3_t - entropy H_t`.
 
     Args:
         anchor: denominator of the ratio: `rollout` (free) or `old` (one more forward pass).
@@ -51,16 +51,16 @@ def grpo(
     Returns:
         The algorithm.
 
-    Special cases: groups of equal rewards have advantage 0; the gate `zero_variance` leaves them out, and the means then divide by
-    what is left.
+    Special cases: groups of equal rewards have advantage 0; the gate `zero_variance` leaves them out, and the means
+    then divide by what is left.
 
     Example:
         >>> [link["name"] for link in grpo(kl=0.04).expand()["objective"]]
         ['token_ratio', 'clip', 'penalise_kl', 'sequence_mean']
 
-    Reference: Shao et al., 2024, arXiv 2402.03300. Differs from the paper: no KL unless asked for (`preset("grpo", "as_paper")` has
-    it); the ratio is anchored at the rollout policy. `as_released` is a common library's form: token mean, small KL, recomputed
-    anchor, and the raw reward for a group of one.
+    Reference: Shao et al., 2024, arXiv 2402.03300. Differs from the paper: no KL unless asked for
+    (`preset("grpo", "as_paper")` has it); the ratio is anchored at the rollout policy. `as_released` is a common
+    library's form: token mean, small KL, recomputed anchor, and the raw reward for a group of one.
     """
     return Algorithm(
         advantage=resolve("advantage", advantage),

@@ -14,9 +14,10 @@ from quintain.types import QuintainError
 
 @dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True, eq=False)
 class Algorithm:
-    """A paper as parts: `advantage` on the groups of a step, `gate` on finished groups by their rewards, `objective` on terms.
+    """A paper as parts: `advantage` on the groups of a step, `gate` on finished groups, `objective` on terms.
 
-    `gate` is None when every group is kept. Filters that need more than rewards stand in the advantage chain.
+    `gate` reads rewards only, and is None when every group is kept. Filters that need more than rewards stand in the
+    advantage chain.
     """
 
     advantage: Advantage
@@ -78,14 +79,14 @@ def _join(kind: str, links: Sequence[Any]) -> Transform[Any]:
 
 
 def regularisers(kl: float, entropy: float) -> tuple[Objective, ...]:
-    """The KL penalty and the entropy bonus, each left out when its strength is 0, so that nothing needless is computed."""
+    """The KL penalty and the entropy bonus, each left out when its strength is 0, so that nothing idle is computed."""
     penalty = (penalise_kl(coef=kl),) if kl else ()
     bonus = (reward_entropy(coef=entropy),) if entropy else ()
     return (*penalty, *bonus)
 
 
 def preset(name: str, form: str, **options: Any) -> Algorithm:
-    """An algorithm in one of its published forms, such as `as_paper` or `as_released`; `options` change single values of it.
+    """An algorithm in a published form, such as `as_paper` or `as_released`; `options` change single values of it.
 
     Raises:
         UnknownName: no such algorithm or option.

@@ -26,7 +26,8 @@ VERDICTS: dict[str, Callable[[Group], Groups]] = {"drop": _drop, "refill": _refi
 def zero_variance(mode: str = "drop", column: str = "", least: float = 0.0) -> Gate:
     """Leave out groups whose trajectories all earned the same: relative to each other they teach nothing.
 
-    When to use: `drop` saves the learner's time; `refill` is DAPO's dynamic sampling: the step is filled up with other tasks.
+    When to use: `drop` saves the learner's time; `refill` is DAPO's dynamic sampling: the step is filled up with other
+    tasks.
 
     Maths: keep iff `max_i value_i - min_i value_i > least`, `value` [G] the rewards of the group.
 
@@ -51,8 +52,8 @@ def zero_variance(mode: str = "drop", column: str = "", least: float = 0.0) -> G
         >>> gate.apply((Group(task=Task(key="t", env="e"), trajectories=runs),), gate.init())
         ((), None)
 
-    Reference: Yu et al., 2025, arXiv 2503.14476. Differs from the paper: keeps `0 < correct < G` for binary rewards, and any
-    spread for graded ones; the number of refills is bounded by the loop.
+    Reference: Yu et al., 2025, arXiv 2503.14476. Differs from the paper: keeps `0 < correct < G` for binary rewards,
+    and any spread for graded ones; the number of refills is bounded by the loop.
     """
     if mode not in VERDICTS:
         raise PartError(unknown("mode of zero_variance", mode, VERDICTS))

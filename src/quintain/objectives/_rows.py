@@ -1,4 +1,4 @@
-"""What objective parts share: reading columns without the garbage of masked rows, the weight streams, and step totals."""
+"""What objective parts share: columns without the garbage of masked rows, the weight streams, and step totals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def rows_of(terms: Terms, name: str = "rl") -> torch.Tensor:
 def stream(terms: Terms, name: str) -> torch.Tensor:
     """The weight stream `name` [N], 0 outside the mask.
 
-    Special cases: without any weights every masked-in row counts 1 in every stream; a stream that is missing beside others is 0.
+    Special cases: without any weights every masked-in row counts 1 in every stream; a stream that is missing beside
+    others is 0.
     """
     weight = terms.weights.get(name)
     if weight is None:
@@ -59,8 +60,8 @@ def total(terms: Terms, name: str) -> float | torch.Tensor:
 
     A count with the prefix `all_`, which includes rows that were left out because their coefficient is 0, is preferred.
 
-    Special cases: with empty totals (a part used on its own) the terms are the whole step: their masked-in rows, and the
-    distinct ids of all their rows.
+    Special cases: with empty totals (a part used on its own) the terms are the whole step: their masked-in rows, and
+    the distinct ids of all their rows.
 
     Raises:
         PartError: totals are given but `name` is not among them.
@@ -83,7 +84,7 @@ def add_extra(terms: Terms, rows: torch.Tensor) -> Terms:
 
 
 def note(terms: Terms, **rows: torch.Tensor) -> Terms:
-    """Add metrics: each is the sum of its `rows` [N] over the step's token count, so it adds up over micro-batches and ranks."""
+    """Add metrics: the sum of each `rows` [N] over the step's tokens, which adds up over micro-batches and ranks."""
     count = total(terms, "tokens")
     figures = {name: values.detach().sum() / count for name, values in rows.items()}
     return replace(terms, metrics={**terms.metrics, **figures})

@@ -1,4 +1,7 @@
-"""Means: how rows become the scalar loss. Denominators are the step's totals, so micro-batches and ranks cannot change it."""
+"""Means: how rows become the scalar loss.
+
+Denominators are the totals of the step, so that micro-batches and ranks cannot change the loss.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ def token_mean() -> Objective:
 
     When to use: the default of DAPO and PPO; tokens are equal.
 
-    Maths: `loss = sum_t x_t / T`, `x` [N] the row losses, `T = totals["tokens"]` the trained tokens of the whole step, counted
-    before any rejection, so that masking a token never inflates the others.
+    Maths: `loss = sum_t x_t / T`, `x` [N] the row losses, `T = totals["tokens"]` the trained tokens of the whole step,
+    counted before any rejection, so that masking a token never inflates the others.
 
     Returns:
         A part of place `mean` that reduces `loss` to a scalar, which adds up over micro-batches and ranks.
@@ -118,7 +121,8 @@ def constant_length(length: float) -> Objective:
         >>> constant_length(length=256).place
         'mean'
 
-    Reference: Liu et al., 2025, arXiv 2503.20783. Differs from the paper: nothing; one well-known release forgets the `S`.
+    Reference: Liu et al., 2025, arXiv 2503.20783. Differs from the paper: nothing; one well-known release forgets the
+    `S`.
     """
     if not length > 0:
         raise PartError(f"constant_length: length is {length} tokens; it must be > 0")

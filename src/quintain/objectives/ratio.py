@@ -21,8 +21,9 @@ def token_ratio(anchor: str, limit: float = 20.0) -> Objective:
     Maths: `log_ratio_t = clamp(new_t - anchor_t, -limit, limit)`, all [N]; the ratio is `r_t = exp(log_ratio_t)`.
 
     Args:
-        anchor: `rollout`, the policy that the engine sampled from, as recorded (no further pass); or `old`, the learner's own
-            weights before the step, which costs one forward pass and hides the engine/learner mismatch from the ratio.
+        anchor: `rollout`, the policy that the engine sampled from, as recorded (no further pass); or `old`, the
+            learner's own weights before the step, which costs one forward pass and hides the engine/learner mismatch
+            from the ratio.
         limit: bound of the log-ratio in nats, > 0. Beyond it the ratio is constant, so the coefficient is exactly 0.
 
     Returns:
@@ -37,7 +38,8 @@ def token_ratio(anchor: str, limit: float = 20.0) -> Objective:
         >>> token_ratio(anchor="old").needs
         frozenset({'old'})
 
-    Reference: Schulman et al., 2017, arXiv 1707.06347. Differs from the paper: the clamp, which the paper does not have.
+    Reference: Schulman et al., 2017, arXiv 1707.06347. Differs from the paper: the clamp, which the paper does not
+    have.
     """
     if anchor not in ANCHORS:
         raise PartError(unknown("anchor of token_ratio", anchor, ANCHORS))

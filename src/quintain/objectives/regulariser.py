@@ -1,4 +1,4 @@
-"""Regularisers: per-token terms beside the policy term. They land in `terms.extra`, which no off-policy weight scales."""
+"""Regularisers: per-token terms beside the policy term, in `terms.extra`, which no off-policy weight scales."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ KINDS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 def penalise_kl(coef: float = 0.001, kind: str = "k3", to: str = "ref", gradient: str = "own") -> Objective:
     """Keep the policy near another one by an estimate of their KL divergence on the sampled tokens.
 
-    When to use: long runs that drift away from the starting model. `gradient="k2"` is the correct gradient of the reverse KL.
+    When to use: long runs that drift away from the starting model. `gradient="k2"` is the correct gradient of the
+    reverse KL.
 
-    Maths: `d_t = new_t - to_t`, `extra_t += coef kl_t k(d_t)` [N], `kl` the weight stream of that name, with `k1 = d`, `k2 = d^2 / 2`, `k3 = exp(-d) + d - 1`.
-    Coefficients on `new`: 1, `d`, `1 - exp(-d)`. As a loss, k1 has expected gradient 0 on-policy, k2 has that of the reverse KL,
-    k3 is a biased one that is close to it near `d = 0`.
+    Maths: `d_t = new_t - to_t`, `extra_t += coef kl_t k(d_t)` [N], `kl` the weight stream of that name, with `k1 = d`,
+    `k2 = d^2 / 2`, `k3 = exp(-d) + d - 1`. Coefficients on `new`: 1, `d`, `1 - exp(-d)`. As a loss, k1 has expected
+    gradient 0 on-policy, k2 has that of the reverse KL, k3 is a biased one that is close to it near `d = 0`.
 
     Args:
         coef: strength, >= 0; papers use 0.001 to 0.04.
@@ -83,7 +84,8 @@ def reward_entropy(coef: float = 0.01) -> Objective:
 
     When to use: small models and short episodes, where the policy would become certain too early.
 
-    Maths: `extra_t -= coef rl_t H_t` [N], `H_t` the entropy in nats of the whole next-token distribution, with gradient.
+    Maths: `extra_t -= coef rl_t H_t` [N], `H_t` the entropy in nats of the whole next-token distribution, with
+    gradient.
 
     Args:
         coef: strength per nat, any sign; 0.01 is common.
@@ -113,8 +115,8 @@ def fit_values(coef: float = 1.0, clip: float = 0.2) -> Objective:
 
     When to use: with `gae` advantages, which write the stream `return`.
 
-    Maths: `extra_t += coef rl_t / 2 max((v_t - R_t)^2, (clip(v_t, v_old_t +- clip) - R_t)^2)` [N], `v` the value head now, `v_old`
-    before the step, `R` the return.
+    Maths: `extra_t += coef rl_t / 2 max((v_t - R_t)^2, (clip(v_t, v_old_t +- clip) - R_t)^2)` [N], `v` the value head
+    now, `v_old` before the step, `R` the return.
 
     Args:
         coef: strength, >= 0.
@@ -132,7 +134,8 @@ def fit_values(coef: float = 1.0, clip: float = 0.2) -> Objective:
         >>> fit_values().needs
         frozenset({'values'})
 
-    Reference: Schulman et al., 2017, arXiv 1707.06347. Differs from the paper: the bound is its authors' code, not the text.
+    Reference: Schulman et al., 2017, arXiv 1707.06347. Differs from the paper: the bound is its authors' code, not the
+    text.
     """
     if not (coef >= 0 and clip >= 0):
         raise PartError(f"fit_values: coef is {coef} and clip is {clip}; both must be >= 0")
@@ -159,7 +162,8 @@ def ce(coef: float = 1.0) -> Objective:
         coef: strength, >= 0.
 
     Returns:
-        A part of place `regulariser` that notes `ce`, the negative log-likelihood in nats over all trained tokens of the step.
+        A part of place `regulariser` that notes `ce`, the negative log-likelihood in nats over all trained tokens of
+        the step.
 
     Raises:
         PartError: a negative strength.

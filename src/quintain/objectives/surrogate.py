@@ -1,4 +1,4 @@
-"""Surrogates: the per-token policy term that is minimised, written so that its coefficient d loss / d logp_new is the method's."""
+"""Surrogates: the per-token policy term that is minimised; its coefficient d loss / d logp_new is the method."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from quintain.registry import register
 from quintain.types import Terms
 
 
-@register(
-    "objective", "policy_gradient", paper="williams1992", status="paper", confidence="paper", on_policy="reinforce"
-)
+@register("objective", "policy_gradient", status="paper", confidence="paper", on_policy="reinforce")
 def policy_gradient() -> Objective:
     """The plain score-function term: raise the logprob of a token in proportion to its advantage.
 
@@ -47,8 +45,9 @@ def clip(low: float = 0.2, high: float = 0.2) -> Objective:
 
     When to use: the default trust region; `high > low` (0.28) leaves rare tokens room to grow.
 
-    Maths: with `r_t = exp(log_ratio_t)` [N], `loss_t = -min(r_t A_t, clip(r_t, 1 - low, 1 + high) A_t)` [N]. Coefficient
-    `-r_t A_t`, and 0 where the bound acts: `A_t > 0` and `r_t > 1 + high`, or `A_t < 0` and `r_t < 1 - low`.
+    Maths: with `r_t = exp(log_ratio_t)` [N], `loss_t = -min(r_t A_t, clip(r_t, 1 - low, 1 + high) A_t)` [N].
+    Coefficient `-r_t A_t`, and 0 where the bound acts: `A_t > 0` and `r_t > 1 + high`, or `A_t < 0` and
+    `r_t < 1 - low`.
 
     Args:
         low: how far below 1 the ratio of a token with negative advantage still moves it, in [0, 1].
@@ -87,13 +86,15 @@ def dual_clip(cap: float = 3.0) -> Objective:
 
     When to use: after `clip`, when data are stale or the engine differs from the learner, so that ratios can be huge.
 
-    Maths: where `A_t < 0`: `loss_t <- min(loss_t, -cap A_t)` [N]; the coefficient is 0 where the cap acts (`r_t > cap`).
+    Maths: where `A_t < 0`: `loss_t <- min(loss_t, -cap A_t)` [N]; the coefficient is 0 where the cap acts
+    (`r_t > cap`).
 
     Args:
         cap: the largest ratio that a token with negative advantage may have, > 1.
 
     Returns:
-        A part of place `surrogate` that changes `loss` [N] and notes `dual_clipped`, the share of tokens whose cap acts.
+        A part of place `surrogate` that changes `loss` [N] and notes `dual_clipped`, the share of tokens whose cap
+        acts.
 
     Raises:
         PartError: the cap is not above 1.

@@ -1,0 +1,108 @@
+"""Shaping: what is added to rewards before they are compared. First links of an advantage chain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from quintain.parts import Advantage, Groups, PartError, stateless
+from quintain.registry import register, unknown
+from quintain.types import Trajectory
+
+
+@register(
+    "advantage",
+    "shape_overlong",
+    paper="2503.14476",
+    status="paper",
+    confidence="code",
+    writes="rewards",
+    example={"limit": 8, "buffer": 4},
+)
+def shape_overlong(limit: float, buffer: float, factor: float = 1.0, floor: bool = True) -> Advantage:
+    """Charge trajectories that come near the length limit, softly, instead of judging them by where they were cut off.
+
+    When to use: long answers with a hard token limit (DAPO).
+
+    Maths: with `y` the sampled tokens of a trajectory, the named reward `overlong` is
+    `factor * max(-1, min(0, (limit - buffer - y) / buffer))`: 0 up to `limit - buffer`, then falling linearly to
+    `-factor` at `limit`.
+
+    Args:
+        limit: the length limit, in sampled tokens of the whole trajectory, > 0.
+        buffer: how many tokens before the limit the charge begins, in (0, limit].
+        factor: the largest charge, in units of reward, >= 0.
+        floor: stop falling at the limit, as the paper does; one release falls on.
+
+    Returns:
+        A link that adds the named reward `overlong` to every trajectory.
+
+    Raises:
+        PartError: a value outside its range.
+
+    Special cases: applied twice it charges once.
+
+    Example:
+        >>> from quintain.types import Group, Stop, Task, Trajectory
+        >>> group = Group(task=Task(key="t", env="e"), trajectories=(Trajectory(id="a", nodes=(), stop=Stop.done),))
+        >>> shape_overlong(limit=20, buffer=4).apply((group,), None)[0][0].trajectories[0].rewards
+        {'overlong': 0.0}
+
+    Reference: Yu et al., 2025, arXiv 2503.14476. Differs from the paper: counts the tokens of all turns.
+    """
+    if not (0 < buffer <= limit and factor >= 0):
+        raise PartError(f"shape_overlong: limit {limit}, buffer {buffer}, factor {factor}; 0 < buffer <= limit needed")
+
+    def one(trajectory: Trajectory) -> Trajectory:
+        charge = min(0.0, (limit - buffer - trajectory.length) / buffer)
+        charge = max(-1.0, charge) if floor else charge
+        return replace(trajectory, rewards={**trajectory.rewards, "overlong": factor * charge})
+
+    return stateless(lambda groups: _each(groups, one))
+
+
+@register("advantage", "charge_kl", paper="1909.08593", status="paper", confidence="code", writes="token_reward")
+def charge_kl(coef: float = 0.001, anchor: str = "old") -> Advantage:
+    """Charge each token for leaving the reference policy, in the reward rather than in the loss.
+
+    When to use: PPO, RLOO and REINFORCE++ as published; the penalty then passes through returns and baselines.
+
+    Maths: stream `token_reward_t -= coef (anchor_t - ref_t)` on sampled tokens, logprobs in nats.
+
+    Args:
+        coef: strength per nat, >= 0; 0.001 to 0.1 in papers.
+        anchor: whose logprobs: `old`, the learner's before the step, or `rollout`, the engine's at sampling.
+
+    Returns:
+        A link that writes the stream `token_reward`, which every unit and return adds to the rewards.
+
+    Raises:
+        PartError: an unknown anchor, a negative strength, or (when applied) a missing stream.
+
+    Example:
+        >>> sorted(charge_kl().needs)
+        ['old', 'ref']
+
+    Reference: Ziegler et al., 2019, arXiv 1909.08593. Differs from the paper: a fixed strength.
+    """
+    if anchor not in ("old", "rollout"):
+        raise PartError(unknown("anchor of charge_kl", anchor, ["old", "rollout"]))
+    if not coef >= 0:
+        raise PartError(f"charge_kl: coef is {coef}; it must be >= 0")
+
+    def one(trajectory: Trajectory) -> Trajectory:
+        for name in ("old", "ref")[anchor == "rollout" :]:
+            if name not in trajectory.streams:
+                raise PartError(f"charge_kl: trajectory {trajectory.id!r} has no stream {name!r}; score it first")
+        rows = []
+        for i, node in enumerate(trajectory.nodes):
+            given = trajectory.streams["old"][i] if anchor == "old" else node.logprobs
+            ref = trajectory.streams["ref"][i]
+            rows.append(tuple(-coef * (p - q) if m else 0.0 for p, q, m in zip(given, ref, node.mask, strict=True)))
+        return trajectory.with_stream("token_reward", tuple(rows))
+
+    return stateless(lambda groups: _each(groups, one), needs=("ref", *(["old"] if anchor == "old" else [])))
+
+
+def _each(groups: Groups, function: Callable[[Trajectory], Trajectory]) -> Groups:
+    return tuple(replace(g, trajectories=tuple(map(function, g.trajectories))) for g in groups)
