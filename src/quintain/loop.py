@@ -1,6 +1,7 @@
 """The whole training loop: draw tasks, play groups, score them, learn, publish. Everything else is injected.
 
-`train` is the loop; `Window` is the only queue in it. Both are the same in one process, over processes, and on a virtual clock.
+`train` is the loop; `Window` is the only queue in it. Both are the same in one
+process, over processes, and on a virtual clock.
 """
 
 from __future__ import annotations
@@ -156,6 +157,7 @@ class Window:
 
     async def put(self, ticket: Ticket, group: Group) -> None:
         """Hand in the finished group of a ticket; the early gate answers keep, drop or refill."""
+        group = replace(group, ticket=ticket.index, version=ticket.version)
         async with self._changed:
             verdict: Group | None = group
             if self.gate:

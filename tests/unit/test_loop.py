@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 from quintain.loop import LagError, Window, train
 from quintain.parts import Transform
-from quintain.types import Group, QuintainError, Stop, Task, Ticket, Trajectory, Weights
+from quintain.types import (
+    Completion,
+    Group,
+    Node,
+    QuintainError,
+    Span,
+    Stop,
+    Task,
+    Ticket,
+    Trajectory,
+    Weights,
+)
 
 
 class Script:
@@ -161,7 +172,9 @@ def test_tokens_older_than_the_bound_are_refused():
     original = script.rollout
 
     async def stale(task, cast, index):
-        return replace(await original(task, cast, index), version=0)
+        said = Completion(tokens=(1,), logprobs=(0.0,), finish="stop", spans=(Span(start=0, stop=1, version=0),))
+        old = Trajectory(id="old", nodes=(Node.sampled(None, said),), stop=Stop.done)
+        return replace(await original(task, cast, index), trajectories=(old,))
 
     script.rollout = stale
     with pytest.raises(LagError, match="max_lag is 1"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from quintain.types import Group, Kind, Stop
+from quintain.types import Group, Stop
 
 
 def played(groups: Sequence[Group], version: int) -> dict[str, float]:
@@ -34,8 +34,8 @@ def played(groups: Sequence[Group], version: int) -> dict[str, float]:
     for stop in Stop:
         if count := sum(t.stop is stop for t in episodes):
             out[f"stop/{stop}"] = count / n
-    forced = sum(node.kind is Kind.external for t in episodes for node in t.nodes)
-    return out | ({"external_nodes": float(forced)} if forced else {})
+
+    return out
 
 
 def timing(laps: Mapping[str, float], of: Mapping[str, float]) -> dict[str, float]:

@@ -186,12 +186,15 @@ class LocalRun:
         """Save the learner and the last boundary together, durably."""
         self.keeper.checkpoint(self.step, self.learner.save)
 
-    def restore(self) -> None:
-        """Continue from the newest checkpoint: learner, states, counters, pending tickets."""
+    def restore(self) -> bool:
+        """Continue from the newest checkpoint: learner, states, counters, pending tickets. False when there is none."""
         boundary = self.keeper.restore(self.learner.load)
+        if boundary is None:
+            return False
         self.sampler_state, self.advantage_state = boundary["sampler"], boundary["advantage"]
         self.window.gate_state = boundary["gate"]
         pending = [codec.decode(Ticket, t) for t in boundary["pending"]]
         self.step = boundary["step"]
         self.window.restart(boundary["step"], boundary["index"], boundary["refilled"], pending)
         self.capture()
+        return True

@@ -1,0 +1,131 @@
+"""What a run keeps: its ledger, its checkpoints, and what ranks must agree on. One per rank."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from quintain.ledger import RunDir
+from quintain.types import Event, Group, Stop, Ticket
+
+COUNTS = ("episodes", "groups", "groups_trained", "tokens_sampled", "tokens_context")  # sums over ranks
+LARGEST = ("lag_max",)
+
+
+class Peers(Protocol):
+    """The ranks of a run: sums over them, the largest, a common word."""
+
+    rank: int
+    size: int
+
+    def sums(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Sums over ranks."""
+        ...
+
+    def largest(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Largest values over ranks."""
+        ...
+
+    def barrier(self, deadline_s: float | None = None) -> None:
+        """Wait for all."""
+        ...
+
+
+class Keeper:
+    """Writes the events of one rank, commits them once a step, and checkpoints with the step boundary in the notes.
+
+    Events: `issued`, `played`, `dropped`, `trained` (step, tickets), `metrics`, `eval`, `checkpoint`, `stopped`. Rank 0 writes
+    metrics, evaluations and checkpoints; every rank writes its own tickets into its own stream.
+    """
+
+    def __init__(self, store: RunDir, ranks: Peers) -> None:
+        self.store, self.ranks = store, ranks
+        self.alone = ranks.size == 1
+        self.first = ranks.rank == 0
+        self._tickets: list[int] = []
+        self._boundary: dict[str, Any] = {}
+        self._score: float | None = None
+
+    def write(self, step: int, kind: str, payload: Mapping[str, Any]) -> None:
+        """Append one event of this rank."""
+        actor = "run" if self.alone else f"rank{self.ranks.rank}"
+        self.store.append(Event(time=time.time(), step=step, actor=actor, kind=kind, payload=payload))
+
+    def issued(self, step: int, ticket: Ticket) -> None:
+        """A task was drawn and may be played."""
+        self.write(step, "issued", {"ticket": ticket.index, "task": ticket.task, "version": ticket.version})
+
+    def played(self, step: int, group: Group) -> None:
+        """A group was played and scored."""
+        self.write(step, "played", {"ticket": group.ticket, "group": group})
+
+    def dropped(self, step: int, why: Mapping[int, str]) -> None:
+        """Tickets that will not be trained, each with its reason."""
+        for ticket in sorted(why):
+            self.write(step, "dropped", {"ticket": ticket, "reason": why[ticket]})
+
+    def training(self, groups: Sequence[Group]) -> None:
+        """Remember what the step trains on; `trained` writes it."""
+        self._tickets = [g.ticket for g in groups]
+
+    def trained(self, step: int, metrics: Mapping[str, float]) -> None:
+        """The step was taken."""
+        self.write(step, "trained", {"step": step, "tickets": self._tickets})
+        if self.first:
+            self.write(step, "metrics", dict(metrics))
+
+    def evaluated(self, step: int, scores: Mapping[str, float]) -> None:
+        """The policy after `step` steps was evaluated."""
+        self._score = next((v for k, v in scores.items() if k.endswith("success")), None)
+        if self.first:
+            self.write(step, "eval", dict(scores))
+
+    def reduce(self, metrics: Mapping[str, float]) -> dict[str, float]:
+        """The metrics of a step over all ranks: counts are summed, `lag_max` is the largest, the rest is averaged."""
+        if self.alone:
+            return dict(metrics)
+        stops = {f"stop/{stop}": 0.0 for stop in Stop}  # ranks may have seen different ones
+        summed = self.ranks.sums({**stops, **metrics})
+        means = {k: v if k in COUNTS else v / self.ranks.size for k, v in summed.items() if v or k not in stops}
+        return means | self.ranks.largest({k: metrics[k] for k in LARGEST})
+
+    def any_rank(self, flag: bool) -> bool:
+        """Whether any rank says so; all get the same answer."""
+        return flag if self.alone else bool(self.ranks.largest({"flag": float(flag)})["flag"])
+
+    def boundary(self, state: Mapping[str, Any]) -> None:
+        """The state between two steps, for the next checkpoint."""
+        self._boundary = dict(state)
+
+    def commit(self) -> None:
+        """Make the events of the step durable."""
+        self.store.commit()
+
+    def checkpoint(self, step: int, save: Callable[[str], None]) -> None:
+        """Save the learner and this boundary together; other ranks leave theirs in their own stream and wait."""
+        if not self.first:
+            self.write(step, "boundary", {"step": step, "state": self._boundary})
+        self.commit()
+        if not self.alone:
+            self.ranks.barrier()
+        if self.first:
+            self.store.checkpoint(step, save, score=self._score, notes={"boundary": self._boundary})
+        if not self.alone:
+            self.ranks.barrier()
+
+    def restore(self, load: Callable[[str], None]) -> dict[str, Any] | None:
+        """Load the newest checkpoint into the learner and give its boundary; None when there is none yet."""
+        found = self.store.latest_checkpoint()
+        if found is None:
+            return None
+        load(str(found.path))
+        if self.first:
+            return found.notes["boundary"]
+        own = [e for e in self.store.events(["boundary"]) if e.step == found.step and e.actor == f"rank{self.ranks.rank}"]
+        return dict(own[-1].payload["state"])
+
+    def stopped(self, step: int, reason: str) -> None:
+        """The run ended: `done`, `drained`, or an error."""
+        self.write(step, "stopped", {"reason": reason})
+        self.commit()
