@@ -1,0 +1,81 @@
+"""Plays held-out tasks with the policy as it is, and sums the scores over ranks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from quintain.parts import Cast, Reward, Rollout
+from quintain.runtime.keeper import Peers
+from quintain.types import Group, Task
+
+APART = 1 << 40  # ticket numbers of evaluations: no session or noise key is shared with training
+
+
+async def play(tasks: Sequence[Task], cast: Cast, rollout: Rollout, reward: Reward, at_once: int = 256) -> list[Group]:
+    """Play and score every task, `at_once` at a time; groups come back in the order of the tasks.
+
+    Special cases: with a deterministic engine the result is a function of tasks, cast and seed alone.
+    """
+    gate = asyncio.Semaphore(at_once)
+
+    async def one(index: int, task: Task) -> Group:
+        async with gate:
+            return await reward(await rollout(task, cast, APART + index))
+
+    return list(await asyncio.gather(*(one(i, t) for i, t in enumerate(tasks))))
+
+
+def scores(groups: Sequence[Group]) -> dict[str, float]:
+    """Sums over episodes: how many, rewards, successes, turns, and how they stopped."""
+    episodes = [t for g in groups for t in g.trajectories]
+    stops = Counter(f"stop/{t.stop}" for t in episodes)
+    return {
+        "episodes": float(len(episodes)),
+        "reward": sum(t.reward for t in episodes),
+        "success": float(sum(succeeded(t.rewards, t.reward) for t in episodes)),
+        "turns": float(sum(t.turns for t in episodes)),
+        **{k: float(v) for k, v in stops.items()},
+    }
+
+
+def succeeded(rewards: Mapping[str, float], reward: float) -> bool:
+    """Whether an episode reached its goal: the component `success` is 1, or the whole reward where there is none."""
+    return rewards.get("success", reward) >= 1.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluator:
+    """The evaluation of a run: the same tasks every time, each rank plays its share.
+
+    `tasks` are those of all ranks; `short` of them are played between start and end, all of them at both ends, where
+    `greedy` adds a pass at temperature 0.
+    """
+
+    tasks: Sequence[Task]
+    cast: Cast
+    rollout: Rollout
+    reward: Reward
+    ranks: Peers
+    short: int
+    last: int
+    greedy: bool = True
+
+    async def __call__(self, step: int) -> Mapping[str, float]:
+        """Means over the episodes: `eval/success`, `eval/reward`, `eval/turns`, and `greedy/...` at both ends."""
+        whole = step in (0, self.last)
+        out = await self._pass("eval", self.cast, len(self.tasks) if whole else self.short)
+        if whole and self.greedy:
+            calm = replace(self.cast, sampling=replace(self.cast.sampling, temperature=0.0))
+            out |= await self._pass("greedy", calm, len(self.tasks))
+        return out
+
+    async def _pass(self, name: str, cast: Cast, count: int) -> dict[str, float]:
+        mine = self.tasks[:count][self.ranks.rank :: self.ranks.size]
+        found = scores(await play(mine, cast, self.rollout, self.reward))
+        keys = ("episodes", "reward", "success", "turns")
+        summed = self.ranks.sums({k: found[k] for k in keys})
+        n = max(1.0, summed["episodes"])
+        return {f"{name}/episodes": summed["episodes"]} | {f"{name}/{k}": summed[k] / n for k in keys[1:]}
