@@ -61,7 +61,7 @@ def state() -> Key:
     return labels
 
 
-@register("key", "tag", example={"name": "stratum"})
-def tag(name: str) -> Key:
-    """Rows whose trajectories carry the same tag `name`: a stratum, guided or not, memory on or off."""
-    return lambda rows: [t.tags.get(name) for t in rows.trajectories]
+@register("key", "tag", example={"of": "stratum"})
+def tag(of: str) -> Key:
+    """Rows whose trajectories carry the same tag `of`: a stratum, guided or not, memory on or off."""
+    return lambda rows: [t.tags.get(of) for t in rows.trajectories]
