@@ -1,0 +1,103 @@
+"""The accounting of a run: every prompt is trained, dropped with a reason, or pending; none is lost or doubled."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgpack
+
+if TYPE_CHECKING:
+    from quintain.ledger.rundir import RunDir
+
+_KINDS = ("issued", "played", "trained", "dropped")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What `audit` found. Tickets are numbered from 0 without gaps over all ranks.
+
+    `lost`: tickets that must exist but were never issued (a gap in the numbers, or trained, played or dropped all the
+    same), and trained ones whose group was never recorded. `duplicated`: trained more than once, or trained and dropped.
+    `chain` is the hash of (step, tickets, digest) of every step: equal chains, the same data in the same order.
+    """
+
+    issued: int
+    played: int
+    trained: int
+    dropped: int
+    pending: tuple[int, ...]
+    lost: tuple[int, ...]
+    duplicated: tuple[int, ...]
+    reasons: Mapping[str, int]
+    steps: int
+    chain: str
+
+    @property
+    def ok(self) -> bool:
+        """Nothing lost, nothing trained twice."""
+        return not self.lost and not self.duplicated
+
+    def __str__(self) -> str:
+        why = ", ".join(f"{n} {reason}" for reason, n in sorted(self.reasons.items()))
+        return (
+            f"{self.issued} issued: {self.trained} trained in {self.steps} steps, {len(self.pending)} pending, "
+            f"{self.dropped} dropped{f' ({why})' if why else ''}; "
+            f"lost {len(self.lost)}, duplicated {len(self.duplicated)}; chain {self.chain}"
+        )
+
+
+def audit(run: RunDir) -> Audit:
+    """Count the live tickets of a run, over all ranks.
+
+    Example:
+        >>> import tempfile
+        >>> from quintain.ledger import RunDir
+        >>> from quintain.types import Event
+        >>> with RunDir.create(tempfile.mkdtemp() + "/run", "") as run:
+        ...     run.append(Event(time=0.0, step=0, actor="main", kind="issued", payload={"ticket": 0}))
+        ...     run.commit()
+        ...     audit(run).pending
+        (0,)
+    """
+    seen: dict[str, Counter[int]] = {kind: Counter() for kind in _KINDS}
+    reasons: Counter[str] = Counter()
+    steps = 0
+    chain = hashlib.blake2b(digest_size=16)
+    for event in run.events(_KINDS):
+        payload = event.payload
+        if event.kind == "trained":
+            steps += 1
+            seen["trained"].update(payload["tickets"])
+            chain.update(msgpack.packb([event.step, list(payload["tickets"]), payload.get("digest", "")]))
+        else:
+            seen[event.kind][ticket_of(payload)] += 1
+        if event.kind == "dropped":
+            reasons[payload["reason"]] += 1
+    issued, played, trained, dropped = (seen[k] for k in _KINDS)
+    known = issued.keys() | played.keys() | trained.keys() | dropped.keys()
+    lost = set(range(max(known, default=-1) + 1)) - issued.keys() | trained.keys() - played.keys()
+    duplicated = {t for t, n in trained.items() if n > 1} | trained.keys() & dropped.keys()
+    return Audit(
+        issued=len(issued),
+        played=len(played),
+        trained=len(trained),
+        dropped=len(dropped),
+        pending=tuple(sorted(issued.keys() - trained.keys() - dropped.keys())),
+        lost=tuple(sorted(lost)),
+        duplicated=tuple(sorted(duplicated)),
+        reasons=dict(reasons),
+        steps=steps,
+        chain=chain.hexdigest(),
+    )
+
+
+def ticket_of(payload: Mapping[str, Any]) -> int:
+    """The ticket number of an `issued`, `played` or `dropped` event."""
+    if "group" in payload:
+        return payload["group"].ticket
+    ticket = payload["ticket"]
+    return ticket if isinstance(ticket, int) else ticket["index"]

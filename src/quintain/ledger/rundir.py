@@ -1,0 +1,351 @@
+"""The run directory: config, ledger, blobs and checkpoints of one run; all that report, viewer and resume ever read."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from quintain.ledger.checkpoints import Checkpoint, Checkpoints
+from quintain.ledger.disk import Disk, explained
+from quintain.ledger.errors import CorruptCheckpoint, NotARun, ReadOnlyRun
+from quintain.ledger.groups import PackedGroup
+from quintain.ledger.index import keys_of
+from quintain.ledger.log import Cut
+from quintain.ledger.payload import pack_event
+from quintain.ledger.pictures import read_picture, write_picture
+from quintain.ledger.reading import Line, Reading
+from quintain.ledger.recording import Recording
+from quintain.ledger.writer import Writer
+from quintain.types import Event, Group, Image, Trajectory
+
+_MARKER = "run.json"
+_FORMAT = 1
+_OWN = {"config.toml", "index", "segments", "blobs", "checkpoints", "." + _MARKER}
+
+
+class RunDir:
+    """One run on disk. Matches the `Store` port; also reads, checkpoints and rewinds.
+
+    Made by `create` or `open`. Appended events are durable after `commit`: one sync for all of them, all or nothing.
+    Every method may be called from any thread of the process that opened the run.
+
+    Example:
+        >>> import tempfile
+        >>> from quintain.types import Event
+        >>> with RunDir.create(tempfile.mkdtemp() + "/run", "seed = 1") as run:
+        ...     run.append(Event(time=0.0, step=0, actor="main", kind="metrics", payload={"reward": 0.5}))
+        ...     run.commit()
+        ...     list(run.metrics())
+        [(0, {'reward': 0.5})]
+    """
+
+    def __init__(self, path: Path, writer: Writer | None, recording: Recording, keep: int, disk: Disk) -> None:
+        self.path, self.recording, self.keep = path, recording, keep
+        self._writer, self._pid, self._lock = writer, os.getpid(), threading.RLock()
+        self._reading = Reading(path, writer, self._lock)
+        self.checkpoints = Checkpoints(path / "checkpoints", disk)
+        if writer is not None and writer.rank == 0:
+            with explained(self.checkpoints.folder, "opening the run"):
+                self.checkpoints.mend()
+
+    @classmethod
+    def create(
+        cls, path: str | Path, config: str, *, record: str = "all", keep: int = 2, disk: Disk | None = None
+    ) -> RunDir:
+        """Make a new run folder that holds `config` (TOML text) and open it for writing as rank 0.
+
+        Args:
+            path: the folder; it must not exist or be empty.
+            config: kept as `config.toml`.
+            record: trajectories to keep: `all`, `sample:K` (K groups a step) or `none`; rows and digests always are.
+            keep: newest checkpoints to keep, >= 1, beside the best.
+            disk: what touches the disk.
+
+        Raises:
+            NotARun: the folder holds a run or other files.
+            DiskFull, ReadOnlyRun: it cannot be made.
+        """
+        home, disk = Path(path).absolute(), disk or Disk()
+        if (home / _MARKER).exists():
+            raise NotARun(
+                f"{home} holds a run; `quintain train --resume {home}` continues it, `run.name` chooses another folder"
+            )
+        strange = (
+            sorted(p.name for p in home.iterdir() if p.name not in _OWN and not p.name.endswith(".tmp"))
+            if home.exists()
+            else []
+        )
+        if strange:
+            raise NotARun(f"{home} holds other files ({strange[0]}); choose a folder that is empty or not there")
+        with explained(home, "making the run folder"):
+            disk.make_folder(home)
+            disk.put(home / "config.toml", config.encode())
+            disk.put(home / _MARKER, json.dumps({"format": _FORMAT, "created": time.time()}).encode())
+        return cls.open(home, "a", record=record, keep=keep, disk=disk)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        mode: str = "r",
+        *,
+        rank: int = 0,
+        record: str = "all",
+        keep: int = 2,
+        disk: Disk | None = None,
+    ) -> RunDir:
+        """Open a run to read (`r`, while others write it too) or to append as `rank` (`a`, one process per rank).
+
+        Raises:
+            NotARun: the folder is not a run.
+            RunLocked: another process writes as this rank.
+            CorruptLedger: durable bytes were changed or lost; the message says where and what to do.
+        """
+        home, disk = Path(path).absolute(), disk or Disk()
+        try:
+            facts = json.loads((home / _MARKER).read_text())
+        except (OSError, ValueError) as error:
+            raise NotARun(
+                f"{home} is not a run folder: it has no readable {_MARKER}; `quintain train` makes one"
+            ) from error
+        if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
+            raise NotARun(f"{home} was written in another format; this quintain reads format {_FORMAT}")
+        recording = Recording(record)
+        writer = None
+        if mode == "a":
+            with explained(home, "opening the run"):
+                writer = Writer(home, rank, disk)
+        return cls(home, writer, recording, keep, disk)
+
+    def __enter__(self) -> RunDir:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            with contextlib.suppress(Exception):  # the first error is the one to see
+                self.close()
+
+    def close(self) -> None:
+        """Commit, and free files and lock."""
+        with self._lock:
+            try:
+                if self._writer is not None and self._pid == os.getpid():
+                    self._writer.commit()
+            finally:
+                self._reading.close()
+                if self._writer is not None:
+                    self._writer.close()
+                self._writer = None
+
+    # -- writing
+
+    def _write(self) -> Writer:
+        if self._writer is None:
+            raise ReadOnlyRun(f"{self.path} is open for reading or closed; open it with mode 'a' to write")
+        if self._pid != os.getpid():
+            raise ReadOnlyRun(
+                f"{self.path} was opened by process {self._pid}; a forked process opens a rank of its own"
+            )
+        return self._writer
+
+    def append(self, *events: Event) -> None:
+        """Add events; they are durable after the next `commit`."""
+        with self._lock:
+            writer = self._write()
+            for event in events:
+                whole = self.recording.whole(event)
+                writer.append(pack_event(event, self.picture, whole=whole), keys_of(event))
+
+    def commit(self) -> None:
+        """Make everything that was appended durable, in one sync, all or nothing.
+
+        Raises:
+            DiskFull: no space; nothing is lost: make space and call it again.
+        """
+        with self._lock:
+            self._write().commit()
+
+    def blob(self, data: bytes) -> str:
+        """Keep `data`, once, and return its content hash; durable after the next `commit`."""
+        with self._lock:
+            return self._write().blob(data)
+
+    def picture(self, image: Image) -> Image:
+        """Keep the pixels of a picture as a blob and return the picture as a reference to it."""
+        return image if image.pixels is None else Image(hash=self.blob(write_picture(image.pixels)))
+
+    # -- reading
+
+    @property
+    def config(self) -> str:
+        """The text of `config.toml`."""
+        return (self.path / "config.toml").read_text()
+
+    @property
+    def offset(self) -> int:
+        """Events of this rank so far, appended ones included; of rank 0 when the run is open for reading."""
+        return self._writer.offset if self._writer is not None else self._reading.offset(0)
+
+    @property
+    def recovered(self) -> list[Cut]:
+        """What opening for writing cut off: bytes of a commit that the last writer had not finished."""
+        return self._writer.cuts if self._writer is not None else []
+
+    def lines(
+        self, kinds: Sequence[str] | None = None, since: int = 0, *, dead: bool = False, step: int | None = None
+    ) -> Iterator[Line]:
+        """Durable events with their numbers: those of a rank in order, ranks merged by step.
+
+        Args:
+            kinds: only these kinds.
+            since: from this number on, in every rank.
+            dead: give the superseded ones too.
+            step: only events of this step.
+        """
+        return self._reading.lines(kinds, since, dead=dead, step=step)
+
+    def events(self, kinds: Sequence[str] | None = None, since: int = 0) -> Iterator[Event]:
+        """The live events, in order; a played group comes as a `PackedGroup`."""
+        return (line.event for line in self.lines(kinds, since))
+
+    def metrics(self) -> Iterator[tuple[int, dict[str, float]]]:
+        """(step, metrics) of every live `metrics` event."""
+        return ((e.step, dict(e.payload)) for e in self.events(["metrics"]))
+
+    def packed(
+        self, *, step: int | None = None, tickets: Sequence[int] | None = None, ids: Sequence[str] | None = None
+    ) -> Iterator[PackedGroup]:
+        """Played groups: all, those that a step trained on (in its order), or those of some tickets or trajectories."""
+        return self._reading.packed(step=step, tickets=tickets, ids=ids)
+
+    def groups(
+        self, *, step: int | None = None, tickets: Sequence[int] | None = None, ids: Sequence[str] | None = None
+    ) -> Iterator[Group]:
+        """Like `packed`, opened; groups whose trajectories were not kept are passed over."""
+        return (g.open() for g in self.packed(step=step, tickets=tickets, ids=ids) if g.whole)
+
+    def trajectories(self, *, step: int | None = None, ids: Sequence[str] | None = None) -> Iterator[Trajectory]:
+        """The trajectories of a step, of these ids, or all."""
+        wanted = None if ids is None else set(ids)
+        for group in self.groups(step=step, ids=ids):
+            yield from (t for t in group.trajectories if wanted is None or t.id in wanted)
+
+    def read_blob(self, key: str) -> bytes:
+        """The data of a blob, proved by its hash.
+
+        Raises:
+            MissingBlob: no rank kept it.
+        """
+        fresh = self._writer.fresh_blob(key) if self._writer is not None else None
+        return fresh if fresh is not None else self._reading.blob(key)
+
+    def read_picture(self, image: Image) -> Image:
+        """The picture with its pixels."""
+        return image if image.pixels is not None else replace(image, pixels=read_picture(self.read_blob(image.hash)))
+
+    # -- checkpoints
+
+    def checkpoint(
+        self,
+        step: int,
+        save: Callable[[str], None],
+        *,
+        score: float | None = None,
+        notes: Mapping[str, Any] | None = None,
+    ) -> Checkpoint:
+        """Commit, let `save(folder)` write the state after `step` optimizer steps, and delete old checkpoints.
+
+        Only rank 0 saves; the other ranks must have committed and wait meanwhile.
+
+        Args:
+            step: optimizer steps done.
+            save: writes files into the folder.
+            score: the checkpoint with the highest one is never deleted.
+            notes: JSON values to find in `Checkpoint.notes`.
+        """
+        with self._lock:
+            writer = self._write()
+            writer.commit()
+            offsets = {s.rank: s.offset for s in self._reading.streams()}
+            done = self.checkpoints.save(step, save, offsets, score=score, notes=dict(notes or {}))
+            payload = {"step": step, "folder": done.path.name, "offset": done.offset}
+            self.append(Event(time=time.time(), step=step, actor="ledger", kind="checkpoint", payload=payload))
+            self.commit()
+            with contextlib.suppress(CorruptCheckpoint, OSError):
+                self.checkpoints.prune(self.keep, frozenset(self._superseded()))
+            return done
+
+    def _superseded(self) -> list[int]:
+        """Steps whose checkpoint belongs to a branch that a resume has left."""
+        gone = self._reading.dead(0)
+        out = []
+        for step in self.checkpoints.steps():
+            with contextlib.suppress(CorruptCheckpoint):
+                offset = self.checkpoints.read(step).offset
+                if any(since < offset <= until for since, until in gone):
+                    out.append(step)
+        return out
+
+    def latest_checkpoint(self, step: int | None = None) -> Checkpoint | None:
+        """The newest checkpoint (or that of `step`), every byte verified; None if the run never made one.
+
+        Raises:
+            CorruptCheckpoint: it is damaged, or all are gone; the message names the file and the way on.
+        """
+        if step is not None:
+            return self.checkpoints.verify(step)
+        with self._lock:
+            left = set(self._superseded())
+            steps = [s for s in self.checkpoints.steps() if s not in left]
+            if steps:
+                return self.checkpoints.verify(steps[-1])
+            made = list(self.events(["checkpoint"]))
+        if made:
+            raise CorruptCheckpoint(
+                f"{self.checkpoints.folder}: the ledger tells of a checkpoint of step {made[-1].step}, but it is gone; "
+                "restore it from a copy, or begin a new run"
+            )
+        return None
+
+    def supersede(self, offset: int, others: Mapping[int, tuple[int, int]] | None = None) -> None:
+        """Mark the events from number `offset` of rank 0 on as superseded: readers pass over them. Committed at once.
+
+        Args:
+            offset: first event of rank 0 that no longer counts.
+            others: rank -> (since, until) of the events of other ranks that no longer count.
+        """
+        with self._lock:
+            payload: dict[str, Any] = {"since": offset}
+            if others:
+                payload["ranks"] = {str(r): list(span) for r, span in others.items()}
+            self.append(Event(time=time.time(), step=0, actor="ledger", kind="superseded", payload=payload))
+            self.commit()
+
+    def rewind(self, checkpoint: Checkpoint | None) -> None:
+        """Supersede everything after a checkpoint (None: everything), in all ranks, before a run goes on from it.
+
+        Call it on rank 0, before other ranks open the run.
+        """
+        with self._lock:
+            self._write().commit()
+            offsets = checkpoint.offsets if checkpoint is not None else {}
+            ends = {s.rank: s.offset for s in self._reading.streams()}
+            since = offsets.get(0, 0)
+            own = next((line for line in self.lines(["checkpoint"], since, dead=True) if line.rank == 0), None)
+            if checkpoint is not None and own and own.offset == since and own.event.step == checkpoint.step:
+                since += 1  # the event that tells of this very checkpoint
+            others = {r: (offsets.get(r, 0), end) for r, end in ends.items() if r and end > offsets.get(r, 0)}
+            if ends.get(0, 0) > since or others:
+                self.supersede(since, others)
