@@ -1,0 +1,71 @@
+"""`quintain list worlds|parts|papers|recipes`: what there is, from the registry."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+FAMILIES = ("sampler", "rollout", "reward", "advantage", "gate", "objective", "memory", "algorithm", "engine")
+
+
+def main(arguments: list[str]) -> int:
+    """Print one line per entry, or JSON."""
+    parser = argparse.ArgumentParser(prog="quintain list", description=__doc__)
+    parser.add_argument("what", choices=["worlds", "parts", "papers", "recipes"])
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    given = parser.parse_args(arguments)
+    rows = {"worlds": worlds, "parts": parts, "papers": papers, "recipes": recipes}[given.what]()
+    if given.json:
+        print(json.dumps(rows, indent=1, default=str))
+        return 0
+    widths = {k: max(len(str(r[k])) for r in rows) for k in rows[0]} if rows else {}
+    for row in rows:
+        print("  ".join(f"{row[k]!s:<{widths[k]}}" for k in row).rstrip())
+    print(f"{len(rows)} {given.what}")
+    return 0
+
+
+def worlds() -> list[dict[str, Any]]:
+    """Name, domain, engine, seats, oracle and summary of every world."""
+    from quintain.registry import entries
+
+    rows = []
+    for e in entries("world"):
+        facts = e.make().facts
+        tags = {"domain": e.tags.get("domain", ""), "engine": e.tags.get("engine", "")}
+        rows.append({"name": e.name, **tags, "seats": len(facts.seats), "oracle": facts.proof, "summary": e.summary})
+    return rows
+
+
+def parts() -> list[dict[str, Any]]:
+    """Family, name, paper, status and summary of every part."""
+    from quintain.registry import entries, require_extra
+
+    require_extra("train", "torch")
+    rows = []
+    for family in FAMILIES:
+        for e in entries(family):
+            status = e.tags.get("confidence", e.tags.get("status", ""))
+            rows.append({"family": family, "name": e.name, "paper": e.paper, "known": status, "summary": e.summary})
+    return rows
+
+
+def papers() -> list[dict[str, Any]]:
+    """Every arXiv id with the parts that come from it."""
+    found: dict[str, list[str]] = {}
+    for row in parts():
+        if row["paper"]:
+            found.setdefault(row["paper"], []).append(f"{row['family']} {row['name']}")
+    return [{"paper": paper, "parts": ", ".join(names)} for paper, names in sorted(found.items())]
+
+
+def recipes() -> list[dict[str, Any]]:
+    """Every shipped recipe with its first comment line."""
+    from quintain import config as configs
+
+    rows = []
+    for name, path in configs.recipes().items():
+        first = path.read_text().splitlines()[:1]
+        rows.append({"name": name, "summary": first[0].lstrip("# ") if first else ""})
+    return rows
