@@ -26,8 +26,8 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 class Board:
     """The part of a walker's world that never changes; all states of an episode share one.
 
-    `cells` is row-major: floor `.`, wall `#`, goal `G`, hole `O`. Key i lies at first on cell `keys[i]` and opens the door on
-    cell `doors[i]`. `slip` is the chance that a step goes sideways. `budget` is the turn budget of an episode.
+    `cells` is row-major: floor `.`, wall `#`, goal `G`, hole `O`. Key i lies at first on cell `keys[i]` and opens the
+    door on cell `doors[i]`. `slip` is the chance that a step goes sideways. `budget` is the turn budget of an episode.
     """
 
     width: int
@@ -96,7 +96,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The state of a walker: where it is, what became of each key, and the noise of the next step where there is chance."""
+    """The state of a walker: where it is, what became of each key, and the noise of the next slip."""
 
     board: Board
     at: int
@@ -105,7 +105,7 @@ class Walk:
 
 
 def layout_of(state: Walk, player: bool = False) -> str:
-    """The board with keys and doors, and with the player where asked, as one character per cell: what splits compare."""
+    """The board with keys and doors, and the player where asked, one character per cell: what splits compare."""
     cells = list(state.board.cells)
     for i, (key, door) in enumerate(zip(state.board.keys, state.board.doors, strict=True)):
         cells[key], cells[door] = KEYS[i], DOORS[i]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -44,7 +45,7 @@ def _strips(rng: Rng, knobs: Knobs) -> tuple[Board, list[int], list[int]] | None
     side, doors = knobs["size"], knobs["doors"]
     edge = 2 if side > 4 else 1
     lines = sorted(rng.sample(range(edge, side - edge), doors))
-    if any(b - a < 3 for a, b in zip(lines, lines[1:], strict=False)):
+    if any(b - a < 3 for a, b in itertools.pairwise(lines)):
         return None
     turn = rng.pick(symmetries(side, side))
     place = [0] * len(turn)

@@ -1,4 +1,4 @@
-"""Walkers: one piece steps over a board to its goal, past walls, doors with keys, and holes, on firm or slippery ground."""
+"""Walkers: one piece steps over a board to its goal, past walls, locked doors and holes, on firm or slippery ground."""
 
 from __future__ import annotations
 
