@@ -1,0 +1,127 @@
+"""Logprobs and entropies of tokens from hidden states, in chunks: exact gradients without holding all logits.
+
+Dims: M trained tokens, D hidden width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+Head = Callable[[torch.Tensor], torch.Tensor]  # hidden [M, D] -> logits [M, V]
+CELLS = 1 << 22  # logits that may be held at once; more are made chunk by chunk, twice
+
+
+def token_logprobs(
+    head: Head,
+    hidden: torch.Tensor,
+    tokens: torch.Tensor,
+    *,
+    temperature: torch.Tensor | None = None,
+    weights: Sequence[torch.Tensor] = (),
+    cells: int = CELLS,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """log softmax(logits / temperature)[token] and the entropy of that softmax, both [M] float32.
+
+    With p = softmax(z) and z the scaled logits [M, V]: logprob_i = z_i[token_i] - logsumexp(z_i) and
+    entropy_i = logsumexp(z_i) - sum_v p_iv z_iv. When M x V exceeds `cells`, logits live one chunk at a time: forward
+    keeps logsumexp and entropy [M] only, backward makes the chunk's logits again and writes d loss / d z in place.
+
+    Args:
+        head: the model's output layer.
+        hidden: states that predict the tokens [M, D].
+        tokens: ids [M].
+        temperature: of the sampling that drew each token [M], > 0; None is 1 everywhere.
+        weights: the parameters that `head` uses and that are to get gradients.
+        cells: logits held at once.
+
+    Returns:
+        Logprobs [M] and entropies [M], both differentiable.
+    """
+    with torch.no_grad():
+        width = head(hidden[:1]).shape[-1] if len(hidden) else 0
+    if not len(hidden):
+        empty = hidden.sum(-1).float()
+        return empty, empty
+    rows = max(1, cells // width)
+    if len(hidden) <= rows:
+        return _stats(head, hidden, tokens, temperature)
+    chunked = _Chunked.apply(head, rows, hidden, tokens, temperature, *weights)
+    return chunked  # pyrefly: ignore
+
+
+def _scaled(head: Head, hidden: torch.Tensor, temperature: torch.Tensor | None) -> torch.Tensor:
+    logits = head(hidden).float()
+    return logits if temperature is None else logits / temperature.unsqueeze(-1)
+
+
+def _stats(
+    head: Head, hidden: torch.Tensor, tokens: torch.Tensor, temperature: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    logp = torch.log_softmax(_scaled(head, hidden, temperature), -1)
+    return logp.gather(-1, tokens.unsqueeze(-1)).squeeze(-1), -(logp.exp() * logp).sum(-1)
+
+
+class _Chunked(torch.autograd.Function):
+    """Chunked logprobs: what backward needs of the logits is made a second time, a chunk at a time."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        head: Head,
+        rows: int,
+        hidden: torch.Tensor,
+        tokens: torch.Tensor,
+        temperature: torch.Tensor | None,
+        *weights: torch.Tensor,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        logprob, entropy, norm = (torch.empty(len(hidden), device=hidden.device) for _ in range(3))
+        for at in range(0, len(hidden), rows):
+            part = slice(at, at + rows)
+            z = _scaled(head, hidden[part], None if temperature is None else temperature[part])
+            norm[part] = lse = torch.logsumexp(z, -1)
+            logprob[part] = z.gather(-1, tokens[part].unsqueeze(-1)).squeeze(-1) - lse
+            z.sub_(lse.unsqueeze(-1))
+            entropy[part] = -(z.exp().mul_(z)).sum(-1)
+        ctx.head, ctx.rows, ctx.weights = head, rows, weights
+        ctx.autocast = torch.is_autocast_enabled(hidden.device.type), torch.get_autocast_dtype(hidden.device.type)
+        ctx.save_for_backward(hidden, tokens, temperature, norm, entropy)
+        return logprob, entropy
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        hidden, tokens, temperature, norm, entropy = ctx.saved_tensors
+        weights = [w for w in ctx.weights if w.requires_grad]
+        summed = [torch.zeros_like(w) for w in weights]
+        grad_hidden = torch.empty_like(hidden)
+        enabled, dtype = ctx.autocast
+        for at in range(0, len(hidden), ctx.rows):
+            part = slice(at, at + ctx.rows)
+            piece = hidden[part].detach().requires_grad_()
+            heat = None if temperature is None else temperature[part]
+            with torch.enable_grad(), torch.autocast(hidden.device.type, dtype, enabled):
+                z = _scaled(ctx.head, piece, heat)
+            slope = _slope(z.detach(), tokens[part], norm[part], entropy[part], (grads[0][part], grads[1][part]))
+            got = torch.autograd.grad(z, [piece, *weights], slope)
+            grad_hidden[part] = got[0]
+            for total, more in zip(summed, got[1:], strict=True):
+                total.add_(more)
+        back = iter(summed)
+        return None, None, grad_hidden, None, None, *(next(back) if w.requires_grad else None for w in ctx.weights)
+
+
+def _slope(
+    z: torch.Tensor,
+    tokens: torch.Tensor,
+    norm: torch.Tensor,
+    entropy: torch.Tensor,
+    grads: tuple[torch.Tensor, torch.Tensor],
+) -> torch.Tensor:
+    """d loss / d z [m, V] = g (onehot - p) - h p (log p + entropy), for gradients g of logprob and h of entropy [m]."""
+    g, h = (x.unsqueeze(-1) for x in grads)
+    logp = z - norm.unsqueeze(-1)
+    p = logp.exp()
+    slope = logp.add_(entropy.unsqueeze(-1)).mul_(-h).sub_(g).mul_(p)
+    return slope.scatter_add_(-1, tokens.unsqueeze(-1), g.to(slope.dtype))

@@ -1,0 +1,367 @@
+"""The torch learner: scores groups, steps independently of micro-batches and ranks, publishes, saves."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+import math
+import shutil
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from torch import nn
+
+from quintain.learn import checkpoint
+from quintain.learn.forward import STREAMS, SUPPLIED, LearnerError, Reader
+from quintain.learn.gradients import Gradients
+from quintain.learn.guards import scalar_of, tickets_of, unfit
+from quintain.learn.lora import has_lora
+from quintain.learn.meter import OUTCOMES, Meter
+from quintain.learn.optim import OptimizerError, Recipe, list_weights
+from quintain.learn.pack import count, lay_out, micro, pack, select, split
+from quintain.learn.plan import Plan
+from quintain.learn.precision import Precision, fp32
+from quintain.learn.ranks import Ranks
+from quintain.learn.value import ValueHead
+from quintain.models import save_model
+from quintain.models.fingerprint import fingerprint
+from quintain.parts import Objective, State
+from quintain.types import Batch, Group, Terms, Weights
+
+log = logging.getLogger(__name__)
+Result = TypeVar("Result")
+KEPT = 2  # published folders that stay
+
+
+class TorchLearner:
+    """Owns the weights under training; matches the port `Learner`.
+
+    Args:
+        model: a decoder of `quintain.models`, with or without LoRA factors.
+        optimizer: a recipe such as `muon(lr=6e-4)`.
+        plan: minibatches, epochs, clipping, micro-batch size.
+        precision: the dtype plan.
+        ranks: this process among its peers; they start from rank 0's weights.
+        value: a value head, for objectives that need `values`.
+        reference: keep a frozen copy of the model as it is now, for the need `ref` (LoRA runs use their base instead).
+
+    `step` counts batches, `updates` optimizer steps, `version` published policies; the learning rate is a function of
+    `step`. `quarantined` lists what was skipped: step, cause, tickets.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: Recipe,
+        *,
+        plan: Plan | None = None,
+        precision: Precision | None = None,
+        ranks: Ranks | None = None,
+        value: ValueHead | None = None,
+        reference: bool = False,
+    ) -> None:
+        self.model, self.plan, self.ranks = model, plan or Plan(), ranks or Ranks()
+        self.precision, self.value = precision or fp32(), value
+        self.recipe = optimizer
+        frozen = _frozen_copy(model) if reference and not has_lora(model) else None
+        self.reader = Reader(model=model, precision=self.precision, value=value, reference=frozen)
+        self.weights = list_weights(model)
+        if value is not None:
+            value.to(self.reader.device)
+            self.weights += [w._replace(name=f"value.{w.name}", lr=value.lr, block=False) for w in list_weights(value)]
+        if not self.weights:
+            raise LearnerError("the model has no trainable parameter")
+        own = [] if value is None else list(value.parameters())
+        self.ranks.adopt([p.data for p in [*model.parameters(), *own]])
+        self.optimizer = optimizer.make(self.weights)
+        self.gradients = Gradients([w.value for w in self.weights])
+        self.step = self.updates = self.version = 0
+        self.quarantined: list[dict[str, Any]] = []
+        self.state: State = None
+        self._objective: Objective | None = None
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="learner")
+
+    @property
+    def supplies(self) -> frozenset[str]:
+        """The needs that this learner can meet."""
+        lacking = set() if self.value is not None else {"value", "values"}
+        if self.reader.reference is None and not has_lora(self.model):
+            lacking.add("ref")
+        return SUPPLIED - lacking
+
+    def check(self, needs: frozenset[str]) -> None:
+        """Refuse what cannot be supplied; a run calls this before it starts.
+
+        Raises:
+            LearnerError: names the first need that is not met, and how to meet it.
+        """
+        how = {
+            "ref": "make the learner with reference=True",
+            "value": "give it a value head",
+            "values": "give it a value head",
+        }
+        for need in sorted(needs - self.supplies):
+            fix = how.get(need, f"it supplies {', '.join(sorted(self.supplies))}")
+            raise LearnerError(f"the learner cannot supply {need!r}: {fix}")
+
+    async def _off_loop(self, call: Callable[..., Result], *args: Any) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, call, *args)
+
+    async def score(self, groups: Sequence[Group], needs: frozenset[str]) -> tuple[Group, ...]:
+        """Add the streams `old`, `ref` and `value` that `needs` names, one number per sampled token and 0 elsewhere.
+
+        Raises:
+            LearnerError: a need that this learner cannot meet.
+        """
+        self.check(needs)
+        streams = sorted({STREAMS[n] for n in needs & STREAMS.keys()})
+        if not streams or not any(g.trajectories for g in groups):
+            return tuple(groups)
+        return await self._off_loop(self._score, tuple(groups), streams)
+
+    def _score(self, groups: tuple[Group, ...], names: list[str]) -> tuple[Group, ...]:
+        layout = lay_out([t for g in groups for t in g.trajectories])
+        batch = pack(groups, streams=())
+        sampled = layout.flat((n.mask for n in layout.nodes), bool)[layout.rows]
+        mask = sampled & layout.fresh & (batch.position > 0)
+        batch = replace(batch, mask=mask, streams={**batch.streams, "row": layout.rows})
+        found = {name: np.zeros(int(layout.start[-1])) for name in names}
+        for piece in micro(batch, self.plan.micro_tokens):
+            rows = piece.streams["row"][piece.mask]
+            for name, flat in found.items():
+                flat[rows] = self.reader.scores(piece, name)
+        done = list(layout.trajectories)
+        for name, flat in found.items():
+            values, ends = flat.tolist(), layout.start.tolist()
+            node_rows = [tuple(values[a:b]) for a, b in pairwise(ends)]
+            done = [
+                t.with_stream(name, tuple(node_rows[i:j])) for t, (i, j) in zip(done, pairwise(layout.first.tolist()))
+            ]
+        each = iter(done)
+        return tuple(replace(g, trajectories=tuple(next(each) for _ in g.trajectories)) for g in groups)
+
+    async def update(self, batch: Batch, objective: Objective) -> Mapping[str, float]:
+        """Take the optimizer steps of one batch.
+
+        Loss and gradients are sums over micro-batches and ranks with denominators from the whole minibatch, so neither
+        changes them. A minibatch with a NaN or infinity in its data, loss or gradients is skipped on every rank:
+        weights, optimizer and part state stay as they were, and its tickets go to `quarantined`.
+
+        Returns:
+            Per step: `loss`, `grad_norm`, `entropy` (nats a token), `lr`, `tokens`, `sequences`, `groups`, `updates`
+            taken and `skipped`, `mismatch_mean`, `mismatch_max`, `mismatch_kl` (engine against learner before the
+            first optimizer step), `seconds_forward` (loss included), `seconds_backward`, `seconds_optimizer`, and
+            what the objective's parts noted.
+
+        Raises:
+            LearnerError: an unmet need, a missing stream, or an objective that does not end in a mean.
+        """
+        self.check(objective.needs)
+        return await self._off_loop(self._update, batch, objective)
+
+    def _update(self, batch: Batch, objective: Objective) -> dict[str, float]:
+        if objective is not self._objective:
+            if (
+                self._objective is not None or self.state is None
+            ):  # else the state was loaded and waits for its objective
+                self.state = objective.init()
+            self._objective = objective
+        meter = Meter(self.ranks)
+        factor = self.recipe.schedule(self.step)
+        for epoch in range(self.plan.epochs):
+            for part in split(batch, self.plan.minibatches, (self.plan.seed, self.step, epoch)):
+                self._train(part, objective, meter, factor)
+                meter.closed()
+        self.step += 1
+        scale = {} if self.precision.scale is None else {"loss_scale": self.precision.scale.value}
+        return {**meter.result(), **scale, "lr": self.recipe.lr * factor}
+
+    def _train(self, batch: Batch, objective: Objective, meter: Meter, factor: float) -> None:
+        """One optimizer step on a minibatch, or none."""
+        bad = unfit(batch)
+        totals = self.ranks.sums({**count(batch), "unfit": float(len(bad))})
+        if totals.pop("unfit"):
+            return self._skip("data are not finite", bad, meter)
+        if not totals["tokens"]:
+            return None
+        self.gradients.clear()
+        pieces = list(micro(batch, self.plan.micro_tokens)) or [select(batch, np.zeros(0, np.int64))]
+        ready = self._measure(pieces, objective, totals) if objective.measure else None
+        after, figures = self._accumulate(pieces, ready, objective, totals, meter)
+        if not math.isfinite(figures["loss"]):
+            return self._skip(f"loss is {figures['loss']}", tickets_of(batch), meter)
+        begin = time.perf_counter()
+        norm = self._reduce()
+        overflow = not math.isfinite(norm)
+        scale = self.precision.scale
+        at_floor = scale is None or scale.value <= scale.floor
+        if scale is not None:
+            scale.update(overflow)
+        if overflow:
+            return self._skip(f"gradient norm is {norm}", tickets_of(batch) if at_floor else None, meter)
+        if self.plan.clip_norm:
+            self.gradients.scale(min(1.0, self.plan.clip_norm / (norm + 1e-6)))
+        self.optimizer.step(factor)
+        self.state = after
+        self.updates += 1
+        meter.stepped({**figures, "grad_norm": norm}, totals)
+        meter.time(optimizer=time.perf_counter() - begin)
+        return None
+
+    def _reduce(self) -> float:
+        """Sum gradients over ranks, take the loss scale out, and return their norm."""
+        self.gradients.sum(self.ranks)
+        if self.precision.scale is not None:
+            self.gradients.scale(1.0 / self.precision.scale.value)
+        return self.gradients.norm()
+
+    def _measure(self, pieces: list[Batch], objective: Objective, totals: dict[str, float]) -> Terms | None:
+        """Add what the objective measures to the totals; a lone piece's terms are kept, which spares a forward pass."""
+        assert objective.measure is not None
+        sums: dict[str, Any] = {}
+        terms = None
+        for piece in pieces:
+            with torch.set_grad_enabled(len(pieces) == 1):
+                terms = self.reader.terms(piece, objective.needs, totals)
+            with torch.no_grad():
+                for name, value in objective.measure(terms).items():
+                    sums[name] = sums[name] + value if name in sums else value
+        totals.update(self.ranks.sums(sums))
+        return terms if len(pieces) == 1 else None
+
+    def _accumulate(
+        self, pieces: list[Batch], ready: Terms | None, objective: Objective, totals: dict[str, float], meter: Meter
+    ) -> tuple[State, dict[str, float]]:
+        """Backward over all pieces; the state after the step, and loss, entropy and noted metrics over all ranks."""
+        scale = 1.0 if self.precision.scale is None else self.precision.scale.value
+        after: list[State] = []
+        sums = dict.fromkeys(OUTCOMES, 0.0)
+        for piece in pieces:
+            begin = time.perf_counter()
+            terms = self.reader.terms(piece, objective.needs, totals) if ready is None else ready
+            meter.compare(terms)
+            out, state = objective.apply(terms, self.state)
+            after.append(state)
+            loss = scalar_of(out)
+            middle = time.perf_counter()
+            if loss.requires_grad:
+                (loss * scale).backward()
+            meter.time(forward=middle - begin, backward=time.perf_counter() - middle)
+            assert terms.entropy is not None
+            spread = float(terms.entropy.detach().sum()) / totals["tokens"]
+            figures = {**out.metrics, "loss": loss.detach(), "entropy": spread}
+            for name, value in figures.items():
+                sums[name] = sums.get(name, 0.0) + float(value)
+        return after[0], self.ranks.sums(sums)
+
+    def _skip(self, cause: str, tickets: list[int] | None, meter: Meter) -> None:
+        """Take no step; None for tickets is an overflow of the loss scale, which is no batch's fault."""
+        self.gradients.clear()
+        meter.skipped()
+        if tickets is not None:
+            self.quarantined.append({"step": self.step, "cause": cause, "tickets": tickets})
+            log.warning("step %d: an optimizer step was skipped: %s; tickets %s", self.step, cause, tickets)
+
+    async def publish(self) -> Weights:
+        """The current weights under the next version number: a pointer to the live model, or a folder.
+
+        The newest `KEPT` folders stay; older ones are removed.
+
+        Raises:
+            RankError: ranks hold different weights.
+        """
+        return await self._off_loop(self._publish)
+
+    def _publish(self) -> Weights:
+        self.version += 1
+        prints = fingerprint(self.model)
+        self.ranks.same("the published weights", _crc(prints))
+        if not self.plan.folder:
+            return Weights(version=self.version, kind="pointer", source=self.model, fingerprint=prints)
+        folder = Path(self.plan.folder)
+        if self.ranks.rank == 0:
+            save_model(self.model, folder / f"version-{self.version}")
+            shutil.rmtree(folder / f"version-{self.version - KEPT}", ignore_errors=True)
+        self.ranks.barrier()
+        source = str(folder / f"version-{self.version}")
+        return Weights(version=self.version, kind="file", source=source, fingerprint=prints)
+
+    def save(self, folder: str) -> None:
+        """Write `weights`, `optimizer`, `value` and `reference` as safetensors, and counters and part state as JSON.
+
+        Raises:
+            CheckpointError: the folder cannot be written.
+        """
+        scale = self.precision.scale
+        facts = {
+            "step": self.step,
+            "updates": self.updates,
+            "version": self.version,
+            "state": self.state,
+            "quarantined": self.quarantined,
+            "loss_scale": None if scale is None else scale.state(),
+            "frozen": self._frozen(),
+        }
+        checkpoint.write(folder, {**self._kept(), "optimizer": self.optimizer.state()}, facts)
+
+    def load(self, folder: str) -> None:
+        """Continue exactly from what `save` wrote.
+
+        Raises:
+            CheckpointError: a file is missing or damaged, or belongs to another model or optimizer; nothing is changed.
+        """
+        facts = checkpoint.read_facts(folder)
+        if facts["frozen"] != self._frozen():
+            raise checkpoint.CheckpointError(
+                f"{folder} was saved beside other frozen weights; load the same base model first"
+            )
+        kept = self._kept()
+        found = {name: checkpoint.read(folder, name, tensors) for name, tensors in kept.items()}
+        state = checkpoint.read(folder, "optimizer")
+        optimizer = self.recipe.make(self.weights)
+        try:
+            optimizer.load(state)
+        except (KeyError, OptimizerError) as error:
+            raise checkpoint.CheckpointError(f"{folder}: the optimizer state does not fit: {error}") from error
+        checkpoint.same_names(Path(folder) / "optimizer.safetensors", state, optimizer.state())
+        with torch.no_grad():
+            for name, tensors in kept.items():
+                for key, tensor in tensors.items():
+                    tensor.copy_(found[name][key])
+        self.optimizer, self.state, self._objective = optimizer, facts["state"], None
+        self.step, self.updates, self.version = facts["step"], facts["updates"], facts["version"]
+        self.quarantined = facts["quarantined"]
+        if self.precision.scale is not None and facts["loss_scale"]:
+            self.precision.scale.load(facts["loss_scale"])
+
+    def _kept(self) -> dict[str, dict[str, torch.Tensor]]:
+        modules = {"weights": self.model, "value": self.value}
+        out = {name: checkpoint.kept(module) for name, module in modules.items() if module is not None}
+        if self.reader.reference is not None:
+            out["reference"] = {n: p.data for n, p in self.reader.reference.named_parameters()}
+        return out
+
+    def _frozen(self) -> int:
+        frozen = [(n, p) for n, p in self.model.named_parameters() if not p.requires_grad]
+        return _crc(fingerprint(frozen)) if frozen else 0
+
+    def close(self) -> None:
+        """End the worker thread."""
+        self._pool.shutdown()
+
+
+def _frozen_copy(model: nn.Module) -> nn.Module:
+    return copy.deepcopy(model).requires_grad_(False)
+
+
+def _crc(prints: Mapping[str, str]) -> int:
+    return zlib.crc32(repr(sorted(prints.items())).encode())

@@ -1,0 +1,69 @@
+"""What an update measures, over micro-batches, minibatches and ranks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import torch
+
+from quintain.learn.ranks import Ranks
+from quintain.types import Terms
+
+OUTCOMES = ("loss", "entropy")
+
+
+class Meter:
+    """Collects the figures of one update; every rank gets the same ones, times and memory apart."""
+
+    def __init__(self, ranks: Ranks) -> None:
+        self._ranks = ranks
+        self._sums: dict[str, float] = defaultdict(float)  # weighted by the tokens of their optimizer step
+        self._counts = dict.fromkeys(("tokens", "sequences", "groups", "updates", "skipped"), 0.0)
+        self._seconds = dict.fromkeys(("forward", "backward", "optimizer"), 0.0)
+        self._gap = dict.fromkeys(("mean", "kl", "rows"), 0.0)
+        self._widest = 0.0
+        self._comparing = True
+
+    @torch.no_grad()
+    def compare(self, terms: Terms) -> None:
+        """Engine against learner on the policy's tokens, while the weights are still those that sampled them."""
+        rows = terms.weights["rl"] != 0
+        if not self._comparing or not bool(rows.any()):
+            return
+        gap = (terms.new - terms.rollout)[rows].double()
+        self._gap["mean"] += float(gap.abs().sum())
+        self._gap["kl"] += float((torch.expm1(gap) - gap).sum())
+        self._gap["rows"] += len(gap)
+        self._widest = max(self._widest, float(gap.abs().max()))
+
+    def time(self, **seconds: float) -> None:
+        """Add to `forward`, `backward` or `optimizer`."""
+        for name, value in seconds.items():
+            self._seconds[name] += value
+
+    def closed(self) -> None:
+        """The first minibatch is over: what comes next is no longer the policy that sampled."""
+        self._comparing = False
+
+    def skipped(self) -> None:
+        """One optimizer step was not taken."""
+        self._counts["skipped"] += 1
+
+    def stepped(self, figures: Mapping[str, float], totals: Mapping[str, float]) -> None:
+        """One optimizer step was taken, with `figures` and counts that hold for all ranks."""
+        for name, value in figures.items():
+            self._sums[name] += value * totals["tokens"]
+        for name in ("tokens", "sequences", "groups"):
+            self._counts[name] += totals[name]
+        self._counts["updates"] += 1
+
+    def result(self) -> dict[str, float]:
+        """The figures of the update."""
+        gap, widest = self._ranks.sums(self._gap), self._ranks.largest({"max": self._widest})
+        rows = max(gap["rows"], 1.0)
+        mismatch = {"mismatch_mean": gap["mean"] / rows, "mismatch_max": widest["max"], "mismatch_kl": gap["kl"] / rows}
+        tokens = max(self._counts["tokens"], 1.0)
+        means = {name: value / tokens for name, value in self._sums.items()}
+        seconds = {f"seconds_{name}": value for name, value in self._seconds.items()}
+        return {**dict.fromkeys((*OUTCOMES, "grad_norm"), 0.0), **means, **self._counts, **mismatch, **seconds}

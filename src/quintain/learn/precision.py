@@ -1,0 +1,138 @@
+"""Precision plans: which dtype the forward pass runs in, and loss scaling where its range is too small for gradients.
+
+Weights, gradients and optimizer state stay float32 in every plan; matrix products run in the plan's dtype.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import torch
+
+from quintain.registry import register
+from quintain.types import QuintainError, check
+
+log = logging.getLogger("quintain.learn")
+_said: set[str] = set()
+
+
+class DeviceError(QuintainError):
+    """A device was named that torch does not know."""
+
+
+@dataclass(slots=True, kw_only=True)
+class LossScale:
+    """Dynamic loss scaling: the loss is multiplied by `value` before backward so that small gradients survive fp16.
+
+    After an overflow the step is skipped and `value` is multiplied by `backoff`; after `growth_interval` clean steps
+    in a row it is multiplied by `growth`. Gradients are divided by `value` before they are clipped.
+
+    Args:
+        value: scale now, > 0.
+        growth: factor, > 1.
+        backoff: factor, in (0, 1).
+        growth_interval: clean steps before growing.
+        floor: the scale is never below this; an overflow at the floor is a real divergence, not one of range.
+
+    Example:
+        >>> scale = LossScale(value=8.0, growth_interval=2)
+        >>> [scale.update(overflow) for overflow in (True, False, False)]
+        [4.0, 4.0, 8.0]
+
+    Reference: arXiv 1710.03740.
+    """
+
+    value: float = 65536.0
+    growth: float = 2.0
+    backoff: float = 0.5
+    growth_interval: int = 2000
+    floor: float = 1.0
+    clean: int = field(default=0)
+
+    def __post_init__(self) -> None:
+        check(self.value >= self.floor > 0, f"loss scale is {self.value}; it must be >= the floor {self.floor} > 0")
+        check(self.growth > 1, f"growth is {self.growth}; it must be > 1")
+        check(0 < self.backoff < 1, f"backoff is {self.backoff}; it must lie in (0, 1)")
+        check(self.growth_interval >= 1, f"growth_interval is {self.growth_interval}; it must be >= 1")
+
+    def update(self, overflow: bool) -> float:
+        """Take note of one step, and return the scale of the next."""
+        if overflow:
+            self.value, self.clean = max(self.floor, self.value * self.backoff), 0
+            return self.value
+        self.clean += 1
+        if self.clean == self.growth_interval:
+            self.value, self.clean = self.value * self.growth, 0
+        return self.value
+
+    def state(self) -> dict[str, float]:
+        """What a checkpoint keeps."""
+        return {"value": self.value, "clean": self.clean}
+
+    def load(self, state: Mapping[str, float]) -> None:
+        """Continue from `state()`."""
+        self.value, self.clean = float(state["value"]), int(state["clean"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precision:
+    """A plan: `dtype` of the matrix products, and the loss scale if the plan has one."""
+
+    name: str
+    dtype: torch.dtype
+    scale: LossScale | None = None
+
+    def cast(self, device: torch.device) -> torch.autocast:
+        """The context of a forward pass; float32 leaves everything as it is."""
+        lower = self.dtype != torch.float32
+        return torch.autocast(device.type, self.dtype if lower else torch.bfloat16, enabled=lower)
+
+
+@register("precision", "fp32")
+def fp32() -> Precision:
+    """float32 throughout: the choice on a CPU, where it agrees with the engine to 1e-6."""
+    return Precision(name="fp32", dtype=torch.float32)
+
+
+@register("precision", "bf16")
+def bf16() -> Precision:
+    """Products in bfloat16: faster on GPUs, and on CPUs from a width of about 512; logprobs are off by about 1e-3."""
+    return Precision(name="bf16", dtype=torch.bfloat16)
+
+
+@register("precision", "fp16", paper="2510.26788")
+def fp16(scale: float = 65536.0, growth_interval: int = 400) -> Precision:
+    """Products in float16 with dynamic loss scaling: an eighth of bf16's rounding, for GPUs; very slow on a CPU.
+
+    Args:
+        scale: loss scale to begin with.
+        growth_interval: clean steps before the scale doubles.
+    """
+    return Precision(name="fp16", dtype=torch.float16, scale=LossScale(value=scale, growth_interval=growth_interval))
+
+
+def pick_device(name: str = "auto") -> torch.device:
+    """The device to compute on: `cpu`, `cuda`, `cuda:N`, or `auto` for a GPU if there is one.
+
+    Special cases: a GPU that was asked for and is absent is said once in the log, and the CPU is taken.
+
+    Raises:
+        DeviceError: torch does not know the name.
+    """
+    present = torch.cuda.is_available()
+    if name == "auto":
+        return torch.device("cuda" if present else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise DeviceError(f"unknown device {name!r}; use auto, cpu, cuda or cuda:N") from error
+    if device.type == "cuda" and not present:
+        if name not in _said:
+            _said.add(name)
+            log.warning(
+                "device %s is not there (torch %s sees no CUDA GPU); running on the CPU", name, torch.__version__
+            )
+        return torch.device("cpu")
+    return device
