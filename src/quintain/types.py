@@ -169,9 +169,12 @@ class Completion:
 def _check_spans(spans: tuple[Span, ...], length: int) -> None:
     at = 0
     for span in spans:
-        check(span.start == at and span.stop > at, f"version spans {spans} do not tile {length} tokens in order")
+        # messages are formatted on failure only: this runs for every completion
+        if span.start != at or span.stop <= at:
+            raise InvariantError(f"version spans {spans} do not tile {length} tokens in order")
         at = span.stop
-    check(at == length or not spans, f"version spans {spans} cover {at} of {length} tokens")
+    if spans and at != length:
+        raise InvariantError(f"version spans {spans} cover {at} of {length} tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,12 +264,14 @@ class Trajectory:
     states: tuple[Any, ...] = ()  # private, for the viewer
 
     def __post_init__(self) -> None:
-        for i, node in enumerate(self.nodes):
-            check(node.parent is None or 0 <= node.parent < i, f"node {i} has parent {node.parent}; parents come first")
+        for i, node in enumerate(self.nodes):  # plain ifs: a message is only put together when it is needed
+            if not (node.parent is None or 0 <= node.parent < i):
+                raise InvariantError(f"node {i} has parent {node.parent}; parents come first")
         for name, stream in self.streams.items():
             check(len(stream) == len(self.nodes), f"stream {name} has {len(stream)} rows for {len(self.nodes)} nodes")
             for row, node in zip(stream, self.nodes, strict=True):
-                check(len(row) == len(node.tokens), f"stream {name}: {len(row)} values for {len(node.tokens)} tokens")
+                if len(row) != len(node.tokens):
+                    raise InvariantError(f"stream {name}: {len(row)} values for {len(node.tokens)} tokens")
 
     @property
     def reward(self) -> float:

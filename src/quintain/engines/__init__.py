@@ -1,1 +1,1 @@
-"""What turns tokens into tokens: scripted players, people, servers, and the local engine."""
+"""Engines: whatever turns tokens into tokens. Each file matches the `Engine` port and registers its factory."""

@@ -4,7 +4,7 @@ from quintain.models.attention import Pack, UnsupportedModel
 from quintain.models.build import build_model
 from quintain.models.check import SelfTest, self_test
 from quintain.models.files import ModelFolderError, load_model, save_model
-from quintain.models.forward import PackError, causal_lm, context_limit, forward_hidden, head_logits, run_pack, width
+from quintain.models.forward import PackError, causal_lm, context_limit, forward_hidden, head_logits, run_pack, text_config, width
 from quintain.models.store import SlotStore
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "run_pack",
     "save_model",
     "self_test",
+    "text_config",
     "width",
 ]

@@ -70,19 +70,21 @@ def build_model(arch: str = "qwen3", *, seed: int, **sizes: Any) -> nn.Module:
 
 
 def _fields(default: Any, sizes: dict[str, Any]) -> dict[str, Any]:
+    known = {**default.to_dict(), **default.attribute_map}
     fields: dict[str, Any] = {}
     for word, value in sizes.items():
-        names = [n for n in SIZES.get(word, (word,)) if hasattr(default, n)]
-        if not names:
-            raise UnknownName(unknown(f"size of {default.model_type}", word, [*SIZES, *default.to_dict()]))
-        fields[names[0]] = value
+        name = next((n for n in SIZES.get(word, (word,)) if n in known), None)
+        if name is None:
+            raise UnknownName(unknown(f"size of {default.model_type}", word, [*SIZES, *known]))
+        fields[name] = value
     if "num_attention_heads" in fields:
-        if hasattr(default, "num_key_value_heads"):
+        if "num_key_value_heads" in known:
             fields.setdefault("num_key_value_heads", fields["num_attention_heads"])
-        if getattr(default, "head_dim", None) is not None and "hidden_size" in fields:
+        # latent attention has head sizes of its own
+        if known.get("head_dim") is not None and "qk_rope_head_dim" not in known and "hidden_size" in fields:
             fields.setdefault("head_dim", fields["hidden_size"] // fields["num_attention_heads"])
     # special tokens of the published vocabulary mean nothing in another one
     for name in ("pad_token_id", "bos_token_id", "eos_token_id"):
-        if hasattr(default, name):
+        if name in known:
             fields.setdefault(name, None)
     return fields

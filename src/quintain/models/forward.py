@@ -59,11 +59,9 @@ def context_limit(model: nn.Module) -> int:
 def decoder_name(whole: nn.Module) -> str:
     """The attribute of a causal LM that holds everything below its head."""
     prefix = str(whole.base_model_prefix)
-    if isinstance(whole._modules.get(prefix), nn.Module):
+    if prefix in whole._modules:
         return prefix
-    deep: Any = whole
-    inside = deep.get_decoder()
-    return next((n for n, m in whole.named_children() if any(x is inside for x in m.modules())), prefix)
+    return next((name for name, module in whole.named_children() if hasattr(module, "base_model_prefix")), prefix)
 
 
 @functools.lru_cache(maxsize=64)

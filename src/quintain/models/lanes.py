@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-DISPATCH_NS = 40_000.0  # what one more attention call costs, whatever its size
+DISPATCH_NS = 20_000.0  # what one more attention call costs, whatever its size
 PAIR_NS = 0.05  # what one query-key pair costs for each feature of the heads together
 CELLS_MAX = 1 << 24  # pairs of one lane: bounds the mask and the scores that are held at once
 

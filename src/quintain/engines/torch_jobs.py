@@ -1,0 +1,265 @@
+"""Requests on their way through the local engine: who runs, who waits, what the next forward holds."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from quintain.engines.torch_run import STEP_TOKENS, Done, Runner, Work
+from quintain.engines.torch_sample import noise_key
+from quintain.engines.torch_seats import Seat, Seats, shared_prefix
+from quintain.types import Completion, Floats, Ints, QuintainError, Request, Span
+
+
+@dataclass(slots=True, kw_only=True)
+class Stats:
+    """Counts since the engine was made: tokens computed, reused and sampled, forwards, evictions, seconds; and what is there now."""
+
+    prefilled: int = 0
+    reused: int = 0
+    generated: int = 0
+    steps: int = 0
+    evicted: int = 0
+    forward_s: float = 0.0
+    sample_s: float = 0.0
+    waiting: int = 0
+    running: int = 0
+    sessions: int = 0
+
+
+class Job:
+    """A request on its way: `fed` tokens of its path have keys and values, `out` are the tokens sampled so far."""
+
+    __slots__ = (
+        "aborted", "fed", "future", "logprobs", "noise", "out", "request", "reused", "seat", "session", "spans",
+        "top_ids", "top_logprobs",
+    )  # fmt: skip
+
+    def __init__(self, request: Request, session: str, future: asyncio.Future[Completion]) -> None:
+        self.request = request
+        self.session = session
+        self.future = future
+        self.seat: Seat | None = None
+        self.fed = 0
+        self.reused = 0
+        self.noise = 0
+        self.out: list[int] = []
+        self.logprobs: list[float] = []
+        self.spans: list[tuple[int, int]] = []  # (index of the first token, version)
+        self.top_ids: list[Ints] = []
+        self.top_logprobs: list[Floats] = []
+        self.aborted = False
+
+    def held(self) -> Ints:
+        """The tokens of the path that have keys and values."""
+        prompt = self.request.prompt
+        if self.fed <= len(prompt):
+            return prompt if self.fed == len(prompt) else prompt[: self.fed]
+        return (*prompt, *self.out[: self.fed - len(prompt)])
+
+    def todo(self) -> Ints | list[int]:
+        """The tokens to feed before the next one can be drawn: the rest of the prompt, then the token drawn last."""
+        prompt = self.request.prompt
+        return prompt[self.fed :] if self.fed < len(prompt) else self.out[-1:]
+
+    def answer(self, finish: str) -> None:
+        """Give the caller what there is."""
+        if self.future.done():
+            return
+        ends = [*(start for start, _ in self.spans[1:]), len(self.out)]
+        spans = tuple(Span(start=a, stop=b, version=v) for (a, v), b in zip(self.spans, ends, strict=False))
+        self.future.set_result(
+            Completion(
+                tokens=tuple(self.out),
+                logprobs=tuple(self.logprobs),
+                finish=finish,
+                spans=spans,
+                top_ids=tuple(self.top_ids),
+                top_logprobs=tuple(self.top_logprobs),
+                usage={"reused": self.reused, "computed": self.fed - self.reused, "generated": len(self.out)},
+            )
+        )
+
+    def fail(self, error: BaseException) -> None:
+        """Raise `error` at the caller."""
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
+class Jobs:
+    """All requests of an engine. Its methods run in the event loop's thread and touch no tensor.
+
+    A request whose session holds a seat runs at once; the others take free slots, then those of idle sessions, in order of
+    arrival (and of `Request.key` among those that arrive together).
+    """
+
+    def __init__(self, runner: Runner, slots: int) -> None:
+        self.runner = runner
+        self.seats = Seats(slots)
+        self.fresh: list[Job] = []
+        self.waiting: list[Job] = []
+        self.running: list[Job] = []
+        self.stats = Stats()
+
+    def __bool__(self) -> bool:
+        return bool(self.fresh or self.waiting or self.running)
+
+    def admit(self) -> None:
+        """Give seats to requests that wait."""
+        if self.fresh:
+            self.fresh.sort(key=lambda job: job.request.key)
+            self.waiting += self.fresh
+            self.fresh = []
+        rest, seatless = [], []
+        for job in self.waiting:
+            seat = self.seats.sessions.get(job.session)
+            if seat is None:
+                seatless.append(job)
+            elif seat.job is None:
+                self._begin(job, seat)
+            else:
+                rest.append(job)
+        for job in seatless:
+            free = None if job.session in self.seats.sessions else self.seats.claim(job.session)
+            if free is None:
+                rest.append(job)
+            else:
+                self._begin(job, free)
+        self.waiting = rest
+
+    def _begin(self, job: Job, seat: Seat) -> None:
+        if job.future.done():  # the caller was cancelled
+            return
+        prompt = job.request.prompt
+        shared = shared_prefix(seat.held, prompt)
+        try:
+            self.runner.check_ids(prompt[shared:])
+        except QuintainError as error:
+            job.fail(error)
+            return
+        if len(prompt) >= self.runner.context:
+            job.answer("length")
+            return
+        job.seat = seat
+        job.fed = job.reused = shared
+        job.noise = noise_key(job.request.key)
+        self.seats.start(seat, job)
+        self.running.append(job)
+
+    def plan(self) -> tuple[list[Job], Work]:
+        """The next forward: everybody who runs, as far as the rows of one forward reach; single tokens go first."""
+        jobs = self.running
+        decoding = all(job.out for job in jobs)
+        sources, targets = self.seats.compact([job.seat for job in jobs]) if decoding else ([], [])  # pyrefly: ignore
+        jobs.sort(key=lambda job: job.seat.slot)  # pyrefly: ignore
+        spans = [job.todo() for job in jobs]
+        lengths = [len(span) for span in spans]
+        last = list(range(len(jobs)))
+        if sum(lengths) > STEP_TOKENS:
+            jobs, spans, last = _cut(jobs, spans)
+            lengths = [len(span) for span in spans]
+        drawing = jobs if len(last) == len(jobs) else [jobs[i] for i in last]
+        return jobs, Work(
+            ids=[token for span in spans for token in span],
+            lengths=lengths,
+            starts=[job.fed for job in jobs],
+            slots=[job.seat.slot for job in jobs],  # pyrefly: ignore
+            last=last,
+            samplings=[job.request.sampling for job in drawing],
+            noise=[job.noise for job in drawing],
+            indices=[len(job.out) for job in drawing],
+            sources=sources,
+            targets=targets,
+        )
+
+    def deliver(self, jobs: list[Job], work: Work, done: Done) -> None:
+        """Take in what a forward gave; requests that are over are answered."""
+        stats, context = self.stats, self.runner.context
+        stats.steps += 1
+        stats.forward_s += done.forward_s
+        stats.sample_s += done.sample_s
+        stats.generated += len(work.last)
+        stats.prefilled += len(work.ids)
+        for job, length in zip(jobs, work.lengths, strict=True):
+            job.fed += length
+        over = False
+        for i, token, logprob, ids, best in zip(work.last, *done.drawn, strict=True):
+            job = jobs[i]
+            out, sampling = job.out, job.request.sampling
+            if not job.spans or job.spans[-1][1] != done.version:
+                job.spans.append((len(out), done.version))
+            out.append(token)
+            job.logprobs.append(logprob)
+            if sampling.top_logprobs:
+                job.top_ids.append(ids)
+                job.top_logprobs.append(best)
+            if token in sampling.stop:
+                self._finish(job, "stop")
+            elif len(out) >= sampling.max_tokens or len(job.request.prompt) + len(out) >= context:
+                self._finish(job, "length")
+            else:
+                continue
+            over = True
+        if over:
+            self.running = [job for job in self.running if job.seat is not None]
+        self.reap()
+
+    def reap(self) -> None:
+        """Let go of running requests that were aborted, or whose caller is gone."""
+        gone = [job for job in self.running if job.aborted or job.future.done()]
+        for job in gone:
+            self._finish(job, "abort")
+        if gone:
+            self.running = [job for job in self.running if job.seat is not None]
+
+    def _finish(self, job: Job, how: str) -> None:
+        seat = job.seat
+        assert seat is not None
+        job.seat = None
+        self.stats.reused += job.reused
+        self.seats.finish(seat, job.held())
+        if job.aborted or job.session.startswith("\0"):
+            self.seats.release(seat)
+            how = "abort" if job.aborted and how == "length" and len(job.out) < job.request.sampling.max_tokens else how
+        job.answer(how)
+
+    def drop(self, jobs: list[Job], error: BaseException) -> None:
+        """Fail some running requests; what their slots hold is unknown and is forgotten."""
+        for job in jobs:
+            if job.seat is not None:
+                self.seats.finish(job.seat, ())
+                self.seats.release(job.seat)
+                job.seat = None
+            job.fail(error)
+        self.running = [job for job in self.running if job.seat is not None]
+
+    def abort(self, session: str, now: bool) -> None:
+        """End a session: requests that wait return nothing, the running one what it has (at once if `now`)."""
+        for queue in (self.fresh, self.waiting):
+            for job in [job for job in queue if job.session == session]:
+                queue.remove(job)
+                job.answer("abort")
+        seat = self.seats.sessions.get(session)
+        if seat is None:
+            return
+        if seat.job is None:
+            self.seats.release(seat)
+            return
+        seat.job.aborted = True
+        if now:
+            self.reap()
+
+
+def _cut(jobs: list[Job], spans: list[Ints | list[int]]) -> tuple[list[Job], list[Ints | list[int]], list[int]]:
+    """Spans of at most `STEP_TOKENS` rows in all: those of one token first, then what fits of the others, in order."""
+    left = STEP_TOKENS - sum(len(span) == 1 for span in spans)
+    kept: list[tuple[Job, Ints | list[int]]] = []
+    last: list[int] = []
+    for job, span in zip(jobs, spans, strict=True):
+        take = 1 if len(span) == 1 else min(len(span), max(left, 0))
+        if take:
+            if take == len(span):
+                last.append(len(kept))
+            kept.append((job, span[:take]))
+            left -= take if len(span) > 1 else 0
+    return [job for job, _ in kept], [span for _, span in kept], last

@@ -1,0 +1,152 @@
+"""What the local engine does with tensors: forwards over slots, sampling, scoring, copies, new weights."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from quintain.engines.torch_sample import Drawn, draw, uniforms
+from quintain.engines.torch_weights import copy_weights
+from quintain.models import Pack, SlotStore, context_limit, forward_hidden, head_logits, run_pack, text_config, width
+from quintain.types import Floats, Ints, QuintainError, Sampling, Weights
+
+STEP_TOKENS = 8192  # rows of one forward at most: bounds the memory of activations
+SCORE_CELLS = 1 << 24  # logits held at once when scoring
+
+
+class EngineError(QuintainError):
+    """The engine cannot serve a request; the message names the value and the limit."""
+
+
+@dataclass(slots=True, eq=False)
+class Work:
+    """One forward: spans in packed order, then which of them end a path and how the next token of each is drawn.
+
+    `ids` of all spans together; `lengths`, `starts`, `slots` per span; `last` numbers the spans that sample, `samplings`,
+    `noise` and `indices` have one entry for each of those; `sources` are copied over `targets` before anything else.
+    """
+
+    ids: list[int]
+    lengths: list[int]
+    starts: list[int]
+    slots: list[int]
+    last: list[int]
+    samplings: list[Sampling]
+    noise: list[int]
+    indices: list[int]
+    sources: list[int]
+    targets: list[int]
+
+
+class Done(NamedTuple):
+    """What a forward gave: the drawn tokens, the version of the weights, seconds in the model and in sampling."""
+
+    drawn: Drawn
+    version: int
+    forward_s: float
+    sample_s: float
+
+
+class Runner:
+    """Owns the slots and runs the model; its methods are called one at a time, from one thread.
+
+    Args:
+        model: self-tested, on its device.
+        slots: sequences held at once.
+        context: tokens of the longest path; the model's own limit when 0.
+
+    Raises:
+        EngineError: a size is out of range.
+    """
+
+    def __init__(self, model: nn.Module, slots: int, context: int) -> None:
+        limit = context_limit(model)
+        if slots < 1 or not 0 <= context <= limit:
+            raise EngineError(f"slots={slots} and context={context}: slots must be >= 1, context between 0 and {limit}")
+        parameters = list(model.parameters())
+        self.model = model
+        self.context = context or limit
+        self.vocab = int(text_config(model).vocab_size)
+        self.version = 0
+        self.device = parameters[0].device
+        self.parameters = sum(p.numel() for p in parameters)
+        self._width = width(model)
+        self._store = SlotStore(self.device, slots, self.context)
+
+    @torch.inference_mode()
+    def step(self, work: Work) -> Done:
+        """Run the spans of `work`, store their keys and values, draw a token after each span that samples."""
+        began = time.perf_counter()
+        if work.sources:
+            self.copy(work.sources, work.targets, self._store.capacity)
+        lengths = np.array(work.lengths)
+        pack, positions = Pack.into(self._store, lengths, np.array(work.starts), np.array(work.slots), self._width)
+        ids = torch.tensor(work.ids, device=self.device)
+        hidden = run_pack(self.model, ids, torch.from_numpy(positions).to(self.device), pack)
+        if not work.last:
+            return Done(Drawn([], [], [], []), self.version, time.perf_counter() - began, 0.0)
+        ends = np.cumsum(lengths)[work.last] - 1
+        logits = head_logits(self.model, hidden.index_select(0, torch.from_numpy(ends).to(self.device)))
+        between = time.perf_counter()
+        drawn = draw(logits, work.samplings, uniforms(work.noise, work.indices))
+        return Done(drawn, self.version, between - began, time.perf_counter() - between)
+
+    @torch.inference_mode()
+    def copy(self, sources: list[int], targets: list[int], tokens: int) -> None:
+        """Copy the first `tokens` keys and values of slots over other slots, all at once."""
+        self._store.reserve(max(sources + targets) + 1, tokens)
+        at = [torch.tensor(slots, device=self.device) for slots in (sources, targets)]
+        self._store.move(at[0], at[1], tokens)
+
+    @torch.inference_mode()
+    def score(self, paths: Sequence[Ints]) -> list[Floats]:
+        """Logprobs of every token of `paths` at temperature 1; the first of each path is 0."""
+        for path in paths:
+            if len(path) > self.context:
+                raise EngineError(f"a path of {len(path)} tokens is above the engine's context of {self.context}")
+            self.check_ids(path)
+        out: list[Floats] = []
+        part: list[Ints] = []
+        rows = 0
+        for path in paths:
+            if part and rows + len(path) > STEP_TOKENS:
+                out += self._score(part)
+                part, rows = [], 0
+            part.append(path)
+            rows += len(path)
+        return out + (self._score(part) if part else [])
+
+    def _score(self, paths: list[Ints]) -> list[Floats]:
+        ids = torch.tensor([t for path in paths for t in path], dtype=torch.int64, device=self.device)
+        lengths = [len(path) for path in paths]
+        if not len(ids):
+            return [() for _ in paths]
+        hidden = forward_hidden(self.model, ids, [n for n in lengths if n])
+        parts = []
+        for rows, following in zip(
+            hidden[:-1].split(max(1, SCORE_CELLS // self.vocab)),
+            ids[1:].split(max(1, SCORE_CELLS // self.vocab)),
+            strict=True,
+        ):
+            logp = torch.log_softmax(head_logits(self.model, rows).float(), dim=-1)
+            parts.append(logp.gather(1, following[:, None])[:, 0])
+        flat = [0.0, *(torch.cat(parts).tolist() if parts else [])]
+        ends = np.cumsum(lengths).tolist()
+        return [(0.0, *flat[end - n + 1 : end]) if n else () for n, end in zip(lengths, ends, strict=True)]
+
+    def check_ids(self, ids: Ints) -> None:
+        """Raise `EngineError` if an id lies outside the vocabulary."""
+        if ids and (min(ids) < 0 or max(ids) >= self.vocab):
+            bad = next(t for t in ids if not 0 <= t < self.vocab)
+            raise EngineError(f"token id {bad} lies outside the model's vocabulary of {self.vocab}; is it the right tokenizer?")
+
+    def load(self, weights: Weights) -> None:
+        """Run with `weights` from the next step on."""
+        copy_weights(self.model, weights)
+        self.version = weights.version
