@@ -136,3 +136,8 @@ def pick_device(name: str = "auto") -> torch.device:
             )
         return torch.device("cpu")
     return device
+
+
+def set_threads(count: int) -> None:
+    """Use `count` threads for the matrix products of this process; 1 is immune to other processes on the same cores."""
+    torch.set_num_threads(count)
