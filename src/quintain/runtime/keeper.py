@@ -122,7 +122,9 @@ class Keeper:
         load(str(found.path))
         if self.first:
             return found.notes["boundary"]
-        own = [e for e in self.store.events(["boundary"]) if e.step == found.step and e.actor == f"rank{self.ranks.rank}"]
+        own = [
+            e for e in self.store.events(["boundary"]) if e.step == found.step and e.actor == f"rank{self.ranks.rank}"
+        ]
         return dict(own[-1].payload["state"])
 
     def stopped(self, step: int, reason: str) -> None:

@@ -120,7 +120,9 @@ class LocalRun:
         self.clock.lap("score")
         credited, self.advantage_state = self.parts.advantage.apply(tuple(groups), self.advantage_state)
         gone = {g.ticket for g in groups} - {g.ticket for g in credited}
-        self.keeper.dropped(self.window.step, {i: "advantage" for i in gone} | {t.index: w for t, w in self.window.dropped})
+        self.keeper.dropped(
+            self.window.step, {i: "advantage" for i in gone} | {t.index: w for t, w in self.window.dropped}
+        )
         self.clock.lap("credit")
         return credited
 

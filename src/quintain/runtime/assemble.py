@@ -1,0 +1,196 @@
+"""From a config to a run, and the run itself: the one place where all families meet."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from quintain.algorithms import Algorithm, assemble
+from quintain.config import Config
+from quintain.learn.pack import pack
+from quintain.learn.ranks import Ranks
+from quintain.learn.sft import imitate
+from quintain.ledger import RunDir
+from quintain.loop import Window, train
+from quintain.parts import Cast, Reward, Rollout
+from quintain.ports import Sink
+from quintain.registry import build
+from quintain.runtime import policy
+from quintain.runtime.evaluate import Evaluator
+from quintain.runtime.keeper import Keeper
+from quintain.runtime.launch import Place
+from quintain.runtime.run import LocalRun, Parts, Plan
+from quintain.runtime.stage import APART, Stage, make_stage, tasks
+from quintain.types import QuintainError, Sampling, Weights
+
+Say = Callable[[str], None]
+
+
+@dataclass(kw_only=True, slots=True)
+class Open:
+    """A run that is ready to go: its bookkeeping, its stage, its model and ranks."""
+
+    run: LocalRun
+    stage: Stage
+    model: Any
+    ranks: Ranks
+
+
+def make_algorithm(config: Config) -> Algorithm:
+    """The algorithm of a config: its alias with options, with the chains that are written out in place of its own."""
+    section = config.algorithm
+    chains = {"advantage": section.advantage, "gate": section.gate, "objective": section.objective}
+    return assemble(section.name, section.options, **chains)
+
+
+def make_reward(config: Config) -> Reward:
+    """The reward part of a config; `FILE.py:function` is a function of the user's."""
+    spec = config.reward
+    if ":" in spec["name"]:
+        options = {k: v for k, v in spec.items() if k != "name"}
+        return build("reward", {"name": "function", "path": spec["name"], **options})
+    return build("reward", spec)
+
+
+def make_rollout(config: Config, group_size: int, **more: Any) -> Rollout:
+    """The rollout part of a config, with groups of `group_size`."""
+    section = config.rollout
+    limits = {"max_turns": section.max_turns, "context": config.model.context}
+    return build("rollout", {"name": section.name, "group_size": group_size, **limits, **section.options, **more})
+
+
+def make_cast(config: Config, stage: Stage, engine: Any) -> Cast:
+    """The policy as the only player."""
+    section = config.rollout
+    sampling = Sampling(
+        temperature=section.temperature,
+        top_p=section.top_p,
+        top_k=section.top_k,
+        min_p=section.min_p,
+        max_tokens=section.max_tokens,
+        stop=tuple(stage.renderer.stop),
+    )
+    players = {"engines": {"policy": engine}, "renderers": {"policy": stage.renderer}}
+    return Cast(env=stage.env, sampling=sampling, seed=config.run.seed, **players)
+
+
+def make_evaluator(config: Config, stage: Stage, cast: Cast, ranks: Ranks) -> Evaluator | None:
+    """The evaluation of a config, or None when it asks for no instances."""
+    section = config.eval
+    short, long = section.instances, section.final_instances or section.instances
+    if not long:
+        return None
+    drawn = tasks(stage.sampler(section.split, APART, (0, 1)), max(short, long))
+    rollout, reward = make_rollout(config, 1), make_reward(config)
+    options = {"short": short or long, "last": config.run.steps, "greedy": section.greedy}
+    return Evaluator(tasks=drawn, cast=cast, rollout=rollout, reward=reward, ranks=ranks, **options)
+
+
+def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] = ()) -> Open:
+    """Build every part and port of a config and refuse, before anything runs, what cannot work together."""
+    stage = make_stage(config)
+    model = policy.make_model(config, stage.renderer)
+    algorithm = make_algorithm(config)
+    learner = policy.make_learner(config, model, algorithm.needs, ranks)
+    cast = make_cast(config, stage, policy.make_engine(config, model))
+    section = config.run
+    if section.groups_per_step % ranks.size:
+        raise QuintainError(
+            f"run.groups_per_step is {section.groups_per_step}, which {ranks.size} processes cannot share equally; "
+            f"make it a multiple of {ranks.size}"
+        )
+    share = section.groups_per_step // ranks.size
+    refills = {"steps": section.steps, "max_refills": section.max_refills}
+    window = Window(share, section.max_lag, section.look, algorithm.gate, **refills)
+    keep_digests = "digests" in algorithm.needs
+    parts = Parts(
+        rollout=make_rollout(config, config.rollout.group_size, digests=keep_digests),
+        reward=make_reward(config),
+        sampler=stage.sampler("train", section.seed, (ranks.rank, ranks.size)),
+        advantage=algorithm.advantage,
+        objective=algorithm.objective,
+        learner=learner,
+        cast=cast,
+        pack=partial(pack, skip_idle=not (algorithm.objective.needs & {"entropy", "ref", "values", "value"})),
+        evaluate=make_evaluator(config, stage, cast, ranks),
+    )
+    learner.check(algorithm.needs - {"digests"})
+    plan = Plan(steps=section.steps, eval_every=config.eval.every, checkpoint_every=section.checkpoint_every)
+    run = LocalRun(parts, window, plan, Keeper(store, ranks), sinks)
+    return Open(run=run, stage=stage, model=model, ranks=ranks)
+
+
+async def warm_start(config: Config, opened: Open, say: Say) -> None:
+    """Imitate the oracle for a fixed number of steps, if the config asks for it.
+
+    Raises:
+        QuintainError: the stage has no oracle to learn from.
+    """
+    section = config.warm_start
+    if not section.steps:
+        return
+    if opened.stage.demos is None:
+        raise QuintainError("warm_start.steps is set, but only worlds have an oracle; set warm_start.steps=0")
+    say(f"warm start: {section.steps} supervised steps on {section.demos} demonstrations of the oracle")
+    demos = list(opened.stage.demos(section.demos, config.run.seed))
+    teacher = policy.make_teacher(config, opened.model, opened.ranks)
+    history = await imitate(teacher, demos, steps=section.steps, size=section.batch)
+    teacher.close()
+    if opened.ranks.rank == 0:
+        for step, row in enumerate(history):
+            opened.run.keeper.write(step, "sft", dict(row))
+    say(f"warm start: loss {history[0]['loss']:.3f} -> {history[-1]['loss']:.3f}")
+
+
+def play(
+    config: Config,
+    folder: Path,
+    place: Place | None = None,
+    *,
+    resume: bool = False,
+    sinks: Sequence[Sink] = (),
+    say: Say = lambda text: None,
+    ready: Callable[[LocalRun], None] = lambda run: None,
+) -> dict[str, Any]:
+    """Train the run in `folder` as one rank, from its start or its newest checkpoint, until it is done or drained.
+
+    Returns:
+        `reason` (`done` or `drained`), `step`, and the last evaluation.
+    """
+    place = place or Place()
+    policy.set_threads(config.runtime.threads)
+    ranks = Ranks.join(place.rank, place.size, port=place.port)
+    store = RunDir.open(folder, "a", rank=place.rank, record=config.run.record, keep=config.run.keep_checkpoints)
+    try:
+        opened = open_run(config, store, ranks, sinks)
+        ready(opened.run)
+        return asyncio.run(_play(config, opened, resume, say))
+    finally:
+        store.close()
+        ranks.close()
+
+
+async def _play(config: Config, opened: Open, resume: bool, say: Say) -> dict[str, Any]:
+    run, scores = opened.run, {}
+    resumed = resume and run.restore()
+    if resumed:
+        say(f"resumed at step {run.step} of {config.run.steps}")
+        await run.cast.load(Weights(version=run.step, kind="pointer", source=opened.model))
+    else:
+        await warm_start(config, opened, say)
+        run.capture()
+        run.checkpoint()
+        scores = await run.evaluate(0)
+    if run.step < config.run.steps:
+        await train(run)
+        if run.step == config.run.steps:
+            scores = await run.evaluate(run.step)
+    reason = "done" if run.step == config.run.steps else "drained"
+    if reason == "drained":
+        run.checkpoint()
+    run.keeper.stopped(run.step, reason)
+    return {"reason": reason, "step": run.step, "scores": dict(scores)}

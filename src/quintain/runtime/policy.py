@@ -1,0 +1,83 @@
+"""The policy of a run: model, renderer of its tokens, learner and engine, from the config."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from quintain.config import Config, LearnerSection
+from quintain.engines.torch import TorchEngine
+from quintain.learn.learner import Plan, TorchLearner
+from quintain.learn.lora import add_lora
+from quintain.learn.precision import pick_device
+from quintain.learn.precision import set_threads as set_threads
+from quintain.learn.ranks import Ranks
+from quintain.learn.value import ValueHead
+from quintain.models import build_model, context_limit, load_model, self_test, width
+from quintain.ports import Renderer
+from quintain.registry import build
+
+
+def make_model(config: Config, renderer: Renderer) -> Any:
+    """The model of a config: a local folder, or one built from sizes for the renderer's vocabulary; self-tested."""
+    section, device = config.model, pick_device(config.learner.device)
+    if section.folder:
+        model = load_model(section.folder, device=device)
+    else:
+        sizes = {"vocab": renderer.size, "context": section.context, **section.sizes}
+        model = build_model(section.arch, seed=config.run.seed, **sizes).to(device)
+        self_test(model)
+    return add_lora(model, **section.lora) if section.lora else model
+
+
+def make_learner(config: Config, model: Any, needs: frozenset[str], ranks: Ranks) -> TorchLearner:
+    """The learner of the reinforcement steps, with a value head and a frozen reference where the algorithm needs them."""
+    section = config.learner
+    plan = Plan(
+        minibatches=section.minibatches,
+        epochs=section.epochs,
+        clip_norm=section.clip_norm,
+        micro_tokens=section.micro_tokens,
+        seed=config.run.seed,
+    )
+    return TorchLearner(
+        model,
+        optimizer(section, config.run.steps),
+        plan=plan,
+        precision=build("precision", section.precision),
+        ranks=ranks,
+        value=ValueHead(width(model)) if needs & {"value", "values"} else None,
+        reference="ref" in needs,
+    )
+
+
+def make_teacher(config: Config, model: Any, ranks: Ranks) -> TorchLearner:
+    """The learner of the supervised steps: constant rate after its warm-up, one update a batch."""
+    section = config.warm_start
+    rate = build("schedule", {"name": "constant", "warmup": section.warmup_steps})
+    recipe = build("optimizer", {"name": config.learner.optimizer, "lr": section.lr, "schedule": rate})
+    return TorchLearner(model, recipe, plan=Plan(seed=config.run.seed), ranks=ranks)
+
+
+def optimizer(section: LearnerSection, steps: int) -> Any:
+    """The optimizer recipe with its schedule over `steps`."""
+    shape = {"name": section.schedule, "steps": max(1, steps), "warmup": section.warmup_steps, "floor": section.floor}
+    rate = build("schedule", shape)
+    options = {"lr": section.lr, "weight_decay": section.weight_decay, "schedule": rate}
+    return build("optimizer", {"name": section.optimizer, **options})
+
+
+def make_engine(config: Config, model: Any) -> TorchEngine:
+    """The in-process engine on the learner's own weights."""
+    context = min(config.model.context, context_limit(model))
+    return TorchEngine(model, slots=config.engine.slots, context=context, **config.engine.options)
+
+
+def export(model: Any, renderer: Any, folder: str | Path) -> None:
+    """Write a Hugging Face folder: weights, config, and the tokenizer where the renderer has one."""
+    from quintain.models import save_model
+
+    save_model(model, folder)
+    tokenizer = getattr(renderer, "tokenizer", None)
+    if tokenizer is not None:
+        tokenizer.save_pretrained(folder)

@@ -1,0 +1,113 @@
+"""Where the policy acts: envs, renderer, tasks to train and to evaluate on, demonstrations, from the config."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quintain.config import Config, ConfigError
+from quintain.envs.world import Scaffold, WorldEnv, demonstrate
+from quintain.learn.pack import Demo
+from quintain.parts import Sampler
+from quintain.ports import Env, Renderer
+from quintain.registry import build, names, unknown, user_object
+from quintain.render import ChatRenderer, WordRenderer
+from quintain.types import Message, Task
+
+APART = 7919  # evaluation draws from the same splits with a seed of its own
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stage:
+    """What `make_stage` gives: the env of a task, the renderer, and samplers by (split, seed, rank of ranks)."""
+
+    env: Callable[[Task], Env]
+    renderer: Renderer
+    sampler: Callable[[str, int, tuple[int, int]], Sampler]
+    demos: Callable[[int, int], Iterator[Demo]] | None = None
+
+
+def make_stage(config: Config) -> Stage:
+    """The stage of a config: a world, data, tools, or an env factory of the user's.
+
+    Raises:
+        UnknownName: no such world or env; the nearest match is named.
+        ConfigError: the env needs a model folder (for its tokenizer) or data, and the config names none.
+    """
+    name = config.env.name
+    if config.data or name == "data":
+        return _data_stage(config, build("env", "data"))
+    if name in names("world"):
+        return _world_stage(config)
+    if ":" in name:
+        return _data_stage(config, user_object(name))
+    if name in names("env"):
+        return _data_stage(config, build("env", {"name": name, **config.env.params}))
+    raise ConfigError(unknown("env.name", name, [*names("world"), *names("env")]))
+
+
+def _world_stage(config: Config) -> Stage:
+    section = config.env
+    world = build("world", section.name)
+    scaffold = Scaffold(**section.scaffold)
+    worlds = {section.name: world}
+
+    def env(task: Task) -> Env:
+        if task.env not in worlds:
+            worlds[task.env] = build("world", task.env)
+        return WorldEnv(worlds[task.env], scaffold)
+
+    def sampler(split: str, seed: int, shard: tuple[int, int]) -> Sampler:
+        own = {} if config.sampler["name"] != "worlds" or split != "train" else config.sampler
+        drawn = {"env": section.name, "levels": section.levels, "params": section.params, "split": split}
+        return build("sampler", {"name": "worlds", **drawn, "seed": seed, "shard": shard, **own})
+
+    def demos(count: int, seed: int) -> Iterator[Demo]:
+        source = sampler("train", seed, (0, 1))
+        yield from write_demos(tasks(source, count), worlds[section.name], scaffold, renderer, seed)
+
+    renderer = _world_renderer(config, world, scaffold)
+    return Stage(env=env, renderer=renderer, sampler=sampler, demos=demos)
+
+
+def _world_renderer(config: Config, world: Any, scaffold: Scaffold) -> Renderer:
+    if config.model.folder:
+        return ChatRenderer(Path(config.model.folder))
+    if scaffold.style != "words":
+        raise ConfigError(
+            "model.folder is empty and env.scaffold.style is not 'words': plain text needs the tokenizer of a model folder; "
+            "set model=FOLDER, or env.scaffold.style=words to build a word-level model"
+        )
+    return WordRenderer([w for level in config.env.levels for w in world.words(level)])
+
+
+def _data_stage(config: Config, env: Callable[[Task], Env]) -> Stage:
+    if not config.model.folder:
+        raise ConfigError(
+            "model.folder is empty: text needs the tokenizer of a local Hugging Face folder; set model=FOLDER"
+        )
+
+    def sampler(split: str, seed: int, shard: tuple[int, int]) -> Sampler:
+        own = config.sampler if config.sampler["name"] != "worlds" else {"name": "dataset"}
+        if own["name"] == "dataset" and not (config.data or own.get("path")):
+            raise ConfigError(
+                "data is empty: name a JSONL or Parquet file or a dataset folder, such as data=prompts.jsonl"
+            )
+        more = {"path": config.data} if config.data else {}
+        more |= {"columns": config.columns} if config.columns else {}
+        return build("sampler", {**more, "seed": seed, "shard": shard, **own})
+
+    return Stage(env=env, renderer=ChatRenderer(Path(config.model.folder)), sampler=sampler)
+
+
+def tasks(sampler: Sampler, count: int) -> list[Task]:
+    """The first `count` tasks of a sampler, fewer if it ends."""
+    state, out = sampler.init(), []
+    while len(out) < count:
+        task, state = sampler.draw(state)
+        if task is None:
+            break
+        out.append(task)
+    return out
