@@ -5,7 +5,7 @@ Dims: K steps of one path, where a step is a sampled token or a sampled node (tu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -75,11 +75,19 @@ def scan(rewards: Sequence[float], values: Sequence[float], after: float, gamma:
     return out
 
 
-def _write(trajectory: Trajectory, given: dict[Place, tuple[float, float]]) -> Trajectory:
-    """Set `advantage` and `return` where given, 0 elsewhere."""
-    none = (0.0, 0.0)
-    pairs = [[given.get((i, j), none) for j in range(len(n.tokens))] for i, n in enumerate(trajectory.nodes)]
-    streams = {name: tuple(tuple(p[k] for p in row) for row in pairs) for k, name in enumerate(("advantage", "return"))}
+def _write(trajectory: Trajectory, solved: Iterable[tuple[Path, list[float], list[float]]]) -> Trajectory:
+    """Set `advantage` and `return` on the steps of the paths that train them, 0 elsewhere."""
+    pair: tuple[dict[int, list[float]], dict[int, list[float]]] = ({}, {})
+    for path, *found in solved:
+        for rows, values in zip(pair, found, strict=True):
+            for step, value in zip(path.steps, values, strict=True):
+                for i, j in step:
+                    if i in path.fresh:
+                        rows.setdefault(i, [0.0] * len(trajectory.nodes[i].tokens))[j] = value
+    streams = {
+        name: tuple(tuple(rows[i]) if i in rows else (0.0,) * len(n.tokens) for i, n in enumerate(trajectory.nodes))
+        for name, rows in zip(("advantage", "return"), pair, strict=True)
+    }
     return replace(trajectory, streams={**trajectory.streams, **streams})
 
 
@@ -137,18 +145,13 @@ def returns(gamma: float = 1.0, level: str = "token") -> Advantage:
     _check("returns", gamma, level)
 
     def one(trajectory: Trajectory) -> Trajectory:
-        given: dict[Place, tuple[float, float]] = {}
+        solved = []
         for path in paths(trajectory, level):
             found = scan(path.rewards, [0.0] * len(path.rewards), 0.0, gamma, 1.0)
-            given.update(_places(path, found, found))
-        return _write(trajectory, given)
+            solved.append((path, found, found))
+        return _write(trajectory, solved)
 
     return stateless(_each(one))
-
-
-def _places(path: Path, advantage: list[float], target: list[float]) -> dict[Place, tuple[float, float]]:
-    pairs = zip(path.steps, zip(advantage, target, strict=True), strict=True)
-    return {place: pair for step, pair in pairs for place in step if place[0] in path.fresh}
 
 
 @register("advantage", "gae", paper="1506.02438", status="paper", confidence="code")
@@ -191,13 +194,13 @@ def gae(gamma: float = 1.0, lam: float = 0.95, level: str = "token", bootstrap: 
         value = trajectory.streams.get("value")
         if value is None:
             raise PartError(f"gae: trajectory {trajectory.id!r} has no stream 'value'; train with a value head")
-        given: dict[Place, tuple[float, float]] = {}
+        solved = []
         for path in paths(trajectory, level):
             values = [value[step[0][0]][step[0][1]] for step in path.steps]
             after = _last(value, path.nodes) if bootstrap and trajectory.stop in TRUNCATED else 0.0
             found = scan(path.rewards, values, after, gamma, lam)
-            given.update(_places(path, found, [a + v for a, v in zip(found, values, strict=True)]))
-        return _write(trajectory, given)
+            solved.append((path, found, [a + v for a, v in zip(found, values, strict=True)]))
+        return _write(trajectory, solved)
 
     return stateless(_each(one), needs=("values",))
 

@@ -79,6 +79,8 @@ def charge_kl(coef: float = 0.001, anchor: str = "old") -> Advantage:
     Raises:
         PartError: an unknown anchor, a negative strength, or (when applied) a missing stream.
 
+    Special cases: tokens that the policy did not sample are charged nothing; with `coef = 0` nobody is.
+
     Example:
         >>> sorted(charge_kl().needs)
         ['old', 'ref']

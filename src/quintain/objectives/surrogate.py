@@ -80,7 +80,15 @@ def clip(low: float = 0.2, high: float = 0.2) -> Objective:
     return stateless(apply, place="surrogate")
 
 
-@register("objective", "dual_clip", paper="1912.09729", status="paper", confidence="code", on_policy="reinforce")
+@register(
+    "objective",
+    "dual_clip",
+    paper="1912.09729",
+    status="paper",
+    confidence="code",
+    on_policy="reinforce",
+    after="clip",
+)
 def dual_clip(cap: float = 3.0) -> Objective:
     """Bound the loss of tokens with negative advantage whose ratio ran away upwards.
 
