@@ -11,7 +11,8 @@ from quintain.worlds.engines.slide.push_board import LETTERS, TARGET, Board, bit
 from quintain.worlds.noise import Rng
 
 Knobs = Mapping[str, Any]
-STAY = 0.55  # the chance to go on pulling the same box, so that plans are made of long pushes
+STAY = 0.85  # the chance to go on pulling the same box, so that plans are made of long pushes
+AWAY = 0.95  # the chance to pull away from the targets, so that few pulls lead far
 _SIGNS = {48: "#", 49: "."}
 
 
@@ -60,7 +61,7 @@ def played(board: Board, rng: Rng, knobs: Knobs) -> Board | None:
 
 
 def pulled(board: Board, rng: Rng, knobs: Knobs) -> tuple[tuple[int, ...], str]:
-    """Pull boxes off the targets at random, never into an arrangement that was there before.
+    """Pull boxes off the targets at random, mostly away from them, never into an arrangement that was there before.
 
     Returns the start (player, *boxes) and the way back, or ((), "") if fewer than `pulls` pulls were possible or a box is
     still on a target.
@@ -69,6 +70,7 @@ def pulled(board: Board, rng: Rng, knobs: Knobs) -> tuple[tuple[int, ...], str]:
     targets = boxes = sum(1 << c for c in board.targets)
     player = rng.pick(bits(floor ^ boxes))
     letter = {-width: "u", width: "d", -1: "l", 1: "r"}
+    far = _distances(floor, targets, width)
     seen, plan, last, pulls = {boxes}, [], 0, knobs["pulls"]
     for count in range(2 * pulls):
         if count >= pulls and not boxes & targets:
@@ -79,8 +81,11 @@ def pulled(board: Board, rng: Rng, knobs: Knobs) -> tuple[tuple[int, ...], str]:
         options = [o for o in options if boxes ^ o[0] ^ o[1] not in seen]
         if not options:
             break
-        same = [o for o in options if o[0] == last] if rng.uniform() < STAY else ()
-        old, new, step = rng.pick(same or options)
+        if rng.uniform() < AWAY:
+            options = [o for o in options if far[o[1]] > far[o[0]]] or options
+        if rng.uniform() < STAY:
+            options = [o for o in options if o[0] == last] or options
+        old, new, step = rng.pick(options)
         boxes ^= old ^ new
         seen.add(boxes)
         last = new
@@ -92,7 +97,24 @@ def pulled(board: Board, rng: Rng, knobs: Knobs) -> tuple[tuple[int, ...], str]:
         count = 2 * pulls
     if count < pulls or boxes & targets:
         return (), ""
-    return (player, *bits(boxes)), "".join(reversed(plan))
+    return (player, *bits(boxes)), "".join(reversed(plan)).rstrip(LETTERS)  # the last push ends it
+
+
+def _distances(floor: int, targets: int, width: int) -> dict[int, int]:
+    """Bit of a cell -> pulls that bring a lone box there from the nearest target."""
+    wave, rest, out, pulls = targets, floor, {}, 0
+    while wave:
+        rest ^= wave
+        ahead = back = 0
+        for step in (1, width):
+            ahead |= wave << step & rest & floor >> step
+            back |= wave >> step & rest & floor << step
+        while wave:
+            low = wave & -wave
+            out[low] = pulls
+            wave ^= low
+        wave, pulls = ahead | back, pulls + 1
+    return out
 
 
 def _pulls(boxes: int, free: int, area: int, width: int) -> list[tuple[int, int, int]]:
