@@ -1,0 +1,113 @@
+"""How an action is written in a message: bare text, a tag, JSON, one word, or a tool call.
+
+A grammar takes the action's text out of a message and can write it back; the world alone says what the text means.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from quintain.messages import Message, Role, Text, Tool, ToolCall
+
+TOOL = "act"
+LONGEST = 20_000  # characters of a message that are looked at, from its end
+_TAG = re.compile(r"<action>((?:(?!</?action>).)*)</action>", re.DOTALL)
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """`find` yields the candidate texts of a message, best first; `write` makes an action's message; `ask` asks for it.
+
+    `{answer}` and `{example}` in `ask` stand for the world's own description of an action and an example.
+    """
+
+    find: Callable[[Message], Iterator[str]]
+    write: Callable[[str], Message]
+    ask: str
+    tools: bool = False
+
+
+def _word(message: Message) -> Iterator[str]:
+    yield message.text.strip()
+
+
+def _free(message: Message) -> Iterator[str]:
+    """The whole text, then what follows the last `action:`, then the last line, then single words from the last on."""
+    text = message.text[-LONGEST:].strip()
+    yield text
+    at = text.lower().rfind("action:")
+    if at >= 0:
+        yield text[at + len("action:") :].strip().rstrip(".")
+    yield text.rpartition("\n")[2].strip().rstrip(".")
+    yield from reversed(_WORD.findall(text[-LONGEST // 10 :]))
+
+
+def _tagged(message: Message) -> Iterator[str]:
+    found = _TAG.findall(message.text[-LONGEST:])
+    if found:
+        yield found[-1].strip()
+
+
+def _json(message: Message) -> Iterator[str]:
+    """The last JSON object with the key `action` that stands in the text."""
+    text = message.text[-LONGEST:]
+    at = text.rfind('"action"')
+    start = text.rfind("{", 0, at) if at >= 0 else -1
+    if start < 0:
+        return
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text[start:])
+    except (ValueError, RecursionError):
+        return
+    yield from _value(value)
+
+
+def _value(arguments: object) -> Iterator[str]:
+    if isinstance(arguments, dict) and set(arguments) == {"action"}:
+        action = arguments["action"]
+        if isinstance(action, str) or (isinstance(action, int) and not isinstance(action, bool)):
+            yield str(action).strip()
+
+
+def _tool(message: Message) -> Iterator[str]:
+    calls = message.tool_calls
+    if len(calls) == 1 and calls[0].name == TOOL:
+        yield from _value(dict(calls[0].arguments))
+
+
+def _said(text: str) -> Message:
+    return Message(Role.assistant, (Text(text=text),))
+
+
+def _called(action: str) -> Message:
+    return Message(Role.assistant, (ToolCall(name=TOOL, arguments={"action": action}),))
+
+
+def act_tool(answer: str) -> Tool:
+    """The one tool of the `tool` grammar; `answer` describes its argument."""
+    action = {"type": "string", "description": answer}
+    schema = {"type": "object", "properties": {"action": action}, "required": ["action"], "additionalProperties": False}
+    return Tool(name=TOOL, description="Take one action in the world.", parameters=schema)
+
+
+GRAMMARS: dict[str, Grammar] = {
+    "word": Grammar(find=_word, write=_said, ask="Reply with the action alone. {answer} Example: {example}"),
+    "free": Grammar(
+        find=_free, write=_said, ask="You may think first; end with the action on a line of its own. {answer}"
+    ),
+    "tagged": Grammar(
+        find=_tagged,
+        write=lambda a: _said(f"<action>{a}</action>"),
+        ask="You may think first; then give one action in tags. {answer} Example: <action>{example}</action>",
+    ),
+    "json": Grammar(
+        find=_json,
+        write=lambda a: _said(json.dumps({"action": a})),
+        ask='You may think first; then give one action as JSON. {answer} Example: {{"action": "{example}"}}',
+    ),
+    "tool": Grammar(find=_tool, write=_called, ask="Act with the tool `act`, one call a turn. {answer}", tools=True),
+}

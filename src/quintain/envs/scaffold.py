@@ -1,0 +1,143 @@
+"""What stands between a world and a policy, as one value: pictures, captions, rules, and how actions are written."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quintain.envs.grammar import GRAMMARS
+from quintain.registry import UnknownName, unknown
+from quintain.types import QuintainError
+from quintain.worlds.kernel import CAPTION_LEVELS, Facts, View
+
+
+class ScaffoldError(QuintainError):
+    """A scaffold asks for something that cannot be; the message names the option and its limits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaffold:
+    """How a world is shown and answered: vary one field to learn what it is worth.
+
+    Attributes:
+        image: side of the picture in pixels, 32 to 2048; 0 shows none.
+        caption: 0 no text, 1 the essentials, 2 all that is visible.
+        rules: open with the rules and the form of an answer.
+        history: how many of the last actions each observation repeats.
+        grammar: how an action is written: `free`, `tagged`, `json`, `word`, `tool`.
+        feedback: say in a sentence what the last action did.
+        style: `plain` for text; `words` for one word per thing, where the first message holds all and later ones only
+            what can move. Words come without rules and feedback.
+        penalty: taken from the reward, as the component `malformed`, for each unreadable or forbidden action, >= 0.
+        strict: an unreadable action ends the episode.
+
+    Raises:
+        ScaffoldError: an option is out of range.
+        UnknownName: there is no such grammar or style.
+
+    Example:
+        >>> Scaffold.of({"style": "words"}).grammar
+        'word'
+    """
+
+    image: int = 0
+    caption: int = 2
+    rules: bool = True
+    history: int = 0
+    grammar: str = "tagged"
+    feedback: bool = True
+    style: str = "plain"
+    penalty: float = 0.0
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        if self.image and not 32 <= self.image <= 2048:
+            raise ScaffoldError(f"image is {self.image}; it is 0 or the side of the picture in pixels, 32 to 2048")
+        if self.caption not in CAPTION_LEVELS:
+            raise ScaffoldError(f"caption is {self.caption}; it is one of {CAPTION_LEVELS}")
+        if self.penalty < 0 or self.history < 0:
+            raise ScaffoldError(f"penalty {self.penalty} and history {self.history} must be >= 0")
+        if self.grammar not in GRAMMARS:
+            raise UnknownName(unknown("grammar", self.grammar, GRAMMARS))
+        if self.style not in STYLES:
+            raise UnknownName(unknown("style", self.style, STYLES))
+        if not self.image and not self.caption and self.style != "words":
+            raise ScaffoldError("caption 0 without a picture shows nothing; set image=256, or caption=1 or 2")
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any] | Scaffold | None = None) -> Scaffold:
+        """A scaffold from its options; style `words` brings grammar `word` and `strict` unless told otherwise.
+
+        Raises:
+            UnknownName: there is no such option.
+        """
+        if isinstance(options, Scaffold):
+            return options
+        chosen: dict[str, Any] = dict(options or {})
+        names = [f.name for f in dataclasses.fields(cls)]
+        for name in chosen:
+            if name not in names:
+                raise UnknownName(unknown("scaffold option", name, names))
+        if chosen.get("style") == "words":
+            chosen = {"grammar": "word", "strict": True, **chosen}
+        return cls(**chosen)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How text is put together: `open` the first observation, `go_on` each later one, given what was said before it."""
+
+    open: Callable[[View[Any], Facts, Scaffold, int], str]
+    go_on: Callable[[View[Any], str, Scaffold], str]
+
+
+def _open_plain(view: View[Any], facts: Facts, scaffold: Scaffold, turns: int) -> str:
+    shown = view.caption(scaffold.caption)
+    if not scaffold.rules:
+        return shown
+    ask = GRAMMARS[scaffold.grammar].ask.format(answer=facts.answer, example=facts.example)
+    budget = f"You have {turns} turns." if turns > 1 else "You have one turn."
+    return "\n\n".join(part for part in (facts.rules, f"{ask}\n{budget}", shown) if part)
+
+
+def _go_on_plain(view: View[Any], said: str, scaffold: Scaffold) -> str:
+    shown = view.caption(scaffold.caption)
+    return f"{said}\n{shown}" if said and shown else said or shown
+
+
+def _open_words(view: View[Any], facts: Facts, scaffold: Scaffold, turns: int) -> str:
+    return " ".join((*view.static(), *view.moving()))
+
+
+def _go_on_words(view: View[Any], said: str, scaffold: Scaffold) -> str:
+    return " ".join(view.moving())
+
+
+STYLES: dict[str, Style] = {
+    "plain": Style(open=_open_plain, go_on=_go_on_plain),
+    "words": Style(open=_open_words, go_on=_go_on_words),
+}
+
+
+def sentences(events: Sequence[str], facts: Facts) -> str:
+    """What the events of a turn read like, joined by spaces; events without a sentence are left out.
+
+    Example:
+        >>> sentences(("took:a",), Facts(name="", rules="", answer="", example="", sayings={"took": "You have {}."}))
+        'You have a.'
+    """
+    said = []
+    for event in events:
+        name, _, rest = event.partition(":")
+        saying = facts.sayings.get(name) or _COMMON.get(name)
+        if saying:
+            said.append(saying.replace("{}", rest))
+    return " ".join(said)
+
+
+_COMMON = {
+    "malformed": "That is not an action that can be read; nothing happened.",
+    "illegal": "The rules do not allow that; nothing happened.",
+}

@@ -1,0 +1,272 @@
+"""A world as an env: one value, the scaffold, says how it is shown and how it is answered."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from quintain.codec import decode, encode
+from quintain.envs.grammar import GRAMMARS, Grammar, act_tool
+from quintain.envs.scaffold import STYLES, Scaffold, sentences
+from quintain.messages import Image, Message, Role, Text, ToolResult
+from quintain.ports import Env
+from quintain.registry import build, register
+from quintain.types import Feedback, QuintainError, Stop, Task
+from quintain.worlds.kernel import NOTHING, Move, World
+from quintain.worlds.painter import Painter
+
+KEPT = 4096  # readings of short messages that are remembered
+SHORT = 200  # characters of a message whose reading is remembered
+MALFORMED = ("malformed",)
+
+
+class NoEpisode(QuintainError):
+    """A world env was asked to step or to be stepped by the wrong seats."""
+
+
+class Reader:
+    """Starts episodes, reads moves, puts events into words, and remembers all three; envs of one world share it.
+
+    Args:
+        world: says what an action's text means.
+        scaffold: says how actions are written.
+    """
+
+    def __init__(self, world: World[Any], scaffold: Scaffold) -> None:
+        self.world = world
+        self.grammar: Grammar = GRAMMARS[scaffold.grammar]
+        self.known: dict[tuple[str, str], Move | None] = {}
+        self.spoken: dict[tuple[str, ...], str] = {}
+        self.starts: dict[tuple[Any, ...], Any] = {}
+
+    def read(self, message: Message, seat: str) -> Move | None:
+        """The move of `seat` that the message holds, or None."""
+        parts = message.parts
+        if len(parts) != 1 or type(parts[0]) is not Text:
+            return self.look(message, seat)
+        key = (parts[0].text, seat)
+        try:
+            return self.known[key]
+        except KeyError:
+            move = self.look(message, seat)
+            if len(key[0]) <= SHORT:
+                if len(self.known) >= KEPT:
+                    self.known.clear()
+                self.known[key] = move
+            return move
+
+    def start(self, task: Task) -> Any:
+        """The first state of a task; the members of a group share one, as states never change."""
+        key = (task.seed, task.level, task.split, repr(task.params) if task.params else "")
+        state = self.starts.get(key)
+        if state is None:
+            state = self.world.start(task.seed, task.level, split=task.split, **task.params)
+            if len(self.starts) >= KEPT:
+                self.starts.clear()
+            self.starts[key] = state
+        return state
+
+    def say(self, events: tuple[str, ...]) -> str:
+        """What the events of a turn read like."""
+        if events not in self.spoken:
+            if len(self.spoken) >= KEPT:
+                self.spoken.clear()
+            self.spoken[events] = sentences(events, self.world.facts)
+        return self.spoken[events]
+
+    def look(self, message: Message, seat: str) -> Move | None:
+        """Try the candidates of the grammar in turn."""
+        for text in self.grammar.find(message):
+            move = self.world.read(text, seat)
+            if move is not None:
+                return move
+        return None
+
+
+class WorldEnv:
+    """Plays one world through one scaffold; matches `ports.Env`. Forking it costs a few pointers.
+
+    A move that cannot be read leaves the state as it is, costs a turn and the scaffold's penalty, and is the event
+    `malformed`; one that the world's rules forbid is the event `illegal`.
+
+    Args:
+        world: what is played.
+        scaffold: how it is shown and answered.
+        reader: one that another env of the same world and scaffold has.
+
+    Example:
+        >>> import asyncio
+        >>> env = WorldEnv(build("world", "KeyDoor"), Scaffold.of({"style": "words"}))
+        >>> first = asyncio.run(env.reset(Task(key="demo", env="KeyDoor", seed=1, level=2)))
+        >>> first["agent"].messages[0].text.split()[-3:]
+        ['P44', 'a33', 'A42']
+    """
+
+    def __init__(self, world: World[Any], scaffold: Scaffold | None = None, reader: Reader | None = None) -> None:
+        self.world = world
+        self.scaffold = scaffold or Scaffold()
+        self.facts = world.facts
+        self.reader = reader or Reader(world, self.scaffold)
+        self.style = STYLES[self.scaffold.style]
+        self.tools = (act_tool(self.facts.answer),) if self.reader.grammar.tools else ()
+        self.painters = {seat: Painter(self.scaffold.image) for seat in self.facts.seats} if self.scaffold.image else {}
+        self.task: Task | None = None
+        self.state: Any = None
+        self.turn = 0
+        self.limit = 0
+        self.stop: Stop | None = None
+        self.past: tuple[str, ...] = ()
+        self.calls: dict[str, str] = {}
+
+    async def reset(self, task: Task) -> Mapping[str, Feedback]:
+        """Start the episode of a task: its params are knobs of the world."""
+        return self.begin(task)
+
+    async def step(self, moves: Mapping[str, Message]) -> Mapping[str, Feedback]:
+        """Apply the moves of the seats that act."""
+        return self.advance(moves)
+
+    def begin(self, task: Task) -> dict[str, Feedback]:
+        """`reset` without a coroutine."""
+        self.task, self.turn, self.stop, self.past, self.calls = task, 0, None, (), {}
+        self.state = self.reader.start(task)
+        self.limit = self.world.turns(self.state)
+        out = {}
+        for seat in self.facts.seats:
+            view = self.world.view(self.state, seat)
+            text = self.style.open(view, self.facts, self.scaffold, self.limit)
+            out[seat] = Feedback(
+                messages=(self._message(text, seat, view),), acts=view.acts, tools=self.tools, state=self.state
+            )
+        return out
+
+    def advance(self, moves: Mapping[str, Message]) -> dict[str, Feedback]:
+        """`step` without a coroutine.
+
+        Raises:
+            NoEpisode: no episode is under way.
+        """
+        if self.stop is not None or self.task is None:
+            raise NoEpisode(f"{self.facts.name}: the episode is over or was never begun; call reset first")
+        read, readings = self.reader.read, {}
+        for seat, message in moves.items():
+            readings[seat] = read(message, seat)
+            if self.tools:
+                self.calls[seat] = next((call.id for call in message.tool_calls), "")
+        self.turn += 1
+        if None in readings.values():
+            return self._unread(readings)
+        outcome = self.world.step(self.state, readings)
+        self.state = outcome.state
+        if outcome.done:
+            self.stop = Stop.done
+        elif self.turn >= self.limit:
+            self.stop = Stop.truncated_turns
+        if self.scaffold.history:
+            self.past = (*self.past, *(move.key for move in readings.values()))[-self.scaffold.history :]
+        return self._answers(readings, outcome.rewards, outcome.events)
+
+    def _unread(self, readings: Mapping[str, Move | None]) -> dict[str, Feedback]:
+        if self.scaffold.strict:
+            self.stop = Stop.parse_error
+        elif self.turn >= self.limit:
+            self.stop = Stop.truncated_turns
+        events = {seat: MALFORMED for seat, move in readings.items() if move is None}
+        return self._answers(readings, NOTHING, events)
+
+    def _answers(
+        self, readings: Mapping[str, Move | None], rewards: Mapping[str, Any], events: Mapping[str, tuple[str, ...]]
+    ) -> dict[str, Feedback]:
+        out, stop, scaffold = {}, self.stop, self.scaffold
+        for seat in self.facts.seats:
+            view = self.world.view(self.state, seat)
+            happened = events.get(seat, ())
+            reward = rewards.get(seat, NOTHING)
+            move = readings.get(seat)
+            if happened and scaffold.penalty and ("malformed" in happened or "illegal" in happened):
+                reward = {**reward, "malformed": -scaffold.penalty}
+            acts = view.acts and stop is None
+            messages: tuple[Message, ...] = ()
+            if acts or stop is not None:
+                said = self.reader.say(happened) if happened and scaffold.feedback else ""
+                if self.past:
+                    said = f"{said}\nLast actions: {', '.join(self.past)}.".lstrip()
+                messages = (self._message(self.style.go_on(view, said, scaffold), seat, view),)
+            out[seat] = Feedback(
+                messages=messages,
+                reward=reward,
+                stop=stop,
+                acts=acts,
+                events=happened,
+                action=move.key if move is not None else "",
+                state=self.state,
+            )
+        return out
+
+    def _message(self, text: str, seat: str, view: Any) -> Message:
+        call = self.calls.get(seat) if self.calls else None
+        body: Any = Text(text=text) if call is None else ToolResult(text=text, id=call)
+        role = Role.user if call is None else Role.tool
+        if not self.painters:
+            return Message(role, (body,))
+        return Message(role, (body, Image(pixels=self.painters[seat].paint(view.scene()))))
+
+    def snapshot(self) -> Any:
+        """The episode as a JSON value."""
+        return {
+            "task": encode(self.task),
+            "state": encode(self.state),
+            "turn": self.turn,
+            "stop": self.stop,
+            "past": list(self.past),
+            "calls": dict(self.calls),
+        }
+
+    def restore(self, snapshot: Any) -> None:
+        """Go back to what `snapshot` gave, in this or another env of the same world and scaffold."""
+        self.task = decode(Task, snapshot["task"])
+        self.state = decode(self.world.schema, snapshot["state"])
+        self.turn = snapshot["turn"]
+        self.stop = Stop(snapshot["stop"]) if snapshot["stop"] else None
+        self.past, self.calls = tuple(snapshot["past"]), dict(snapshot["calls"])
+        self.limit = self.world.turns(self.state) if self.task is not None else 0
+
+    def fork(self) -> WorldEnv:
+        """A second env in the same state; the two go on apart."""
+        other = WorldEnv(self.world, self.scaffold, self.reader)
+        for name in ("task", "state", "turn", "limit", "stop", "past"):
+            setattr(other, name, getattr(self, name))
+        other.calls = dict(self.calls)
+        return other
+
+    async def close(self) -> None:
+        """There is nothing to free."""
+
+
+@functools.lru_cache(maxsize=256)
+def world_of(name: str) -> World[Any]:
+    """The registered world of that name; worlds are values, so one is enough."""
+    return build("world", name)
+
+
+@register("env", "world")
+def world(scaffold: Mapping[str, Any] | Scaffold | None = None) -> Callable[[Task], Env]:
+    """Envs of the worlds that tasks name, all through one scaffold; a task's params are knobs of its world.
+
+    Args:
+        scaffold: a `Scaffold` or its options.
+
+    Raises:
+        UnknownName: there is no such option, grammar or style; (when playing) no such world.
+    """
+    chosen = Scaffold.of(scaffold)
+    readers: dict[str, Reader] = {}
+
+    def make(task: Task) -> Env:
+        reader = readers.get(task.env)
+        if reader is None:
+            reader = readers[task.env] = Reader(world_of(task.env), chosen)
+        return WorldEnv(reader.world, chosen, reader)
+
+    return make
