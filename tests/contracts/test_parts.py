@@ -276,7 +276,7 @@ def test_a_reward_that_is_no_number_is_refused(part: Any, bad: float, make_group
 @advantages
 def test_an_advantage_says_what_it_needs(part: Any, make_groups: Make) -> None:
     groups = make_groups()
-    needed = {STREAMS[need] for need in part.needs}
+    needed = {STREAMS[need] for need in part.needs & STREAMS.keys()}
 
     def without(*names: str) -> tuple[Group, ...]:
         def strip(t: Trajectory) -> Trajectory:
@@ -288,6 +288,12 @@ def test_an_advantage_says_what_it_needs(part: Any, make_groups: Make) -> None:
     for name in needed:
         with pytest.raises(PartError, match=name):
             credited(part, without(name))
+    bare = tuple(replace(g, trajectories=tuple(replace(t, digests=()) for t in g.trajectories)) for g in groups)
+    if "digests" in part.needs:
+        with pytest.raises(PartError, match="digests"):
+            credited(part, bare)
+    else:
+        credited(part, bare)
 
 
 @pytest.mark.parametrize(

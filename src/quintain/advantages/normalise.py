@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from quintain.advantages.rows import key_rows
+from quintain.advantages.rows import Key, key_rows
 from quintain.parts import Advantage, Groups, State, Transform
 from quintain.registry import register, resolve
 
@@ -57,7 +57,7 @@ def normalise(unit: Any = "trajectory", key: Any = "prompt", baseline: Any = "me
     deviation plus 1e-6, which the paper leaves open.
     """
     units = resolve("unit", unit)
-    keys = [resolve("key", k) for k in (key if isinstance(key, Sequence) and not isinstance(key, str) else [key])]
+    keys = [resolve("key", k) for k in ([key] if isinstance(key, str | Mapping | Key) else key)]
     parts: list[Transform[Any]] = [resolve("baseline", baseline), resolve("scale", scale)]
 
     def apply(groups: Groups, state: State) -> tuple[Groups, State]:
@@ -69,5 +69,5 @@ def normalise(unit: Any = "trajectory", key: Any = "prompt", baseline: Any = "me
         gap = rows.value - rows.centre
         return units.write(rows, gap / np.where(rows.scale == 0, 1.0, rows.scale)), after
 
-    needs = parts[0].needs | parts[1].needs
+    needs = frozenset().union(*(part.needs for part in [*keys, *parts]))
     return Transform(lambda: [p.init() for p in parts], apply, needs)

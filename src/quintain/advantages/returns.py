@@ -13,7 +13,7 @@ from quintain.advantages.rows import bad_reward
 from quintain.advantages.units import node_rewards, sampled_nodes
 from quintain.parts import Advantage, Groups, PartError, stateless
 from quintain.registry import register, unknown
-from quintain.types import Floats, Ints, Stop, Trajectory
+from quintain.types import Stop, Trajectory
 
 Place = tuple[int, int]  # node, token
 TRUNCATED = frozenset({Stop.truncated_turns, Stop.truncated_tokens, Stop.timeout, Stop.cancelled, Stop.aborted})
@@ -24,7 +24,6 @@ class Path(NamedTuple):
 
     steps: list[list[Place]]
     rewards: list[float]
-    nodes: Ints
     fresh: frozenset[int]
 
 
@@ -57,7 +56,7 @@ def paths(trajectory: Trajectory, level: str) -> Iterator[Path]:
         if charges is not None:
             rewards = [r + sum(charges[i][j] for i, j in step) for r, step in zip(rewards, steps, strict=True)]
         if steps:
-            yield Path(steps, rewards, path, fresh)
+            yield Path(steps, rewards, fresh)
 
 
 def scan(rewards: Sequence[float], values: Sequence[float], after: float, gamma: float, lam: float) -> list[float]:
@@ -168,7 +167,7 @@ def gae(gamma: float = 1.0, lam: float = 0.95, level: str = "token", bootstrap: 
         gamma: discount per step, in [0, 1].
         lam: 0 is one-step (little variance, the critic's bias), 1 is the return minus the value; in [0, 1].
         level: `token` or `turn`: what a step is.
-        bootstrap: value the end of an episode that was cut short by the value of its last token, instead of by 0.
+        bootstrap: value the end of an episode that was cut short by the value of its last step, instead of by 0.
 
     Returns:
         An advantage that writes the streams `advantage` and `return`; it needs `values`.
@@ -197,13 +196,9 @@ def gae(gamma: float = 1.0, lam: float = 0.95, level: str = "token", bootstrap: 
         solved = []
         for path in paths(trajectory, level):
             values = [value[step[0][0]][step[0][1]] for step in path.steps]
-            after = _last(value, path.nodes) if bootstrap and trajectory.stop in TRUNCATED else 0.0
+            after = values[-1] if bootstrap and trajectory.stop in TRUNCATED else 0.0
             found = scan(path.rewards, values, after, gamma, lam)
             solved.append((path, found, [a + v for a, v in zip(found, values, strict=True)]))
         return _write(trajectory, solved)
 
     return stateless(_each(one), needs=("values",))
-
-
-def _last(value: tuple[Floats, ...], path: Ints) -> float:
-    return next(value[i][-1] for i in reversed(path) if value[i])

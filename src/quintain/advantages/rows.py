@@ -78,7 +78,11 @@ class Unit(NamedTuple):
     write: Callable[[Rows, np.ndarray], Groups]
 
 
-Key = Callable[[Rows], Sequence[Hashable]]  # one label per row
+class Key(NamedTuple):
+    """Which rows are peers: `labels` gives one label per row, `needs` what must have been recorded for it."""
+
+    labels: Callable[[Rows], Sequence[Hashable]]
+    needs: frozenset[str] = frozenset()
 
 
 def make_rows(groups: Groups, places: Sequence[tuple[int, int, int, int]], values: Sequence[float]) -> Rows:
@@ -118,7 +122,7 @@ def number(labels: Sequence[Hashable]) -> np.ndarray:
 
 def key_rows(rows: Rows, keys: Sequence[Key]) -> Rows:
     """Put rows into the same cell when all `keys` agree; without keys there is one cell."""
-    columns = [key(rows) for key in keys]
+    columns = [key.labels(rows) for key in keys]
     if not columns:
         return replace(rows, cell=np.zeros(len(rows), np.int64))
     labels = list(columns[0]) if len(columns) == 1 else list(zip(*columns, strict=True))

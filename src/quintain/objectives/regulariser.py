@@ -91,7 +91,7 @@ def reward_entropy(coef: float = 0.01) -> Objective:
         coef: strength per nat, any sign; 0.01 is common.
 
     Returns:
-        A part of place `regulariser` that notes `entropy`, the mean in nats.
+        A part of place `regulariser`.
 
     Special cases: masked rows give 0. The coefficient on `new` is 0: the gradient flows through `entropy`.
 
@@ -104,7 +104,7 @@ def reward_entropy(coef: float = 0.01) -> Objective:
 
     def apply(terms: Terms) -> Terms:
         entropy = held(rows_of(terms), column(terms, "entropy", "reward_entropy"))
-        return add_extra(note(terms, entropy=entropy), -coef * stream(terms, "rl") * entropy)
+        return add_extra(terms, -coef * stream(terms, "rl") * entropy)
 
     return stateless(apply, needs=("entropy",), place="regulariser")
 
