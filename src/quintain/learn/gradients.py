@@ -51,7 +51,7 @@ class Gradients:
 
     def norm(self) -> float:
         """The Euclidean norm of all gradients together; NaN or infinite if one of them is."""
-        squares = [torch.linalg.vector_norm(flat, dtype=torch.float32).double().square() for flat in self._flat]
+        squares = [torch.linalg.vector_norm(flat, dtype=torch.float64).square() for flat in self._flat]
         return float(torch.stack(squares).sum().sqrt()) if squares else 0.0
 
     def __len__(self) -> int:

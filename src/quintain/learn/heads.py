@@ -21,9 +21,9 @@ def token_logprobs(
     *,
     temperature: torch.Tensor | None = None,
     weights: Sequence[torch.Tensor] = (),
-    cells: int = CELLS,
+    cells: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """log softmax(logits / temperature)[token] and the entropy of that softmax, both [M] float32.
+    """log softmax(logits / temperature)[token] and the entropy of that softmax, both [M] float32 or wider.
 
     With p = softmax(z) and z the scaled logits [M, V]: logprob_i = z_i[token_i] - logsumexp(z_i) and
     entropy_i = logsumexp(z_i) - sum_v p_iv z_iv. When M x V exceeds `cells`, logits live one chunk at a time: forward
@@ -35,7 +35,7 @@ def token_logprobs(
         tokens: ids [M].
         temperature: of the sampling that drew each token [M], > 0; None is 1 everywhere.
         weights: the parameters that `head` uses and that are to get gradients.
-        cells: logits held at once.
+        cells: logits held at once; None is `CELLS`.
 
     Returns:
         Logprobs [M] and entropies [M], both differentiable.
@@ -43,9 +43,9 @@ def token_logprobs(
     with torch.no_grad():
         width = head(hidden[:1]).shape[-1] if len(hidden) else 0
     if not len(hidden):
-        empty = hidden.sum(-1).float()
+        empty = hidden.sum(-1)
         return empty, empty
-    rows = max(1, cells // width)
+    rows = max(1, (cells or CELLS) // width)
     if len(hidden) <= rows:
         return _stats(head, hidden, tokens, temperature)
     chunked = _Chunked.apply(head, rows, hidden, tokens, temperature, *weights)
@@ -53,7 +53,8 @@ def token_logprobs(
 
 
 def _scaled(head: Head, hidden: torch.Tensor, temperature: torch.Tensor | None) -> torch.Tensor:
-    logits = head(hidden).float()
+    logits = head(hidden)
+    logits = logits if logits.dtype == torch.float64 else logits.float()
     return logits if temperature is None else logits / temperature.unsqueeze(-1)
 
 
@@ -77,7 +78,8 @@ class _Chunked(torch.autograd.Function):
         temperature: torch.Tensor | None,
         *weights: torch.Tensor,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        logprob, entropy, norm = (torch.empty(len(hidden), device=hidden.device) for _ in range(3))
+        kind = torch.promote_types(hidden.dtype, torch.float32)
+        logprob, entropy, norm = (torch.empty(len(hidden), dtype=kind, device=hidden.device) for _ in range(3))
         for at in range(0, len(hidden), rows):
             part = slice(at, at + rows)
             z = _scaled(head, hidden[part], None if temperature is None else temperature[part])

@@ -6,9 +6,7 @@ import asyncio
 import copy
 import logging
 import math
-import shutil
 import time
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -30,16 +28,15 @@ from quintain.learn.optim import OptimizerError, Recipe, list_weights
 from quintain.learn.pack import count, lay_out, micro, pack, select, split
 from quintain.learn.plan import Plan
 from quintain.learn.precision import Precision, fp32
+from quintain.learn.publish import digest, publish
 from quintain.learn.ranks import Ranks
 from quintain.learn.value import ValueHead
-from quintain.models import save_model
 from quintain.models.fingerprint import fingerprint
 from quintain.parts import Objective, State
 from quintain.types import Batch, Group, Terms, Weights
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
-KEPT = 2  # published folders that stay
 
 
 class TorchLearner:
@@ -274,26 +271,11 @@ class TorchLearner:
     async def publish(self) -> Weights:
         """The current weights under the next version number: a pointer to the live model, or a folder.
 
-        The newest `KEPT` folders stay; older ones are removed.
-
         Raises:
             RankError: ranks hold different weights.
         """
-        return await self._off_loop(self._publish)
-
-    def _publish(self) -> Weights:
         self.version += 1
-        prints = fingerprint(self.model)
-        self.ranks.same("the published weights", _crc(prints))
-        if not self.plan.folder:
-            return Weights(version=self.version, kind="pointer", source=self.model, fingerprint=prints)
-        folder = Path(self.plan.folder)
-        if self.ranks.rank == 0:
-            save_model(self.model, folder / f"version-{self.version}")
-            shutil.rmtree(folder / f"version-{self.version - KEPT}", ignore_errors=True)
-        self.ranks.barrier()
-        source = str(folder / f"version-{self.version}")
-        return Weights(version=self.version, kind="file", source=source, fingerprint=prints)
+        return await self._off_loop(publish, self.model, self.version, self.plan.folder, self.ranks)
 
     def save(self, folder: str) -> None:
         """Write `weights`, `optimizer`, `value` and `reference` as safetensors, and counters and part state as JSON.
@@ -352,7 +334,7 @@ class TorchLearner:
 
     def _frozen(self) -> int:
         frozen = [(n, p) for n, p in self.model.named_parameters() if not p.requires_grad]
-        return _crc(fingerprint(frozen)) if frozen else 0
+        return digest(fingerprint(frozen)) if frozen else 0
 
     def close(self) -> None:
         """End the worker thread."""
@@ -361,7 +343,3 @@ class TorchLearner:
 
 def _frozen_copy(model: nn.Module) -> nn.Module:
     return copy.deepcopy(model).requires_grad_(False)
-
-
-def _crc(prints: Mapping[str, str]) -> int:
-    return zlib.crc32(repr(sorted(prints.items())).encode())

@@ -31,7 +31,7 @@ def fingerprint(weights: nn.Module | Iterable[tuple[str, torch.Tensor]]) -> dict
     """
     pairs = weights.named_parameters() if isinstance(weights, nn.Module) else weights
     sums: dict[str, int] = {}
-    for name, tensor in pairs:
+    for name, tensor in sorted(pairs, key=lambda pair: pair[0]):
         layer = _LAYER.match(name)
         bucket = layer.group(1) if layer else name.rpartition(".")[0] or name
         said = f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
