@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import difflib
 import functools
+import hashlib
 import importlib
 import importlib.util
 import inspect
 import pkgutil
+import sys
+import traceback
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -67,6 +71,9 @@ HOMES = {
     "algorithm": ("quintain.algorithms",),
     "engine": ("quintain.engines",),
     "env": ("quintain.envs",),
+    "optimizer": ("quintain.learn",),
+    "schedule": ("quintain.learn",),
+    "precision": ("quintain.learn",),
 }
 
 
@@ -216,6 +223,53 @@ def build(kind: str, spec: Mapping[str, Any] | str) -> Any:
 def resolve(kind: str, part: Any) -> Any:
     """A part as it is, or the one that a name, or a mapping of name and options, stands for."""
     return build(kind, part) if isinstance(part, str | Mapping) else part
+
+
+def user_object(where: str) -> Any:
+    """What `FILE.py:name` or `package.module:name` names: how users hand in functions of their own.
+
+    Raises:
+        UnknownName: no such file, module or name; the nearest name is given.
+        QuintainError: the file fails when it is imported; the message has the line and the error.
+    """
+    source, colon, name = where.rpartition(":")
+    if not colon or not source or not name:
+        raise UnknownName(f"{where!r} names no object; write FILE.py:name or package.module:name")
+    module = _user_file(Path(source)) if source.endswith(".py") else _user_module(source)
+    if not hasattr(module, name):
+        known = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
+        raise UnknownName(unknown(f"name in {source}:", name, known))
+    return getattr(module, name)
+
+
+def _user_file(path: Path) -> ModuleType:
+    path = path.expanduser().resolve()
+    if not path.is_file():
+        near = difflib.get_close_matches(path.name, [p.name for p in path.parent.glob("*.py")], n=1)
+        raise UnknownName(f"there is no file {path}" + (f"; did you mean {near[0]}?" if near else ""))
+    digest = hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()
+    title = f"quintain_user_{digest}_{path.stem}"
+    if title in sys.modules:
+        return sys.modules[title]
+    spec = importlib.util.spec_from_file_location(title, path)
+    assert spec is not None and spec.loader is not None  # a .py file always has a loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[title] = module  # before running it: dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[title]
+        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+        line = getattr(error, "lineno", None) or (lines[-1] if lines else 1)
+        raise QuintainError(f"{path}:{line}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _user_module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise UnknownName(f"module {name!r} cannot be imported: {error}") from error
 
 
 def _rebuild(value: Any) -> Any:

@@ -6,17 +6,14 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from quintain.engines.errors import EngineError
 from quintain.ports import Renderer
 from quintain.registry import register
-from quintain.types import Completion, Floats, Ints, Message, QuintainError, Request, Span, Tool, Weights
+from quintain.types import Completion, Floats, Ints, Message, Request, Span, Tool, Weights
 
 Said = str | Ints
 Reply = Callable[[Request], Said | Awaitable[Said]] | Sequence[Said]
 Act = Callable[[Sequence[Message], Any, Request], str | Awaitable[str]]
-
-
-class EngineError(QuintainError):
-    """An engine was asked for what it cannot do, or its server failed for good."""
 
 
 class ScriptedEngine:
@@ -146,7 +143,14 @@ class Player:
         """Nothing runs between requests."""
 
 
-@register("engine", "scripted")
-def scripted(renderer: Renderer, replies: Sequence[str]) -> ScriptedEngine:
-    """An engine that says the `replies` one after the other, a turn each, around and around."""
-    return ScriptedEngine(renderer, list(replies))
+@register("engine", "scripted", example={"replies": ["up"]})
+def scripted(replies: Sequence[str]) -> Player:
+    """A player that says the `replies` one after the other, a turn each, around and around.
+
+    Raises:
+        EngineError: there is no reply.
+    """
+    lines = list(replies)
+    if not lines:
+        raise EngineError("scripted: give at least one reply")
+    return Player(lambda messages, state, request: lines[request.key[3] % len(lines)])

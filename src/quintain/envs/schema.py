@@ -20,8 +20,8 @@ class ToolError(QuintainError):
 def tool_of(function: Callable[..., Any]) -> Tool:
     """The tool that a function is: its name, the first line of its docstring, the schema of its annotated parameters.
 
-    Types: str, int, float, bool, list, dict, `list[X]`, `dict[str, X]`, `Literal`, and unions of them with None. A line
-    `name: what it is` in the docstring describes a parameter.
+    Types: str, int, float, bool, list, dict, `list[X]`, `dict[str, X]`, `Literal`, and unions of them with None.
+    A line `name: what it is` in the docstring describes a parameter.
 
     Raises:
         ToolError: a parameter has no annotation or one that JSON cannot hold, or is positional-only or variadic.

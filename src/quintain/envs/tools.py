@@ -49,7 +49,7 @@ class ToolEnv:
         return {SOLO: Feedback(messages=task.messages, tools=tuple(self.tools.values()), state=self.snapshot())}
 
     async def step(self, moves: Mapping[str, Message]) -> Mapping[str, Feedback]:
-        """Run the calls of a message in order and answer with their results; a message without calls ends the episode."""
+        """Run the calls of a message in order and answer with their results; without a call the episode ends."""
         move = moves[SOLO]
         self.turn += 1
         calls, broken = move.tool_calls, find(move.text)[1] if OPEN in move.text else []
@@ -108,7 +108,7 @@ class ToolEnv:
         """There is nothing to free."""
 
 
-@register("env", "tools", example={"functions": ["operator:add"]})
+@register("env", "tools", example={"functions": ["quintain.rewards.length:overlong_cost"]})
 def tools(
     functions: Sequence[str | Callable[..., Any]],
     max_turns: int = 8,
@@ -117,9 +117,10 @@ def tools(
 ) -> Callable[[Task], Env]:
     """Tasks in which the policy may call Python functions: calculators, searches, databases, interpreters.
 
-    The policy sees each function as a tool (name, first line of the docstring, JSON schema of the annotated parameters), writes
-    calls as JSON, and gets each result as a tool message. Its first message without a call is the answer, which a reward part
-    judges. A call that is malformed, unknown or fails is answered with an error text and an event, never with an exception.
+    The policy sees each function as a tool (name, first line of the docstring, JSON schema of the annotated
+    parameters), writes calls as JSON, and gets each result as a tool message. Its first message without a call is the
+    answer, which a reward part judges. A call that is malformed, unknown or fails is answered with an error text and
+    an event, never with an exception.
 
     Args:
         functions: `FILE.py:name` or the functions themselves, sync or async.

@@ -5,26 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
-from quintain.parts import Reward
-from quintain.registry import register, unknown
+from quintain.parts import BadReward, Reward
+from quintain.registry import register, resolve, unknown
 from quintain.types import Group, QuintainError, Trajectory
 
 
 class RewardError(QuintainError):
-    """A reward could not be computed or is not a finite number; the message names task, trajectory and cause."""
+    """A reward could not be computed; the message names task, trajectory and cause."""
 
 
 def checked(value: float, name: str, group: Group, trajectory: Trajectory) -> float:
     """`value` as a float.
 
     Raises:
-        RewardError: it is NaN or infinite.
+        BadReward: it is NaN or infinite.
     """
     value = float(value)
     if not math.isfinite(value):
-        raise RewardError(
-            f"reward {name!r} of trajectory {trajectory.id} (task {group.task.key}) is {value}; rewards are finite numbers"
+        raise BadReward(
+            f"reward {name!r} of trajectory {trajectory.id} (task {group.task.key}) is {value}; rewards must be finite"
         )
     return value
 
@@ -44,7 +45,7 @@ def env(weights: Mapping[str, float] | None = None) -> Reward:
             sum.
 
     Raises:
-        RewardError: (when scoring) a reward is not finite.
+        BadReward: (when scoring) a reward is not finite.
 
     Special cases: without weights the group is returned as it is.
     """
@@ -68,21 +69,22 @@ def _scaled(group: Group, trajectory: Trajectory, factors: Mapping[str, float]) 
 
 
 @register("reward", "all")
-def all_of(*parts: Reward, weights: Mapping[str, float] | None = None) -> Reward:
+def all_of(*parts: Reward | Mapping[str, Any] | str, weights: Mapping[str, float] | None = None) -> Reward:
     """Score with one part after the other, then weigh the named rewards: use it to combine, say, an answer check and
     a length cost.
 
     Args:
-        parts: reward parts; each adds its named rewards.
+        parts: reward parts, or their names and options; each adds its named rewards.
         weights: factor of each named reward in the end, 1 where none is given.
 
     Raises:
         RewardError: (when scoring) a weight names a reward that no trajectory of a group has.
     """
     factors = dict(weights or {})
+    made: list[Reward] = [resolve("reward", part) for part in parts]
 
     async def score(group: Group) -> Group:
-        for part in parts:
+        for part in made:
             group = await part(group)
         known = {name for t in group.trajectories for name in t.rewards}
         for name in factors:

@@ -44,11 +44,14 @@ async def _timed(awaitable: Awaitable[Any], seconds: float) -> Any:
     clock = asyncio.timeout(seconds or None)
     try:
         async with clock:
-            return await awaitable
+            value = await awaitable
     except TimeoutError:
         if clock.expired():  # else the awaited code raised a TimeoutError of its own
             raise Late from None
         raise
+    if clock.expired():  # it gave an answer when it was cancelled for being late
+        raise Late
+    return value
 
 
 async def within(answer: Awaitable[Any], seconds: float) -> Any:

@@ -82,6 +82,7 @@ class Seat:
         self.fresh: tuple[Message, ...] = ()  # heard since the last turn
         self.images: tuple[Image, ...] = ()
         self.tools: tuple[Tool, ...] = ()
+        self.retold: bool = False  # other tools than the path was opened with: it must be written anew
         self.state: Any = None
         self.acts: bool = True
         self.stop: Stop | None = None
@@ -111,8 +112,8 @@ class Seat:
             self._reward(said.reward)
         if said.events:
             self.events.extend(said.events)
-        if said.tools:
-            self.tools = said.tools
+        if said.tools and said.tools != self.tools:
+            self.tools, self.retold = said.tools, bool(self.line)
         if said.action and self.turn:
             self.actions[-1] = said.action
         self.acts, self.env_seconds = said.acts, seconds
@@ -142,14 +143,7 @@ class Seat:
 
     async def _generate(self) -> Message | None:
         """Speak in tokens. None, with `stop` set, when there is no room or the engine was interrupted."""
-        if self.line:
-            ids = self.renderer.extend(self.history, self.fresh, self.path, self.tools)
-            if ids is None:
-                await self._branch()
-            else:
-                self._note(ids, Kind.obs)
-        else:
-            self._note(self.renderer.open(self.fresh, self.tools), Kind.prompt)
+        await self._listen()
         room, sampling = self._room(), self.sampling
         if room < sampling.max_tokens:
             if room <= 0:
@@ -182,14 +176,8 @@ class Seat:
         """
         if self.renderer is None:
             self._note((), Kind.obs if self.line else Kind.prompt)
-        elif self.line:
-            ids = self.renderer.extend(self.history, self.fresh, self.path, self.tools)
-            if ids is None:
-                await self._branch()
-            else:
-                self._note(ids, Kind.obs)
         else:
-            self._note(self.renderer.open(self.fresh, self.tools), Kind.prompt)
+            await self._listen()
         key = (*self.key, self.turn, self.index)
         request = Request(session=self.session, prompt=self.path, sampling=self.sampling, key=key)
         start = perf_counter()
@@ -201,6 +189,17 @@ class Seat:
             completion = replace(completion, tokens=tokens, logprobs=(0.0,) * len(tokens), spans=())
         self._said(completion, message, Kind.external, seconds)
         return None if self.stop else message
+
+    async def _listen(self) -> None:
+        """Bring the path up to date with what was heard."""
+        if not self.line:
+            self._note(self.renderer.open(self.fresh, self.tools), Kind.prompt)
+            return
+        ids = None if self.retold else self.renderer.extend(self.history, self.fresh, self.path, self.tools)
+        if ids is None:
+            await self._branch()
+        else:
+            self._note(ids, Kind.obs)
 
     def _note(self, ids: Ints, kind: Kind) -> None:
         """Write down what was heard: one row a message, the tokens on the last."""
@@ -269,6 +268,7 @@ class Seat:
         old, self.branches = self.session, self.branches + 1
         self.session = f"{self.stem}.{self.branches}"
         self.events.append("branch")
+        self.retold = False
         if at:
             await self.engine.fork(old, at, self.session)
         await self.engine.abort(old)

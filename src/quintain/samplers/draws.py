@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -45,9 +46,12 @@ def choice(weights: Sequence[float], *numbers: int) -> int:
     return max(i for i, w in enumerate(weights) if w > 0)
 
 
+@functools.lru_cache(maxsize=8)  # samplers ask for the order of the same epoch at every draw
 def permutation(count: int, seed: int, epoch: int) -> np.ndarray:
     """The order of `count` rows in an epoch: sorted by raw counter-based bits, so the same on every machine and
     release.
     """
     bits = np.random.Philox(key=mixed(seed, epoch)).random_raw(count)
-    return np.argsort(bits, kind="stable")
+    order = np.argsort(bits, kind="stable")
+    order.flags.writeable = False
+    return order

@@ -1,0 +1,378 @@
+"""Servers with an OpenAI-compatible API: chat models by messages, open models by tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quintain.engines.errors import EngineError
+from quintain.engines.wire import Manners, Wire
+from quintain.registry import register
+from quintain.render import toolcalls
+from quintain.types import (
+    Completion,
+    Floats,
+    Image,
+    Ints,
+    Message,
+    Request,
+    Role,
+    Sampling,
+    Span,
+    Text,
+    Tool,
+    ToolCall,
+    ToolResult,
+    Weights,
+)
+
+
+class _Remote:
+    """What both kinds share: one wire, requests in flight by session, pause and resume."""
+
+    def __init__(self, wire: Wire, model: str, body: Mapping[str, Any]) -> None:
+        self.wire, self.model, self.body = wire, model, dict(body)
+        self.flying: dict[str, set[asyncio.Task[dict[str, Any]]]] = {}
+        self.given_up: set[asyncio.Task[dict[str, Any]]] = set()
+        self.paused: asyncio.Event | None = None
+
+    async def ask(self, path: str, request: Request, payload: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The answer, or None when the session was aborted meanwhile."""
+        if self.paused is not None:
+            await self.paused.wait()
+        job = asyncio.ensure_future(self.wire.post(path, {"model": self.model, **payload, **self.body}))
+        self.flying.setdefault(request.session, set()).add(job)
+        try:
+            return await job
+        except asyncio.CancelledError:
+            if job in self.given_up:
+                return None
+            job.cancel()
+            raise
+        finally:
+            self.given_up.discard(job)
+            left = self.flying.get(request.session, set())
+            left.discard(job)
+            if not left:
+                self.flying.pop(request.session, None)
+
+    def abort(self, session: str) -> None:
+        for job in self.flying.get(session, set()):
+            self.given_up.add(job)
+            job.cancel()
+
+    def pause(self) -> None:
+        if self.paused is None:
+            self.paused = asyncio.Event()
+
+    def resume(self) -> None:
+        if self.paused is not None:
+            self.paused.set()
+            self.paused = None
+
+
+ABORTED = Completion(tokens=(), logprobs=(), finish="abort", spans=())
+
+
+class ChatApi:
+    """A model behind `/v1/chat/completions`: it is spoken to in messages and its words are never trained.
+
+    Args:
+        wire: the server.
+        model: the model's name there.
+        body: further fields of every request body; they win over ours.
+    """
+
+    def __init__(self, wire: Wire, model: str, body: Mapping[str, Any] | None = None) -> None:
+        self._remote = _Remote(wire, model, body or {})
+
+    async def converse(
+        self, messages: Sequence[Message], tools: Sequence[Tool], request: Request, state: Any
+    ) -> Completion:
+        """The model's answer to a conversation as text; tool calls stand in it as tagged JSON. `state` is not sent.
+
+        Raises:
+            EngineError: the server refuses or fails for good, or its answer has no choice.
+        """
+        payload: dict[str, Any] = {"messages": [turn for m in messages for turn in chat_turns(m)]}
+        payload |= _sampling(request)
+        if tools:
+            payload["tools"] = [_tool(t) for t in tools]
+        data = await self._remote.ask("/chat/completions", request, payload)
+        if data is None:
+            return ABORTED
+        choice = _choice(data, self._remote.wire.url)
+        said = choice.get("message") or {}
+        calls = [_call(c) for c in said.get("tool_calls") or ()]
+        text = said.get("content") or ""
+        if calls:
+            text = f"{text}\n{toolcalls.write(calls)}" if text else toolcalls.write(calls)
+        finish = "length" if choice.get("finish_reason") == "length" else "stop"
+        return Completion(tokens=(), logprobs=(), finish=finish, spans=(), text=text, usage=_usage(data))
+
+    async def generate(self, request: Request) -> Completion:
+        """Refused: a chat model takes no tokens.
+
+        Raises:
+            EngineError: always.
+        """
+        raise EngineError("a chat model takes messages, not tokens: call `converse`, or use openai with tokens=true")
+
+    async def score(self, paths: Sequence[Ints]) -> Sequence[Floats]:
+        """Refused: a chat model gives no logprobs of given tokens.
+
+        Raises:
+            EngineError: always.
+        """
+        raise EngineError("a chat model cannot score tokens; use a local engine")
+
+    async def fork(self, session: str, at: int, into: str) -> None:
+        """The server keeps nothing between requests."""
+
+    async def abort(self, session: str) -> None:
+        """Give up the requests in flight of a session; they return with finish `abort`."""
+        self._remote.abort(session)
+
+    async def load(self, weights: Weights) -> None:
+        """Refused: the server has weights of its own.
+
+        Raises:
+            EngineError: always.
+        """
+        raise EngineError("this server cannot load our weights; list its role among the frozen ones")
+
+    async def pause(self) -> None:
+        """Hold new requests back."""
+        self._remote.pause()
+
+    async def resume(self) -> None:
+        """Go on after `pause`."""
+        self._remote.resume()
+
+
+class TokenApi:
+    """A model behind `/v1/completions`, token in and token out, for servers that return token ids (vLLM does).
+
+    The server's logprobs are recorded as they are: let it report those of the distribution that it samples from (vLLM:
+    `--logprobs-mode processed_logprobs`), or use temperature 1 without cuts. Without ids in the answer the text alone
+    is kept, as an external node.
+
+    Args:
+        wire: the server.
+        model: the model's name there.
+        body: further fields of every request body; they win over ours.
+        version: the policy version that is stamped on its tokens.
+    """
+
+    def __init__(self, wire: Wire, model: str, body: Mapping[str, Any] | None = None, version: int = 0) -> None:
+        self._remote = _Remote(wire, model, body or {})
+        self.version = version
+
+    async def generate(self, request: Request) -> Completion:
+        """A continuation of the prompt's tokens.
+
+        Raises:
+            EngineError: the server refuses or fails for good, or ids and logprobs do not match.
+        """
+        if request.images:
+            raise EngineError("token mode cannot send pictures; use a chat model")
+        sampling = request.sampling
+        payload: dict[str, Any] = {"prompt": list(request.prompt), "logprobs": max(sampling.top_logprobs, 1)}
+        payload |= _sampling(request)
+        payload |= {"return_token_ids": True, "return_tokens_as_token_ids": True, "stop_token_ids": list(sampling.stop)}
+        data = await self._remote.ask("/completions", request, payload)
+        if data is None:
+            return ABORTED
+        choice = _choice(data, self._remote.wire.url)
+        finish = "length" if choice.get("finish_reason") == "length" else "stop"
+        held = choice.get("logprobs") or {}
+        tokens, logprobs = _ids(choice, held), held.get("token_logprobs")
+        if tokens is None or logprobs is None:
+            text = choice.get("text") or ""
+            return Completion(tokens=(), logprobs=(), finish=finish, spans=(), text=text, usage=_usage(data))
+        if len(tokens) != len(logprobs):
+            raise EngineError(f"{self._remote.wire.url}: {len(tokens)} token ids with {len(logprobs)} logprobs")
+        spans = (Span(start=0, stop=len(tokens), version=self.version),) if tokens else ()
+        top_ids, top = _top(held, sampling)
+        return Completion(
+            tokens=tokens,
+            logprobs=tuple(float(p) for p in logprobs),
+            finish=finish,
+            spans=spans,
+            top_ids=top_ids,
+            top_logprobs=top,
+            usage=_usage(data),
+        )
+
+    async def score(self, paths: Sequence[Ints]) -> Sequence[Floats]:
+        """Logprobs of given paths, through the server's `prompt_logprobs`.
+
+        Raises:
+            EngineError: the server does not return them.
+        """
+        return await asyncio.gather(*(self._score(path) for path in paths))
+
+    async def _score(self, path: Ints) -> Floats:
+        payload = {"prompt": list(path), "max_tokens": 1, "temperature": 1.0, "prompt_logprobs": 1}
+        request = Request(session="", prompt=path, sampling=Sampling(max_tokens=1))
+        data = await self._remote.ask("/completions", request, payload)
+        rows = _choice(data or {}, self._remote.wire.url).get("prompt_logprobs")
+        if not isinstance(rows, list) or len(rows) != len(path):
+            raise EngineError(f"{self._remote.wire.url} returns no prompt_logprobs; it cannot score paths")
+        found = [float(row[str(t)]["logprob"]) for t, row in zip(path[1:], rows[1:], strict=True)]
+        return (0.0, *found)
+
+    async def fork(self, session: str, at: int, into: str) -> None:
+        """The server shares prefixes by itself."""
+
+    async def abort(self, session: str) -> None:
+        """Give up the requests in flight of a session; they return with finish `abort`."""
+        self._remote.abort(session)
+
+    async def load(self, weights: Weights) -> None:
+        """Refused: this engine has no way to send weights.
+
+        Raises:
+            EngineError: always.
+        """
+        raise EngineError("this server cannot load our weights; list its role among the frozen ones")
+
+    async def pause(self) -> None:
+        """Hold new requests back."""
+        self._remote.pause()
+
+    async def resume(self) -> None:
+        """Go on after `pause`."""
+        self._remote.resume()
+
+
+@register("engine", "openai", example={"url": "http://127.0.0.1:8000", "model": "m", "key_env": ""})
+def openai(
+    url: str,
+    model: str,
+    key_env: str = "OPENAI_API_KEY",
+    tokens: bool = False,
+    manners: Mapping[str, Any] | None = None,
+    body: Mapping[str, Any] | None = None,
+) -> ChatApi | TokenApi:
+    """A model behind an OpenAI-compatible URL: opponents, judges, evaluation of API models, or a vLLM server of your
+    own.
+
+    Args:
+        url: base of the API, such as `http://127.0.0.1:8000/v1`.
+        model: the model's name there.
+        key_env: environment variable with the API key; empty for servers without one.
+        tokens: speak in token ids through `/v1/completions` instead of chat messages.
+        manners: `timeout_s` (120), `retries` (4), `concurrency` (32), `wait_s` (0.5, doubled after each failure).
+        body: further fields of each request, such as `{"max_completion_tokens": 512}`.
+
+    Raises:
+        EngineError: the URL or the key is missing or wrong.
+    """
+    unknown_ = set(manners or {}) - set(Manners.__dataclass_fields__)
+    if unknown_:
+        raise EngineError(
+            f"openai: unknown manners {sorted(unknown_)}; there are {', '.join(Manners.__dataclass_fields__)}"
+        )
+    wire = Wire(url, key_env, Manners(**(manners or {})))
+    return TokenApi(wire, model, body) if tokens else ChatApi(wire, model, body)
+
+
+def _sampling(request: Request) -> dict[str, Any]:
+    """Standard fields always, others only when they differ from their defaults: strict servers refuse unknown ones."""
+    s = request.sampling
+    seed = hashlib.blake2b(repr(request.key).encode(), digest_size=4).digest()
+    out: dict[str, Any] = {"max_tokens": s.max_tokens, "temperature": s.temperature, "top_p": s.top_p}
+    out["seed"] = int.from_bytes(seed, "big") >> 1
+    if s.top_k:
+        out["top_k"] = s.top_k
+    if s.min_p:
+        out["min_p"] = s.min_p
+    return out
+
+
+def _choice(data: Mapping[str, Any], url: str) -> Mapping[str, Any]:
+    choices = data.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise EngineError(f"{url}: the answer holds no choice: {json.dumps(data)[:200]}")
+    return choices[0]
+
+
+def _usage(data: Mapping[str, Any]) -> dict[str, float]:
+    return {k: float(v) for k, v in (data.get("usage") or {}).items() if isinstance(v, int | float)}
+
+
+def _ids(choice: Mapping[str, Any], held: Mapping[str, Any]) -> Ints | None:
+    if isinstance(choice.get("token_ids"), list):
+        return tuple(int(t) for t in choice["token_ids"])
+    named = held.get("tokens") or ()
+    if named and all(isinstance(t, str) and t.startswith("token_id:") for t in named):
+        return tuple(int(t.removeprefix("token_id:")) for t in named)
+    return None
+
+
+def _top(held: Mapping[str, Any], sampling: Sampling) -> tuple[tuple[Ints, ...], tuple[Floats, ...]]:
+    rows = held.get("top_logprobs")
+    if not sampling.top_logprobs or not rows or not all(k.startswith("token_id:") for row in rows for k in row):
+        return (), ()
+    ordered = [sorted(row.items(), key=lambda item: -item[1])[: sampling.top_logprobs] for row in rows]
+    ids = tuple(tuple(int(k.removeprefix("token_id:")) for k, _ in row) for row in ordered)
+    return ids, tuple(tuple(float(v) for _, v in row) for row in ordered)
+
+
+def chat_turns(message: Message) -> list[dict[str, Any]]:
+    """A message in the form of the chat API: tool calls and results in their own fields, pictures as data URLs."""
+    results = [p for p in message.parts if isinstance(p, ToolResult)]
+    turns: list[dict[str, Any]] = [
+        {"role": "tool", "tool_call_id": r.id, "content": r.text} if r.id else {"role": "user", "content": r.text}
+        for r in results
+    ]
+    calls = message.tool_calls
+    text = "".join(p.text for p in message.parts if isinstance(p, Text))
+    if calls:
+        text = text.partition(toolcalls.OPEN)[0].strip()
+    if text or calls or not turns:
+        turn: dict[str, Any] = {"role": str(message.role), "content": text}
+        if message.images:
+            pictures = [{"type": "image_url", "image_url": {"url": _data_url(i)}} for i in message.images]
+            turn["content"] = [{"type": "text", "text": text}, *pictures]
+        if calls and message.role is Role.assistant:
+            turn["tool_calls"] = [_as_call(c) for c in calls]
+        turns.append(turn)
+    return turns
+
+
+def _as_call(call: ToolCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": json.dumps(dict(call.arguments), ensure_ascii=False)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _call(data: Mapping[str, Any]) -> ToolCall:
+    function = data.get("function") or {}
+    try:
+        arguments = json.loads(function.get("arguments") or "{}")
+    except ValueError:
+        arguments = {"malformed": function.get("arguments")}
+    fitting = arguments if isinstance(arguments, dict) else {"malformed": arguments}
+    return ToolCall(name=str(function.get("name", "")), arguments=fitting, id=str(data.get("id", "")))
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    parameters = dict(tool.parameters) or {"type": "object", "properties": {}}
+    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+def _data_url(image: Image) -> str:
+    if image.pixels is None:
+        raise EngineError(f"the picture {image.hash!r} is known by its hash only; its pixels are needed to send it")
+    from PIL import Image as Pillow
+
+    buffer = io.BytesIO()
+    Pillow.fromarray(image.pixels).save(buffer, format="PNG")
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

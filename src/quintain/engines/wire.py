@@ -1,0 +1,140 @@
+"""JSON over HTTP for engines that live on a server: limits, retries with jitter, cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import http.client
+import json
+import os
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quintain.engines.errors import EngineError
+
+AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}  # answers after which the same request may succeed
+LONGEST_WAIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manners:
+    """How a server is treated: seconds for one answer, further tries, requests at once, seconds before the second
+    try.
+    """
+
+    timeout_s: float = 120.0
+    retries: int = 4
+    concurrency: int = 32
+    wait_s: float = 0.5
+
+
+class _Refused(Exception):
+    def __init__(self, text: str, again: bool, after_s: float = 0.0) -> None:
+        super().__init__(text)
+        self.again, self.after_s = again, after_s
+
+
+class Wire:
+    """Posts JSON to one server.
+
+    Args:
+        url: base of the API, with or without `/v1`.
+        key_env: name of the environment variable that holds the API key; empty sends none.
+        manners: limits and retries.
+
+    Raises:
+        EngineError: the URL is not http or https, or the variable is named but not set.
+    """
+
+    def __init__(self, url: str, key_env: str = "", manners: Manners | None = None) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise EngineError(f"{url!r} is not an http or https URL")
+        base = url.rstrip("/")
+        self.url: str = base if base.endswith("/v1") else f"{base}/v1"
+        self.manners: Manners = manners or Manners()
+        self.tries: int = 0  # requests sent, retries included
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if key_env:
+            key = os.environ.get(key_env)
+            if not key:
+                raise EngineError(f"the environment variable {key_env} is not set; set it to the API key of {self.url}")
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._slots: asyncio.Semaphore | None = None
+
+    async def post(self, path: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """The JSON object that the server answers.
+
+        Raises:
+            EngineError: the server refuses, or still fails after all tries.
+        """
+        if self._slots is None:
+            self._slots = asyncio.Semaphore(self.manners.concurrency)
+        body = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
+        async with self._slots:
+            for attempt in range(self.manners.retries + 1):
+                try:
+                    self.tries += 1
+                    return await _in_thread(lambda: self._send(path, body))
+                except _Refused as error:
+                    if not error.again or attempt == self.manners.retries:
+                        raise EngineError(f"{self.url}{path}: {error} (try {attempt + 1})") from None
+                    await asyncio.sleep(max(error.after_s, self._wait(body, attempt)))
+        raise AssertionError("the last try returns or raises")
+
+    def _wait(self, body: bytes, attempt: int) -> float:
+        """Doubling waits, each between half and all of its size: which part depends on the request, so peers spread
+        out.
+        """
+        part = hashlib.blake2b(body + bytes([attempt]), digest_size=2).digest()
+        jitter = 0.5 + int.from_bytes(part, "big") / 131072
+        return min(self.manners.wait_s * 2**attempt * jitter, LONGEST_WAIT_S)
+
+    def _send(self, path: str, body: bytes) -> dict[str, Any]:
+        request = urllib.request.Request(self.url + path, data=body, headers=self._headers, method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=self.manners.timeout_s) as answer:
+                data = json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                said = error.read(500).decode(errors="replace")
+            after = error.headers.get("Retry-After", "")
+            wait = min(float(after), LONGEST_WAIT_S) if after.replace(".", "", 1).isdigit() else 0.0
+            raise _Refused(f"HTTP {error.code}: {said}", error.code in AGAIN, wait) from None
+        except (OSError, http.client.HTTPException) as error:  # no connection, a reset, a time-out
+            raise _Refused(f"{type(error).__name__}: {error}", again=True) from None
+        except ValueError as error:
+            raise _Refused(f"the answer is not JSON: {error}", again=True) from None
+        if not isinstance(data, dict):
+            raise _Refused(f"the answer is a {type(data).__name__}, not an object", again=False)
+        return data
+
+
+async def _in_thread(work: Callable[[], Any]) -> Any:
+    """The result of `work` from a daemon thread: a cancelled run does not wait for a slow server."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(value)
+
+    def run() -> None:
+        value, failure = None, None
+        try:
+            value = work()
+        except BaseException as error:
+            failure = error
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(settle, value, failure)
+
+    threading.Thread(target=run, daemon=True, name="quintain-wire").start()
+    return await future

@@ -1,0 +1,141 @@
+"""Several samplers as one, and a difficulty that follows success."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quintain.parts import Sampler, State
+from quintain.registry import register, resolve
+from quintain.samplers.draws import choice, mixed, uniform
+from quintain.samplers.worlds import SEEDS, SamplerError, check_shard, task_of
+from quintain.types import Group, Task
+
+
+class Mixture:
+    """Draws from the parts that `mixture` describes."""
+
+    def __init__(self, parts: Sequence[Sampler], weights: Sequence[float], seed: int) -> None:
+        self.parts, self.weights, self.seed = tuple(parts), tuple(weights), seed
+
+    def init(self) -> State:
+        """Nothing was drawn."""
+        return {"drawn": 0, "over": [False] * len(self.parts), "parts": [p.init() for p in self.parts]}
+
+    def draw(self, state: State) -> tuple[Task | None, State]:
+        """The next task of a part chosen by weight; a part that has no more is left out, and None comes when all are
+        over.
+        """
+        over, states, number = list(state["over"]), list(state["parts"]), state["drawn"]
+        while True:
+            weights = [0.0 if o else w for w, o in zip(self.weights, over, strict=True)]
+            if not any(weights):
+                return None, {"drawn": number, "over": over, "parts": states}
+            at = choice(weights, self.seed, number)
+            task, states[at] = self.parts[at].draw(states[at])
+            if task is not None:
+                return task, {"drawn": number + 1, "over": over, "parts": states}
+            over[at] = True
+
+    def observe(self, state: State, group: Group) -> State:
+        """Every part sees every group; each knows its own."""
+        states = [p.observe(s, group) for p, s in zip(self.parts, state["parts"], strict=True)]
+        return {**state, "parts": states}
+
+
+@register(
+    "sampler",
+    "mixture",
+    example={"parts": [{"kind": "sampler", "name": "worlds"}, {"kind": "sampler", "name": "worlds", "seed": 1}]},
+)
+def mixture(*parts: Sampler | Mapping[str, Any] | str, weights: Sequence[float] = (), seed: int = 0) -> Sampler:
+    """Draw from several samplers, each in proportion to its weight.
+
+    Args:
+        parts: samplers, or their names and options.
+        weights: one number >= 0 for each part; equal when left out.
+        seed: chooses the order.
+
+    Raises:
+        SamplerError: no part, or weights that do not fit.
+    """
+    shares = tuple(weights) or (1.0,) * len(parts)
+    if not parts or len(shares) != len(parts) or min(shares) < 0 or not any(shares):
+        raise SamplerError(f"mixture: {len(parts)} parts with weights {list(shares)}; give each part a weight >= 0")
+    return Mixture([resolve("sampler", p) for p in parts], shares, seed)
+
+
+class Curriculum:
+    """Draws the levels that `curriculum` describes."""
+
+    def __init__(self, env: str, levels: Sequence[int], band: tuple[float, float], window: int) -> None:
+        self.env, self.levels, self.band, self.window = env, tuple(levels), band, window
+        self.seed: int = 0
+        self.split: str = "train"
+        self.shard: tuple[int, int] = (0, 1)
+
+    def init(self) -> State:
+        """The first level, nothing seen."""
+        return {"drawn": 0, "at": 0, "recent": []}
+
+    def draw(self, state: State) -> tuple[Task, State]:
+        """An instance of the current level, or, one time in five, of an earlier one."""
+        rank, ranks = self.shard
+        number, at = state["drawn"] * ranks + rank, state["at"]
+        if at and uniform(self.seed, number, 1) < 0.2:
+            at = mixed(self.seed, number, 2) % at
+        seed = mixed(self.seed, number) % SEEDS
+        return task_of(self.env, self.levels[at], self.split, seed, {}), {**state, "drawn": state["drawn"] + 1}
+
+    def observe(self, state: State, group: Group) -> State:
+        """Count the successes of the current level; after `window` groups of it, move up, down, or stay."""
+        task = group.task
+        if task.env != self.env or task.level != self.levels[state["at"]] or not group.trajectories:
+            return state
+        solved = sum(r > 0.5 for r in group.rewards) / len(group.rewards)
+        recent = [*state["recent"], solved]
+        if len(recent) < self.window:
+            return {**state, "recent": recent}
+        low, high = self.band
+        mean = sum(recent) / len(recent)
+        step = 1 if mean >= high else -1 if mean < low else 0
+        at = min(max(state["at"] + step, 0), len(self.levels) - 1)
+        return {**state, "at": at, "recent": [] if step else recent[1:]}
+
+
+@register("sampler", "curriculum")
+def curriculum(
+    env: str = "KeyDoor",
+    levels: Sequence[int] = tuple(range(10)),
+    low: float = 0.2,
+    high: float = 0.8,
+    window: int = 32,
+    seed: int = 0,
+    shard: Sequence[int] = (0, 1),
+) -> Sampler:
+    """Raise the level of a world when it is mastered, lower it when it is hopeless: use it where hard levels give no
+    signal.
+
+    With p the share of episodes with a reward above 1/2 among the last `window` groups of the current level: p >=
+    `high` moves one level up, p < `low` one down. One task in five is of an earlier level, so that nothing is
+    forgotten.
+
+    Args:
+        env: name of the world.
+        levels: difficulties in order.
+        low: share below which the level falls, in [0, 1].
+        high: share from which the level rises, above `low`.
+        window: groups that decide, >= 1.
+        seed: chooses the instances.
+        shard: (rank, ranks).
+
+    Raises:
+        SamplerError: no level, or numbers out of range.
+    """
+    if not levels or window < 1 or not 0 <= low < high:
+        raise SamplerError(
+            f"curriculum: needs levels, window >= 1 and 0 <= low < high; got {list(levels)}, {window}, {low}, {high}"
+        )
+    sampler = Curriculum(env, levels, (low, high), window)
+    sampler.seed, sampler.shard = seed, check_shard(shard)
+    return sampler

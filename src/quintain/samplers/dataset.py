@@ -1,0 +1,148 @@
+"""Rows of your own data as tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from quintain.parts import Sampler, State
+from quintain.registry import register, unknown
+from quintain.samplers.draws import permutation
+from quintain.samplers.rows import ANSWERS, PROMPTS, Place, Row, read_rows
+from quintain.samplers.worlds import SamplerError, check_shard
+from quintain.types import Group, Message, Role, Task
+
+MAPPED = ("prompt", "messages", "answer", "system", "env")
+
+
+class Dataset:
+    """Draws the tasks that `dataset` describes."""
+
+    def __init__(self, tasks: Sequence[Task], epochs: int, seed: int, shuffle: bool, shard: tuple[int, int]) -> None:
+        self.tasks, self.epochs, self.seed, self.shuffle, self.shard = tuple(tasks), epochs, seed, shuffle, shard
+
+    def init(self) -> State:
+        """Nothing was drawn."""
+        return {"drawn": 0}
+
+    def draw(self, state: State) -> tuple[Task | None, State]:
+        """The next row of this shard, or None after the last epoch."""
+        rank, ranks = self.shard
+        epoch, at = divmod(state["drawn"] * ranks + rank, len(self.tasks))
+        if self.epochs and epoch >= self.epochs:
+            return None, state
+        if self.shuffle:
+            at = int(permutation(len(self.tasks), self.seed, epoch)[at])
+        return self.tasks[at], {"drawn": state["drawn"] + 1}
+
+    def observe(self, state: State, group: Group) -> State:
+        """Results do not change what is drawn."""
+        return state
+
+
+@register("sampler", "dataset", example={"path": "prompts.jsonl"})
+def dataset(
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    epochs: int = 0,
+    seed: int = 0,
+    shuffle: bool = True,
+    shard: Sequence[int] = (0, 1),
+    env: str = "data",
+) -> Sampler:
+    """Rows of a JSONL, JSON or Parquet file, or of a folder that Hugging Face datasets saved: your own prompts and
+    answers.
+
+    A row becomes a task: its prompt is the opening message, and every other column goes to `Task.params`, which
+    rewards see and the policy does not. Without `columns` the prompt is the first of `prompt`, `messages`,
+    `question`, `problem`, `query`, `instruction`, `input` that the rows have, and the answer the first of `answer`,
+    `solution`, `ground_truth`, `target`, `label`, `output`.
+
+    Args:
+        path: the file, the folder of one split, or a pattern such as `data/train-*.parquet`; nothing is downloaded.
+        columns: what each thing is called in the data: `prompt` (text), `messages` (a list of {role, content}),
+            `answer`, `system` (text of the first message), `env` (the row's own env).
+        epochs: passes over the data, 0 for no end.
+        seed: chooses the order of each epoch.
+        shuffle: a new order each epoch; without it the order of the file.
+        shard: (rank, ranks): rank r takes rows r, r + R, r + 2R... of the order.
+        env: the env that plays the tasks.
+
+    Raises:
+        SamplerError: a file, line or column cannot be read; the message names file, line and column.
+    """
+    rows = read_rows(path)
+    names = _columns(dict(columns or {}), rows[0])
+    if epochs < 0:
+        raise SamplerError(f"dataset: epochs is {epochs}; it must be >= 0 (0: no end)")
+    tasks = [_task(place, row, names, env) for place, row in rows]
+    return Dataset(tasks, epochs, seed, shuffle, check_shard(shard))
+
+
+def _columns(given: dict[str, str], first: tuple[Place, Row]) -> dict[str, str]:
+    place, row = first
+    for thing, column in given.items():
+        if thing not in MAPPED:
+            raise SamplerError(unknown("entry of columns:", thing, MAPPED))
+        if column not in row:
+            raise SamplerError(f"{place}: {unknown('column', column, row)}")
+    names = dict(given)
+    if "prompt" not in names and "messages" not in names:
+        guess = next((c for c in ("messages", *PROMPTS) if c in row), None)
+        if guess is None:
+            raise SamplerError(
+                f"{place}: no column holds a prompt; the columns are {', '.join(row)}: name it, "
+                f"as in columns.prompt={next(iter(row), 'text')}"
+            )
+        chat = guess == "messages" or isinstance(row[guess], list)
+        names["messages" if chat else "prompt"] = guess
+    if "answer" not in names:
+        found = [c for c in ANSWERS if c in row and c not in names.values()]
+        if found:
+            names["answer"] = found[0]
+    return names
+
+
+def _task(place: Place, row: Row, names: Mapping[str, str], env: str) -> Task:
+    for thing, column in names.items():
+        if column not in row and thing != "answer":
+            raise SamplerError(f"{place}: the column {column!r} ({thing}) is missing; this row has {', '.join(row)}")
+    opening: list[Message] = []
+    if "system" in names:
+        opening.append(Message.of("system", _text(place, names["system"], row)))
+    if "messages" in names:
+        opening.extend(_messages(place, names["messages"], row))
+    else:
+        opening.append(Message.of("user", _text(place, names["prompt"], row)))
+    shown = {names[n] for n in ("prompt", "messages", "system", "env") if n in names}
+    params = {c: v for c, v in row.items() if c not in shown}
+    if "answer" in names and names["answer"] in params:
+        params["answer"] = params.pop(names["answer"])
+    played = str(row[names["env"]]) if "env" in names else env
+    key = f"{place.file.name}:{place.line}"
+    return Task(key=key, env=played, seed=place.line, params=params, messages=tuple(opening))
+
+
+def _text(place: Place, column: str, row: Row) -> str:
+    value = row[column]
+    if not isinstance(value, str) or not value:
+        raise SamplerError(f"{place}: column {column!r} is {value!r}; it must be a text that is not empty")
+    return value
+
+
+def _messages(place: Place, column: str, row: Row) -> list[Message]:
+    value = row[column]
+    if not isinstance(value, list) or not value:
+        raise SamplerError(f"{place}: column {column!r} is {value!r}; it must be a list of {{role, content}}")
+    out: list[Message] = []
+    for i, item in enumerate(value):
+        role, content = (item.get("role"), item.get("content")) if isinstance(item, dict) else (None, None)
+        if role not in tuple(Role) or not isinstance(content, str):
+            raise SamplerError(
+                f"{place}: message {i} of column {column!r} is {item!r}; "
+                f"it needs a role ({', '.join(Role)}) and a text as content"
+            )
+        out.append(Message.of(role, content))
+    if out[-1].role is Role.assistant and len(out) > 1:
+        raise SamplerError(f"{place}: column {column!r} ends with the assistant; prompts end where the policy speaks")
+    return out
