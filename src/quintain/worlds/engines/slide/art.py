@@ -1,4 +1,4 @@
-"""The tiles of the slide engine, as shapes in the unit square; the ground, the walls and the player are the grid engine's."""
+"""The tiles of the slide engine, as shapes in the unit square; ground, walls and player are the grid engine's."""
 
 from __future__ import annotations
 

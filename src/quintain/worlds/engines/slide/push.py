@@ -23,7 +23,7 @@ from quintain.worlds.engines.slide.push_board import (
     layout_of,
 )
 from quintain.worlds.engines.slide.push_make import played, room
-from quintain.worlds.engines.slide.push_solve import ANY_NODES, HASTE, SHORTEST_NODES, ground, lost, search
+from quintain.worlds.engines.slide.push_solve import ANY_NODES, HASTE, SHORTEST_NODES, Search, ground, lost, search
 from quintain.worlds.kernel import (
     Answer,
     Choices,
@@ -53,6 +53,7 @@ ANSWER = "One of: up, down, left, right."
 SAYINGS = {"blocked": "A wall, or a box that cannot move, is in the way; nothing moved."}
 ON_TARGET = {PLAYER: "p", BOX: "b"}  # how a thing is shown when it stands on a target
 _SIGNS = {s: (s, FLOOR) for s in (PLAYER, BOX)} | {small: (s, TARGET) for s, small in ON_TARGET.items()}
+FIRST_NODES = 100  # the oracle names all best first moves if the shortest plan was found within so many nodes
 _TRIES = 20_000
 
 
@@ -63,8 +64,8 @@ class CrateWorld:
     Args:
         facts: rules and ceilings.
         levels: ten mappings of the knobs `size` (rim included), `boxes`, `walls` and `more` (loose walls: walls to
-            walls + more), `pulls` (fewest pushes of the kept plan, with two boxes or more), `low` and `high` (moves of the
-            kept plan; with one box it is the shortest), `turns` (turn budget; 0: half as much again as the kept plan).
+            walls + more), `pulls` (fewest pushes of the kept plan, with two boxes or more), `low` and `high` (moves of
+            the kept plan; with one box it is the shortest), `turns` (turn budget; 0: half as many again as the plan).
     """
 
     facts: Facts
@@ -121,8 +122,10 @@ class CrateWorld:
         if reason:
             return Unsolvable(reason)
         found = search(on, state.player, boxes, SHORTEST_NODES)
-        if found.complete:
-            return _plan(found.plan) if found.plan is not None else Unsolvable("every way to push was tried")
+        if found.complete and found.plan is None:
+            return Unsolvable("every way to push was tried")
+        if found.plan is not None:
+            return _plan(found.plan, first=self._equals(state, found) if found.nodes <= FIRST_NODES else ())
         kept = board.kept.get((state.player, *state.boxes))
         rest = None if kept is None else board.plan[kept:]
         quick = search(on, state.player, boxes, ANY_NODES, HASTE)
@@ -131,6 +134,21 @@ class CrateWorld:
         if rest is not None:
             return _plan(rest, "construction")
         return Unsolvable("every way to push was tried") if quick.complete else Unknown(found.nodes + quick.nodes)
+
+    def _equals(self, state: Crates, found: Search) -> tuple[Move, ...]:
+        """Every first move after which the shortest plan is one move shorter; the search from there is as small."""
+        board, plan, out = state.board, found.plan or "", []
+        on = ground(board.width, board.cells)
+        for move, letter in zip(CHOICES.moves, LETTERS, strict=True):
+            if letter == plan[0].lower():
+                out.append(move)
+            elif move in self.legal(state, SOLO):
+                after = self.step(state, {SOLO: move}).state
+                boxes = sum(1 << c for c in after.boxes)
+                other = search(on, after.player, boxes, SHORTEST_NODES) if not lost(on, boxes) else None
+                if other and other.plan is not None and len(other.plan) < len(plan):
+                    out.append(move)
+        return tuple(out)
 
     def legal(self, state: Crates, seat: str) -> tuple[Move, ...]:
         board, boxes, out = state.board, state.boxes, []
@@ -188,8 +206,8 @@ def _canonical(board: Board) -> str:
     return canonical(layout_of(board), board.width - 2, board.height - 2)
 
 
-def _plan(letters: str, proof: str = "solver") -> Plan:
-    return Plan(tuple([CHOICES.moves[LETTERS.index(letter)] for letter in letters.lower()]), proof)
+def _plan(letters: str, proof: str = "solver", first: tuple[Move, ...] = ()) -> Plan:
+    return Plan(tuple([CHOICES.moves[LETTERS.index(letter)] for letter in letters.lower()]), proof, first)
 
 
 def _brief(state: Crates) -> str:

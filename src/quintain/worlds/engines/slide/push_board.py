@@ -19,8 +19,8 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 class Board:
     """The part of an instance that never changes; all states of an episode share one.
 
-    `cells` is row-major: floor `.`, wall `#`, target `T`; the rim is wall. An episode starts with the player on `begin[0]` and
-    the boxes on `begin[1:]`; `plan` solves it from there. `budget` is the turn budget of an episode.
+    `cells` is row-major: floor `.`, wall `#`, target `T`; the rim is wall. An episode starts with the player on
+    `begin[0]` and the boxes on `begin[1:]`; `plan` solves it from there. `budget` is the turn budget of an episode.
     """
 
     width: int
@@ -125,7 +125,7 @@ def reach(start: int, free: int, width: int) -> int:
 
 
 def way_back(wave_list: list[int], cell: int, width: int) -> list[int]:
-    """The cells of a shortest walk from `cell` back to the start of the waves, both ends included; [] if there is none."""
+    """The cells of a shortest walk from `cell` back to the start of the waves, both included; [] if there is none."""
     level = next((i for i, wave in enumerate(wave_list) if wave >> cell & 1), -1)
     if level < 0:
         return []

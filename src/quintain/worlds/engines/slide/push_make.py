@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -27,7 +28,7 @@ def _room(size: int) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
 
 
 def room(rng: Rng, knobs: Knobs) -> Board | None:
-    """A connected room with `walls`..`walls + more` loose walls and `boxes` targets, each with space to pull a box off it."""
+    """A connected room with `walls`..`walls + more` loose walls and `boxes` targets off which a box can be pulled."""
     size, most = knobs["size"], knobs["walls"] + knobs["more"]
     inside, cells, pieces = _room(size)
     count = knobs["walls"] + rng.below(knobs["more"] + 1)
@@ -53,7 +54,7 @@ def room(rng: Rng, knobs: Knobs) -> Board | None:
 
 
 def played(board: Board, rng: Rng, knobs: Knobs) -> Board | None:
-    """The board with a start, its plan and its turn budget, or None if the draw gave none within `low`..`high` moves."""
+    """The board with a start, its plan and its turn budget, or None if the draw gave none of `low`..`high` moves."""
     begin, plan = one_box(board, rng, knobs) if knobs["boxes"] == 1 else pulled(board, rng, knobs)
     if not knobs["low"] <= len(plan) <= knobs["high"]:
         return None
@@ -63,8 +64,8 @@ def played(board: Board, rng: Rng, knobs: Knobs) -> Board | None:
 def pulled(board: Board, rng: Rng, knobs: Knobs) -> tuple[tuple[int, ...], str]:
     """Pull boxes off the targets at random, mostly away from them, never into an arrangement that was there before.
 
-    Returns the start (player, *boxes) and the way back, or ((), "") if fewer than `pulls` pulls were possible or a box is
-    still on a target.
+    Returns the start (player, *boxes) and the way back, or ((), "") if fewer than `pulls` pulls were possible or a box
+    is still on a target.
     """
     width, floor = board.width, board.floor
     targets = boxes = sum(1 << c for c in board.targets)
@@ -90,7 +91,7 @@ def pulled(board: Board, rng: Rng, knobs: Knobs) -> tuple[tuple[int, ...], str]:
         seen.add(boxes)
         last = new
         path = way_back(walk, new.bit_length() - 1, width)
-        plan.extend(letter[b - a] for a, b in reversed(tuple(zip(path, path[1:], strict=False))))
+        plan.extend(letter[b - a] for a, b in reversed(tuple(itertools.pairwise(path))))
         plan.append(letter[-step].upper())
         player = path[0] + step
     else:
@@ -135,7 +136,7 @@ def _pulls(boxes: int, free: int, area: int, width: int) -> list[tuple[int, int,
 
 
 def one_box(board: Board, rng: Rng, knobs: Knobs) -> tuple[tuple[int, ...], str]:
-    """A start (player, box) whose shortest plan is drawn evenly from the lengths in `low`..`high` that the board has."""
+    """A start (player, box) whose shortest plan is drawn evenly from the lengths `low`..`high` that the board has."""
     (target,), floor = board.targets, board.floor
     steps = (-board.width, board.width, -1, 1)
     wave = [(player, target) for player in bits(floor & ~(1 << target))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import heapq
+import itertools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ HASTE = 4  # weight of the estimate while any plan will do
 
 @dataclass(frozen=True)
 class Ground:
-    """Tables of the fixed cells: `rows[c]` lists (target as a bit, pushes from c) of every target a lone box on c can reach."""
+    """Tables of the fixed cells: `rows[c]` lists (target as a bit, pushes) of each target a lone box on c can reach."""
 
     width: int
     floor: int
@@ -26,7 +27,7 @@ class Ground:
 
 
 class Search(NamedTuple):
-    """What a search found: the plan as letters, None if there is none or the limit was met; and the nodes it expanded."""
+    """What a search found: the plan as letters or None, the nodes expanded, and whether it ended before its limit."""
 
     plan: str | None
     nodes: int
@@ -78,7 +79,8 @@ def pushes_left(on: Ground, boxes: int) -> int:
 def frozen(on: Ground, boxes: int) -> int:
     """The boxes that no sequence of pushes to living cells can ever move.
 
-    All boxes are taken as stuck at first; one that could be pushed if the stuck ones were walls is set free, until none is.
+    All boxes are taken as stuck at first; those that could be pushed if the stuck ones were walls are set free, until
+    there are none.
     """
     width, open_cells = on.width, on.floor
     stuck = boxes
@@ -104,10 +106,10 @@ def lost(on: Ground, boxes: int) -> str:
 
 
 def search(on: Ground, player: int, boxes: int, limit: int, haste: int = 1) -> Search:
-    """Best-first search over pushes, each with the walk to it; f = moves so far + `haste` times the pushes still needed.
+    """Best-first search over pushes, each with the walk to it; f = moves so far + `haste` x pushes still needed.
 
-    With `haste` = 1 the plan is the shortest in moves: the estimate never exceeds the moves left, and positions are told
-    apart by the player's cell. With more, positions that differ only by a walk are one, and any plan will do.
+    With `haste` = 1 the plan is the shortest in moves: the estimate never exceeds the moves left, and positions are
+    told apart by the player's cell. With more, positions that differ only by a walk are one, and any plan will do.
     """
     width, floor = on.width, on.floor
     made: list[tuple[int, int, int, int]] = [(-1, player, boxes, 0)]  # parent, player, boxes, moves so far
@@ -164,7 +166,7 @@ def _letters(made: list[tuple[int, int, int, int]], index: int, floor: int, widt
         _, start, boxes, _ = made[parent]
         step = (after & ~boxes).bit_length() - 1 - player
         path = way_back(waves(1 << start, floor ^ boxes, width), player - step, width)
-        walk = "".join(letter[a - b] for a, b in zip(path, path[1:], strict=False))
+        walk = "".join(letter[a - b] for a, b in itertools.pairwise(path))
         pieces.append(walk[::-1] + letter[step].upper())
         index = parent
     return "".join(reversed(pieces))

@@ -6,11 +6,11 @@ from quintain.registry import register
 from quintain.worlds.engines.slide.push import ANSWER, SAYINGS, CrateWorld
 from quintain.worlds.kernel import Facts
 
-RULES = """You push boxes onto targets, one cell a turn. Walk into a box to push it; it moves if the cell behind it is free of
-walls and boxes. Boxes cannot be pulled, so a box in a corner stays there. You win when every box is on a target.
+RULES = """You push boxes onto targets, one cell a turn. Walk into a box to push it; it moves if the cell behind it is
+free. Boxes cannot be pulled, so a box in a corner stays there. You win when every box is on a target.
 Map: P you, B box, T target, # wall, . floor, b a box on a target, p you on a target."""
 
-# side with its rim, boxes, loose walls at least, how many more, pulls, moves of the kept plan at least and at most, turns
+# side with its rim, boxes, loose walls at least, how many more, pulls, moves of the kept plan (least, most), turns
 TABLE = (
     (6, 1, 1, 1, 0, 2, 8, 10),
     (6, 1, 2, 2, 0, 4, 13, 0),
