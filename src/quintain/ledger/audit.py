@@ -21,8 +21,8 @@ class Audit:
     """What `audit` found. Tickets are numbered from 0 without gaps over all ranks.
 
     `lost`: tickets that must exist but were never issued (a gap in the numbers, or trained, played or dropped all the
-    same), and trained ones whose group was never recorded. `duplicated`: trained more than once, or trained and dropped.
-    `chain` is the hash of (step, tickets, digest) of every step: equal chains, the same data in the same order.
+    same), and trained ones whose group was never recorded. `duplicated`: trained twice, or trained and dropped. `chain`
+    is the hash of (step, tickets, digest) of every step: equal chains, the same data in the same order.
     """
 
     issued: int

@@ -7,6 +7,7 @@ name that does not fit its manifest was damaged later, and that is an error.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -181,18 +182,24 @@ class Checkpoints:
         )
         return CorruptCheckpoint(f"{path}: {what}; the checkpoint of step {step} was whole once. {fix}")
 
+    def set_aside(self, step: int) -> None:
+        """Move a checkpoint whose manifest cannot be read, and that the run goes on without, out of the way."""
+        aside = self.folder.parent / "damaged"
+        self.disk.make_folder(aside)
+        number = len(list(aside.iterdir()))
+        self.disk.rename(self.path(step), aside / f"{number}-{self.path(step).name}")
+        self.disk.sync_folder(self.folder)
+
     def prune(self, keep: int, doomed: frozenset[int] = frozenset()) -> None:
         """Delete all but the newest `keep` checkpoints and the best by score; `doomed` steps do not count."""
-        alive = [s for s in self.steps() if s not in doomed]
-        scores = {}
-        for step in alive:
-            try:
+        scores: dict[int, float | None] = {}
+        for step in self.steps():
+            with contextlib.suppress(CorruptCheckpoint):  # one that cannot be read is left for a person to judge
                 scores[step] = self.read(step).score
-            except CorruptCheckpoint:
-                continue
-        rated = {s: v for s, v in scores.items() if v is not None}
-        best = {max(rated, key=lambda s: (rated[s], s))} if rated else set()
-        for step in set(self.steps()) - set(alive[-max(keep, 1) :]) - best:
+        alive = [s for s in scores if s not in doomed]
+        rated = [s for s in alive if scores[s] is not None]
+        best = {max(rated, key=lambda s: (scores[s], s))} if rated else set()
+        for step in scores.keys() - set(alive[-max(keep, 1) :]) - best:
             trash = self.folder / f"{_TRASH}{self.path(step).name}"
             if trash.exists():
                 self.disk.remove(trash)

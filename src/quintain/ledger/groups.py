@@ -148,7 +148,7 @@ def _rows(group: Group) -> dict[str, list[Any]]:
     out: dict[str, list[Any]] = {name: [] for name in _ROW}
     for t in group.trajectories:
         drawn = [n for n in t.nodes if n.kind is Kind.sampled]
-        versions = [s.version for n in drawn for s in n.spans]
+        versions = [s.version for n in t.nodes for s in n.spans]
         values = (
             t.id,
             dict(t.rewards),

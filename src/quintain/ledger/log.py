@@ -69,7 +69,8 @@ def segments(folder: Path) -> list[int]:
     return sorted(int(p.stem) for p in folder.glob("*.seg") if p.stem.isdigit())
 
 
-def _corrupt(path: Path, pos: int, what: str) -> CorruptLedger:
+def corrupt(path: Path, pos: int, what: str) -> CorruptLedger:
+    """The error for damage at byte `pos` of a segment."""
     run = path.parents[2]
     return CorruptLedger(
         f"{path}: {what} at byte {pos}; these bytes were durable once, so the disk or a program changed them. "
@@ -83,7 +84,7 @@ def _check_tail(path: Path, data: bytes, at: int, base: int, commit: int) -> Non
     Frames of commit c + 1 are written only after the sync of commit c returned.
     """
     if any(f.commit > commit for f in find_frames(data, at, base)):
-        raise _corrupt(path, base + at, "a damaged record")
+        raise corrupt(path, base + at, "a damaged record")
 
 
 def _first(path: Path, data: bytes, mark: Mark, is_last: bool) -> Mark | None:
@@ -91,12 +92,12 @@ def _first(path: Path, data: bytes, mark: Mark, is_last: bool) -> Mark | None:
     head = read_head(data)
     if head is None:
         if not is_last or next(find_frames(data, 0), None):
-            raise _corrupt(path, 0, "a damaged header")
+            raise corrupt(path, 0, "a damaged header")
         return None
     if head.seq != mark.seq:
-        raise _corrupt(path, 0, f"a segment that starts at record {head.seq} where {mark.seq} is next")
+        raise corrupt(path, 0, f"a segment that starts at record {head.seq} where {mark.seq} is next")
     if mark.chain is not None and head.chain != mark.chain:
-        raise _corrupt(path, 0, "a hash chain that does not go on from the segment before")
+        raise corrupt(path, 0, "a hash chain that does not go on from the segment before")
     return Mark(mark.seq, HEADER_SIZE, head.seq, head.commit, head.chain if mark.chain is not None else None)
 
 
@@ -117,7 +118,7 @@ class Reader:
         starts = [s for s in segments(self.folder) if s >= self.mark.segment]
         if starts and starts[0] != self.mark.segment:
             path = segment_path(self.folder, self.mark.segment)
-            raise _corrupt(path, self.mark.pos, "a missing segment, so a gap")
+            raise corrupt(path, self.mark.pos, "a missing segment, so a gap")
         for start in starts:
             yield from self._segment(start, start == starts[-1])
 
@@ -139,25 +140,25 @@ class Reader:
         while frame := read_frame(data, at, base):
             payload = data[frame.body - base : frame.stop - base]
             if frame.seq != seq or frame.commit < commit:
-                raise _corrupt(path, base + at, f"record {frame.seq} where {seq} is next")
+                raise corrupt(path, base + at, f"record {frame.seq} where {seq} is next")
             spliced = bool(frame.flags & SPLICE)
             if (
                 chain is not None
                 and not spliced
                 and frame.chain != link(chain, frame.commit, frame.flags, seq, payload)
             ):
-                raise _corrupt(path, base + at, "a record whose hash does not go on from the one before")
+                raise corrupt(path, base + at, "a record whose hash does not go on from the one before")
             pending.append(Record(seq, start, frame, payload))
             seq, chain, at = seq + frame.count, None if spliced else frame.chain, frame.stop - base
             commit = frame.commit
             if frame.flags & END:
-                commit += 1
+                commit += not spliced
                 self.mark = Mark(start, frame.stop, seq, commit, chain)
                 yield from pending
                 pending.clear()
         self.torn = len(data) - (self.mark.pos - base)
         if self.torn and not is_last:
-            raise _corrupt(path, base + at, "a damaged record")
+            raise corrupt(path, base + at, "a damaged record")
         if self.torn:
             _check_tail(path, data, at, base, commit)
 

@@ -28,7 +28,7 @@ from quintain.types import Event, Group, Image, Trajectory
 
 _MARKER = "run.json"
 _FORMAT = 1
-_OWN = {"config.toml", "index", "segments", "blobs", "checkpoints", "." + _MARKER}
+_OWN = {"config.toml", "index", "segments", "blobs", "checkpoints"}
 
 
 class RunDir:
@@ -288,15 +288,18 @@ class RunDir:
             return done
 
     def _superseded(self) -> list[int]:
-        """Steps whose checkpoint belongs to a branch that a resume has left."""
-        gone = self._reading.dead(0)
+        """Steps whose checkpoint belongs to a branch that a rewind has left."""
+        marks = [(line.event.payload["after"], line.offset) for line in self._markers()]
         out = []
         for step in self.checkpoints.steps():
             with contextlib.suppress(CorruptCheckpoint):
                 offset = self.checkpoints.read(step).offset
-                if any(since < offset <= until for since, until in gone):
+                if any(after < offset <= until for after, until in marks):
                     out.append(step)
         return out
+
+    def _markers(self) -> Iterator[Line]:
+        return (line for line in self.lines(["superseded"], dead=True) if line.rank == 0)
 
     def latest_checkpoint(self, step: int | None = None) -> Checkpoint | None:
         """The newest checkpoint (or that of `step`), every byte verified; None if the run never made one.
@@ -319,17 +322,12 @@ class RunDir:
             )
         return None
 
-    def supersede(self, offset: int, others: Mapping[int, tuple[int, int]] | None = None) -> None:
-        """Mark the events from number `offset` of rank 0 on as superseded: readers pass over them. Committed at once.
+    def supersede(self, offset: int) -> None:
+        """Mark the events from number `offset` of rank 0 on as superseded: readers pass over them. Committed at once."""
+        self._supersede({"since": offset, "after": offset})
 
-        Args:
-            offset: first event of rank 0 that no longer counts.
-            others: rank -> (since, until) of the events of other ranks that no longer count.
-        """
+    def _supersede(self, payload: Mapping[str, Any]) -> None:
         with self._lock:
-            payload: dict[str, Any] = {"since": offset}
-            if others:
-                payload["ranks"] = {str(r): list(span) for r, span in others.items()}
             self.append(Event(time=time.time(), step=0, actor="ledger", kind="superseded", payload=payload))
             self.commit()
 
@@ -346,6 +344,12 @@ class RunDir:
             own = next((line for line in self.lines(["checkpoint"], since, dead=True) if line.rank == 0), None)
             if checkpoint is not None and own and own.offset == since and own.event.step == checkpoint.step:
                 since += 1  # the event that tells of this very checkpoint
-            others = {r: (offsets.get(r, 0), end) for r, end in ends.items() if r and end > offsets.get(r, 0)}
+            others = {str(r): (offsets.get(r, 0), end) for r, end in ends.items() if r and end > offsets.get(r, 0)}
             if ends.get(0, 0) > since or others:
-                self.supersede(since, others)
+                self._supersede({"since": since, "after": offsets.get(0, 0), "ranks": others})
+            for step in self.checkpoints.steps():
+                try:
+                    self.checkpoints.read(step)
+                except CorruptCheckpoint:
+                    if checkpoint is not None and step > checkpoint.step:
+                        self.checkpoints.set_aside(step)
