@@ -12,14 +12,20 @@ from quintain.cli.args import sources
 def main(arguments: list[str]) -> int:
     """Print the configuration as TOML or JSON."""
     parser = argparse.ArgumentParser(prog="quintain config", description=__doc__)
-    parser.add_argument("action", choices=["show", "keys"], help="show: the resolved tree; keys: every key, its default and meaning")
+    parser.add_argument(
+        "action", choices=["show", "keys"], help="show: the resolved tree; keys: every key, its default and meaning"
+    )
     parser.add_argument("items", nargs="*", metavar="RECIPE|FILE|key=value")
     parser.add_argument("--all", action="store_true", help="defaults too")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    given = parser.parse_args(arguments)
+    given = parser.parse_intermixed_args(arguments)
     if given.action == "keys":
         rows = keys()
-        print(json.dumps(rows, indent=1) if given.json else "\n".join(f"{r['key']:<28} {r['default']:<24} {r['help']}" for r in rows))
+        print(
+            json.dumps(rows, indent=1)
+            if given.json
+            else "\n".join(f"{r['key']:<28} {r['default']:<24} {r['help']}" for r in rows)
+        )
         return 0
     files, overrides = sources(given.items)
     config = configs.make(*files, overrides=overrides)
@@ -71,5 +77,3 @@ def keys() -> list[dict[str, str]]:
         return rows
 
     return walk(configs.Config, "")
-
-

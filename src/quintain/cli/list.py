@@ -14,7 +14,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="quintain list", description=__doc__)
     parser.add_argument("what", choices=["worlds", "parts", "papers", "recipes"])
     parser.add_argument("--json", action="store_true", help="print JSON")
-    given = parser.parse_args(arguments)
+    given = parser.parse_intermixed_args(arguments)
     rows = {"worlds": worlds, "parts": parts, "papers": papers, "recipes": recipes}[given.what]()
     if given.json:
         print(json.dumps(rows, indent=1, default=str))

@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-
 # metric key -> what people read, number format
 ROWS = {
     "reward": ("reward", "{:.3f}"),

@@ -136,7 +136,7 @@ async def warm_start(config: Config, opened: Open, say: Say) -> None:
     if opened.stage.demos is None:
         raise QuintainError("warm_start.steps is set, but only worlds have an oracle; set warm_start.steps=0")
     say(f"warm start: {section.steps} supervised steps on {section.demos} demonstrations of the oracle")
-    demos = list(opened.stage.demos(section.demos, config.run.seed))
+    demos = opened.stage.demos(section.demos, config.run.seed)
     teacher = policy.make_teacher(config, opened.model, opened.ranks)
     history = await imitate(teacher, demos, steps=section.steps, size=section.batch)
     teacher.close()
@@ -176,6 +176,7 @@ def play(
 
 async def _play(config: Config, opened: Open, resume: bool, say: Say) -> dict[str, Any]:
     run, scores = opened.run, {}
+    run.loop = asyncio.get_running_loop()
     resumed = resume and run.restore()
     if resumed:
         say(f"resumed at step {run.step} of {config.run.steps}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from quintain.parts import Advantage, Cast, Objective, Reward, Rollout, Sampler
 from quintain.ports import Learner, Sink
 from quintain.runtime import measure
 from quintain.runtime.keeper import Keeper
-from quintain.types import Batch, Group, Ticket
+from quintain.types import Batch, Group, Ticket, Weights
 
 Evaluate = Callable[[int], Awaitable[Mapping[str, float]]]
 
@@ -60,6 +61,36 @@ class Clock:
         return laps
 
 
+class Timed:
+    """The learner of a run, with its phases booked on a clock."""
+
+    def __init__(self, learner: Learner, clock: Clock) -> None:
+        self.learner, self.clock = learner, clock
+
+    async def score(self, groups: Sequence[Group], needs: frozenset[str]) -> tuple[Group, ...]:
+        """The time until now went to playing."""
+        self.clock.lap("rollout")
+        return await self.learner.score(groups, needs)
+
+    async def update(self, batch: Batch, objective: Objective) -> Mapping[str, float]:
+        """The optimizer steps."""
+        metrics = await self.learner.update(batch, objective)
+        self.clock.lap("update")
+        return metrics
+
+    async def publish(self) -> Weights:
+        """The new version."""
+        return await self.learner.publish()
+
+    def save(self, folder: str) -> None:
+        """See `Learner.save`."""
+        self.learner.save(folder)
+
+    def load(self, folder: str) -> None:
+        """See `Learner.load`."""
+        self.learner.load(folder)
+
+
 class LocalRun:
     """A run in this process (one rank of it, when there are several): matches `loop.Run`.
 
@@ -69,17 +100,14 @@ class LocalRun:
 
     def __init__(self, parts: Parts, window: Window, plan: Plan, keeper: Keeper, sinks: Sequence[Sink] = ()) -> None:
         self.parts, self.window, self.plan, self.keeper, self.sinks = parts, window, plan, keeper, list(sinks)
-        self.rollout, self.cast, self.learner, self.objective = (
-            parts.rollout,
-            parts.cast,
-            parts.learner,
-            parts.objective,
-        )
+        self.clock = Clock()
+        self.rollout, self.cast, self.objective = parts.rollout, parts.cast, parts.objective
+        self.learner = Timed(parts.learner, self.clock)
         self.needs = parts.objective.needs | parts.advantage.needs
         self.sampler_state = parts.sampler.init()
         self.advantage_state = parts.advantage.init()
-        self.clock = Clock()
         self.draining = False
+        self.loop: asyncio.AbstractEventLoop | None = None  # where the run goes on, set when it starts
         self.step = 0
         self._finished: list[Group] = []  # since the last step, those that a gate dropped too
 
@@ -121,7 +149,7 @@ class LocalRun:
         credited, self.advantage_state = self.parts.advantage.apply(tuple(groups), self.advantage_state)
         gone = {g.ticket for g in groups} - {g.ticket for g in credited}
         self.keeper.dropped(
-            self.window.step, {i: "advantage" for i in gone} | {t.index: w for t, w in self.window.dropped}
+            self.window.step, dict.fromkeys(gone, "advantage") | {t.index: w for t, w in self.window.dropped}
         )
         self.clock.lap("credit")
         return credited
@@ -135,7 +163,7 @@ class LocalRun:
 
     async def record(self, step: int, groups: Sequence[Group], metrics: Mapping[str, float]) -> None:
         """Write the step, observe it, evaluate and checkpoint when due."""
-        self.clock.lap("update")
+        self.clock.lap("publish")
         finished, self._finished = self._finished, []
         for group in finished:
             self.sampler_state = self.parts.sampler.observe(self.sampler_state, group)
@@ -171,11 +199,11 @@ class LocalRun:
     def drain(self) -> None:
         """Finish the update in progress, give up waiting for groups, and let `train` return.
 
-        Several ranks agree on it in `credit`; a rank alone stops waiting at once.
+        Several ranks agree on it in `credit`; a rank alone stops waiting at once. Any thread may call it.
         """
         self.draining = True
-        if self.keeper.alone:
-            self.window.close()
+        if self.keeper.alone and self.loop is not None:
+            self.loop.call_soon_threadsafe(self.window.close)
 
     def capture(self) -> None:
         """Remember the boundary after `self.step` steps."""

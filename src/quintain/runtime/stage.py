@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from quintain.config import Config, ConfigError
-from quintain.envs.world import Scaffold, WorldEnv, demonstrate
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
 from quintain.learn.pack import Demo
 from quintain.parts import Sampler
 from quintain.ports import Env, Renderer
 from quintain.registry import build, names, unknown, user_object
 from quintain.render import ChatRenderer, WordRenderer
-from quintain.types import Message, Task
+from quintain.runtime.demos import write_demos
+from quintain.types import Task
 
 APART = 7919  # evaluation draws from the same splits with a seed of its own
 
@@ -26,7 +28,7 @@ class Stage:
     env: Callable[[Task], Env]
     renderer: Renderer
     sampler: Callable[[str, int, tuple[int, int]], Sampler]
-    demos: Callable[[int, int], Iterator[Demo]] | None = None
+    demos: Callable[[int, int], Iterable[Demo]] | None = None
 
 
 def make_stage(config: Config) -> Stage:
@@ -50,25 +52,19 @@ def make_stage(config: Config) -> Stage:
 
 def _world_stage(config: Config) -> Stage:
     section = config.env
-    world = build("world", section.name)
-    scaffold = Scaffold(**section.scaffold)
-    worlds = {section.name: world}
-
-    def env(task: Task) -> Env:
-        if task.env not in worlds:
-            worlds[task.env] = build("world", task.env)
-        return WorldEnv(worlds[task.env], scaffold)
+    world = world_of(section.name)
+    scaffold = Scaffold.of(section.scaffold)
+    env = build("env", {"name": "world", "scaffold": section.scaffold})
+    renderer = _world_renderer(config, world, scaffold)
 
     def sampler(split: str, seed: int, shard: tuple[int, int]) -> Sampler:
-        own = {} if config.sampler["name"] != "worlds" or split != "train" else config.sampler
+        own = config.sampler if split == "train" else {"name": "worlds"}
         drawn = {"env": section.name, "levels": section.levels, "params": section.params, "split": split}
-        return build("sampler", {"name": "worlds", **drawn, "seed": seed, "shard": shard, **own})
+        return build("sampler", {**drawn, "seed": seed, "shard": shard, **own})
 
-    def demos(count: int, seed: int) -> Iterator[Demo]:
-        source = sampler("train", seed, (0, 1))
-        yield from write_demos(tasks(source, count), worlds[section.name], scaffold, renderer, seed)
+    def demos(count: int, seed: int) -> Iterable[Demo]:
+        return write_demos(WorldEnv(world, scaffold), renderer, tasks(sampler("train", seed, (0, 1)), count), seed)
 
-    renderer = _world_renderer(config, world, scaffold)
     return Stage(env=env, renderer=renderer, sampler=sampler, demos=demos)
 
 
@@ -80,7 +76,8 @@ def _world_renderer(config: Config, world: Any, scaffold: Scaffold) -> Renderer:
             "model.folder is empty and env.scaffold.style is not 'words': plain text needs the tokenizer of a model folder; "
             "set model=FOLDER, or env.scaffold.style=words to build a word-level model"
         )
-    return WordRenderer([w for level in config.env.levels for w in world.words(level)])
+    turn_tokens = 1 if config.rollout.max_tokens == 1 else 0
+    return WordRenderer([w for level in config.env.levels for w in world.words(level)], turn_tokens=turn_tokens)
 
 
 def _data_stage(config: Config, env: Callable[[Task], Env]) -> Stage:

@@ -1,0 +1,32 @@
+"""Demonstrations as tokens: what the policy would have read, and, masked in, what it should have said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from quintain.envs.demos import NoDemonstration, demonstrate
+from quintain.envs.world import WorldEnv
+from quintain.learn.pack import Demo
+from quintain.ports import Renderer
+from quintain.types import Message, Task
+
+
+def write_demos(env: WorldEnv, renderer: Renderer, tasks: Iterable[Task], seed: int) -> Iterator[Demo]:
+    """One demonstration of the oracle per task.
+
+    Raises:
+        NoDemonstration: the oracle has no plan, or the renderer rewrites earlier turns, so that no one path can be written.
+    """
+    for task in tasks:
+        history: list[Message] = []
+        tokens: list[int] = []
+        mask: list[bool] = []
+        for turn in demonstrate(env, task, seed):
+            more = renderer.extend(history, turn.messages, tuple(tokens)) if history else renderer.open(turn.messages)
+            if more is None:
+                raise NoDemonstration(f"{task.key}: the chat template rewrites earlier turns; no one path can be written")
+            said = renderer.say(turn.answer)
+            tokens += (*more, *said)
+            mask += [False] * len(more) + [True] * len(said)
+            history += (*turn.messages, turn.answer)
+        yield Demo(tuple(tokens), tuple(mask))
