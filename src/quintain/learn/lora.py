@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -43,7 +44,9 @@ def add_lora(model: nn.Module, **fields: Any) -> nn.Module:
             raise LoraError(unknown("LoRA field", name, known))
     options = {"target_modules": "all-linear", "lora_dropout": 0.0, **fields}
     try:
-        wrapped = peft.get_peft_model(model, peft.LoraConfig(**options))  # pyrefly: ignore
+        with warnings.catch_warnings():  # peft reads a name that transformers has renamed
+            warnings.simplefilter("ignore", FutureWarning)
+            wrapped = peft.get_peft_model(model, peft.LoraConfig(**options))  # pyrefly: ignore
     except (ValueError, TypeError) as error:
         raise LoraError(f"LoRA with {options} does not fit {type(model).__name__}: {error}") from error
     return wrapped.eval()
