@@ -28,10 +28,11 @@ Result = TypeVar("Result")
 class TorchEngine:
     """Matches the `Engine` port with a PyTorch model in this process.
 
-    Requests join and leave a running batch at every step. A session keeps its slot between the turns of an episode, so each
-    turn computes new tokens only; the session that was idle longest is evicted when slots are short, and computed again when
-    it returns. Batches form in the order of `Request.key` among the requests that arrive together, and sampling noise depends
-    on the key and on the index of the token alone: a synchronous run repeats bit for bit.
+    Requests join and leave a running batch at every step. A session keeps its slot between the turns of an episode,
+    so each turn computes new tokens only; the session that was idle longest is evicted when slots are short, and
+    computed again when it returns. Batches form in the order of `Request.key` among the requests that arrive
+    together, and sampling noise depends on the key and on the index of the token alone: a synchronous run repeats bit
+    for bit.
 
     The model may be shared with a learner in the same process, which then must not change weights while requests run.
 
@@ -39,8 +40,10 @@ class TorchEngine:
         model: of `build_model` or `load_model`, self-tested.
         slots: sequences whose keys and values are held at once, >= 1; memory grows with those in use.
         context: tokens of the longest path; the model's own limit when 0.
-        refresh: whether `load` drops what idle sessions hold, so that their next turn is computed by the new weights alone.
-        inline: run steps in the event loop's thread instead of a thread of the engine's; None chooses by the model's size.
+        refresh: whether `load` drops what idle sessions hold, so that their next turn is computed by the new weights
+            alone.
+        inline: run steps in the event loop's thread instead of a thread of the engine's; None chooses by the model's
+            size.
     """
 
     def __init__(
@@ -87,8 +90,8 @@ class TorchEngine:
         """Sample a continuation of `request.prompt`; what its session holds of it is not computed again.
 
         Returns:
-            At most `max_tokens` tokens; finish is `length` also when the path reaches the engine's context (with no token at
-            all if the prompt fills it), `abort` after `abort(session)`.
+            At most `max_tokens` tokens; finish is `length` also when the path reaches the engine's context (with no
+            token at all if the prompt fills it), `abort` after `abort(session)`.
 
         Raises:
             EngineError: the prompt is empty or holds an id outside the vocabulary, or the request has images.
@@ -123,8 +126,8 @@ class TorchEngine:
         Raises:
             EngineError: `into` is `session` or has a request in flight, or `at` is negative.
 
-        Special cases: nothing is copied when `session` holds nothing any more or no slot is free; the next request of `into`
-        computes its prompt then.
+        Special cases: nothing is copied when `session` holds nothing any more or no slot is free; the next request of
+        `into` computes its prompt then.
         """
         seats = self._jobs.seats
         old, source = seats.sessions.get(into), seats.sessions.get(session)
@@ -142,7 +145,7 @@ class TorchEngine:
         await self._between_steps(lambda: self._runner.copy(sources, targets, count))
 
     async def abort(self, session: str) -> None:
-        """End a session and free its slot; its requests in flight return what they have. Unknown sessions are ignored."""
+        """End a session and free its slot; its requests return what they have. Unknown sessions are ignored."""
         self._jobs.abort(session, now=not self._stepping)
 
     async def load(self, weights: Weights) -> None:
@@ -197,7 +200,7 @@ class TorchEngine:
             self._driver = None
 
     async def _arrivals(self) -> None:
-        """Wait until callers who just got a completion have sent their next request, so that batches form the same way."""
+        """Wait until callers who just got a completion have asked again, so that batches form the same way."""
         quiet = 0
         while quiet < QUIET_PASSES:
             before = len(self._jobs.fresh)
@@ -218,7 +221,9 @@ class TorchEngine:
 
 
 @register("engine", "torch")
-def torch_engine(model: nn.Module | str | Path, *, slots: int = 256, context: int = 0, refresh: bool = False) -> TorchEngine:
+def torch_engine(
+    model: nn.Module | str | Path, *, slots: int = 256, context: int = 0, refresh: bool = False
+) -> TorchEngine:
     """A local engine for a model, or for the model of a folder.
 
     Args:

@@ -13,7 +13,7 @@ from quintain.types import Completion, Floats, Ints, QuintainError, Request, Spa
 
 @dataclass(slots=True, kw_only=True)
 class Stats:
-    """Counts since the engine was made: tokens computed, reused and sampled, forwards, evictions, seconds; and what is there now."""
+    """Counts since the engine was made (tokens, forwards, evictions, seconds), and what is there now."""
 
     prefilled: int = 0
     reused: int = 0
@@ -89,8 +89,8 @@ class Job:
 class Jobs:
     """All requests of an engine. Its methods run in the event loop's thread and touch no tensor.
 
-    A request whose session holds a seat runs at once; the others take free slots, then those of idle sessions, in order of
-    arrival (and of `Request.key` among those that arrive together).
+    A request whose session holds a seat runs at once; the others take free slots, then those of idle sessions, in
+    order of arrival (and of `Request.key` among those that arrive together).
     """
 
     def __init__(self, runner: Runner, slots: int) -> None:
@@ -128,17 +128,18 @@ class Jobs:
         self.waiting = rest
 
     def _begin(self, job: Job, seat: Seat) -> None:
-        if job.future.done():  # the caller was cancelled
-            return
         prompt = job.request.prompt
         shared = shared_prefix(seat.held, prompt)
         try:
             self.runner.check_ids(prompt[shared:])
         except QuintainError as error:
             job.fail(error)
-            return
-        if len(prompt) >= self.runner.context:
-            job.answer("length")
+        else:
+            if len(prompt) >= self.runner.context:
+                job.answer("length")
+        if job.future.done():
+            if not seat.held:
+                self.seats.release(seat)
             return
         job.seat = seat
         job.fed = job.reused = shared
@@ -220,7 +221,6 @@ class Jobs:
         self.seats.finish(seat, job.held())
         if job.aborted or job.session.startswith("\0"):
             self.seats.release(seat)
-            how = "abort" if job.aborted and how == "length" and len(job.out) < job.request.sampling.max_tokens else how
         job.answer(how)
 
     def drop(self, jobs: list[Job], error: BaseException) -> None:

@@ -28,8 +28,9 @@ class EngineError(QuintainError):
 class Work:
     """One forward: spans in packed order, then which of them end a path and how the next token of each is drawn.
 
-    `ids` of all spans together; `lengths`, `starts`, `slots` per span; `last` numbers the spans that sample, `samplings`,
-    `noise` and `indices` have one entry for each of those; `sources` are copied over `targets` before anything else.
+    `ids` of all spans together; `lengths`, `starts`, `slots` per span; `last` numbers the spans that sample,
+    `samplings`, `noise` and `indices` have one entry for each of those; `sources` are copied over `targets` before
+    anything else.
     """
 
     ids: list[int]
@@ -144,7 +145,9 @@ class Runner:
         """Raise `EngineError` if an id lies outside the vocabulary."""
         if ids and (min(ids) < 0 or max(ids) >= self.vocab):
             bad = next(t for t in ids if not 0 <= t < self.vocab)
-            raise EngineError(f"token id {bad} lies outside the model's vocabulary of {self.vocab}; is it the right tokenizer?")
+            raise EngineError(
+                f"token id {bad} lies outside the model's vocabulary of {self.vocab}; is it the right tokenizer?"
+            )
 
     def load(self, weights: Weights) -> None:
         """Run with `weights` from the next step on."""

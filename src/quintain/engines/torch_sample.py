@@ -1,4 +1,4 @@
-"""Drawing tokens: counter-based noise, cuts, inverse of the cumulative distribution, logprobs of what was really sampled from.
+"""Drawing tokens: counter-based noise, cuts, inversion, and logprobs of what was really sampled from.
 
 Dims: M rows, V vocabulary, k top ids.
 """
@@ -60,17 +60,18 @@ def uniforms(keys: Sequence[int], indices: Sequence[int]) -> np.ndarray:
 def draw(logits: torch.Tensor, samplings: Sequence[Sampling], noise: np.ndarray) -> Drawn:
     """Draw one token per row.
 
-    The distribution of a row is softmax(logits / temperature), cut to the `top_k` most likely ids, renormalised, cut to the
-    fewest ids whose mass reaches `top_p`, cut to ids with at least `min_p` times the largest probability, renormalised. The
-    token is the first id whose cumulative probability exceeds the row's noise, so equal noise gives equal tokens.
+    The distribution of a row is softmax(logits / temperature), cut to the `top_k` most likely ids, renormalised, cut
+    to the fewest ids whose mass reaches `top_p`, cut to ids with at least `min_p` times the largest probability,
+    renormalised. The token is the first id whose cumulative probability exceeds the row's noise, so equal noise gives
+    equal tokens.
 
     Args:
         logits: [M, V], any float type.
         samplings: how each row is drawn [M].
         noise: uniform numbers in [0, 1) [M].
 
-    Special cases: temperature 0 takes the most likely id (the first of equals), whose logprob is 0: it was certain. Ids that
-    were cut never appear among the top logprobs, so fewer than asked for may come.
+    Special cases: temperature 0 takes the most likely id (the first of equals), whose logprob is 0: it was certain.
+    Ids that were cut never appear among the top logprobs, so fewer than asked for may come.
 
     Raises:
         NotFinite: a row has a logit that is nan or infinite.

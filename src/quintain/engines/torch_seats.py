@@ -22,10 +22,10 @@ class Seat:
 
 
 def shared_prefix(held: Ints, prompt: Ints) -> int:
-    """How many first tokens of `prompt` need not be computed; at least one is, or there would be nothing to sample from.
+    """How many first tokens of `prompt` are held; at least one is left, or there would be nothing to sample from.
 
     Example:
-        >>> shared_prefix((1, 2, 3), (1, 2, 3, 4)), shared_prefix((1, 2, 3), (1, 2, 9, 4)), shared_prefix((1, 2), (1, 2))
+        >>> shared_prefix((1, 2, 3), (1, 2, 3, 4)), shared_prefix((1, 2, 3), (1, 2, 9)), shared_prefix((1, 2), (1, 2))
         (3, 2, 1)
     """
     n = len(held)

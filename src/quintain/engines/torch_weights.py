@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
 
 import torch
 from torch import nn
 
-from quintain.models import causal_lm
+from quintain.models import ModelFolderError, causal_lm, read_weights
 from quintain.types import QuintainError, Weights
 
 KINDS = ("pointer", "file", "lora")
@@ -25,11 +22,13 @@ def copy_weights(model: nn.Module, weights: Weights) -> None:
 
     Args:
         model: the running model.
-        weights: kind `pointer` (source: the same module, which is up to date already, another module, or a mapping of names to
-            tensors), `file` (a folder with safetensors), or `lora` (a mapping of some names to tensors; the rest stays).
+        weights: kind `pointer` (source: the same module, which is up to date already, another module, or a mapping of
+            names to tensors), `file` (a folder with safetensors), or `lora` (a mapping of some names to tensors; the
+            rest stays).
 
     Raises:
-        WeightsError: the kind is not one of these, a name is unknown or missing, a shape differs, a file is unreadable.
+        WeightsError: the kind is not one of these, a name is unknown or missing, a shape differs, a file is
+            unreadable.
     """
     if weights.kind not in KINDS:
         raise WeightsError(f"weights of kind {weights.kind!r} cannot be loaded here; the kinds are {', '.join(KINDS)}")
@@ -37,14 +36,23 @@ def copy_weights(model: nn.Module, weights: Weights) -> None:
     if source is model or source is causal_lm(model):
         return
     if weights.kind == "file":
-        tensors: Mapping[str, torch.Tensor] = _from_folder(Path(source))
+        tensors: Mapping[str, torch.Tensor] = _from_folder(source, causal_lm(model))
     elif isinstance(source, nn.Module):
         tensors = dict(source.state_dict())
     elif isinstance(source, Mapping):
         tensors = source
     else:
-        raise WeightsError(f"weights {weights.version} have a source of type {type(source).__name__}; give a module or a mapping")
+        raise WeightsError(
+            f"weights {weights.version} have a source of type {type(source).__name__}; give a module or a mapping"
+        )
     _copy(model, tensors, whole=weights.kind != "lora", version=weights.version)
+
+
+def _from_folder(folder: str, like: nn.Module) -> Mapping[str, torch.Tensor]:
+    try:
+        return read_weights(folder, like)
+    except ModelFolderError as error:
+        raise WeightsError(str(error)) from error
 
 
 def _copy(model: nn.Module, tensors: Mapping[str, torch.Tensor], whole: bool, version: int) -> None:
@@ -68,25 +76,3 @@ def _copy(model: nn.Module, tensors: Mapping[str, torch.Tensor], whole: bool, ve
     with torch.no_grad():
         for old, new in pairs:
             old.copy_(new)
-
-
-def _from_folder(folder: Path) -> dict[str, torch.Tensor]:
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    tensors: dict[str, torch.Tensor] = {}
-    try:
-        for path in _files(folder):
-            tensors.update(load_file(path))
-    except (OSError, SafetensorError, ValueError, KeyError) as error:
-        raise WeightsError(f"weights in {folder} are unreadable: {error}") from error
-    return tensors
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        names: Any = json.loads(index.read_text())["weight_map"].values()
-        yield from (folder / name for name in sorted(set(names)))
-    else:
-        yield folder / "model.safetensors"

@@ -1,10 +1,19 @@
-"""Models: build from sizes or load a folder, run packed tokens through slot attention, refuse what would be silently wrong."""
+"""Models: build from sizes or load a folder, run packed tokens, refuse what would be silently wrong."""
 
 from quintain.models.attention import Pack, UnsupportedModel
 from quintain.models.build import build_model
 from quintain.models.check import SelfTest, self_test
-from quintain.models.files import ModelFolderError, load_model, save_model
-from quintain.models.forward import PackError, causal_lm, context_limit, forward_hidden, head_logits, run_pack, text_config, width
+from quintain.models.files import ModelFolderError, load_model, read_weights, save_model
+from quintain.models.forward import (
+    PackError,
+    causal_lm,
+    context_limit,
+    forward_hidden,
+    head_logits,
+    run_pack,
+    text_config,
+    width,
+)
 from quintain.models.store import SlotStore
 
 __all__ = [
@@ -20,6 +29,7 @@ __all__ = [
     "forward_hidden",
     "head_logits",
     "load_model",
+    "read_weights",
     "run_pack",
     "save_model",
     "self_test",

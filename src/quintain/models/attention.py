@@ -1,7 +1,8 @@
 """The attention and mask functions that Quintain registers with transformers under the name `slot`.
 
-Every forward is one packed row [1, T] of spans; a `Pack` travels beside it, says where each span begins and, in an engine,
-which slot of a `SlotStore` holds the keys and values of the tokens before it. Nothing here knows any model class.
+Every forward is one packed row [1, T] of spans; a `Pack` travels beside it, says where each span begins and, in an
+engine, which slot of a `SlotStore` holds the keys and values of the tokens before it. Nothing here knows any model
+class.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ PASSED = "slot_pack"  # the keyword under which a pack travels through a model
 
 # keywords that models hand to every attention function and that change nothing in it
 _HARMLESS = frozenset(
-    "position_ids position_embeddings cache_position use_cache output_attentions output_hidden_states output_router_logits "
-    "return_dict past_key_values past_key_value layer_idx labels shift_labels num_items_in_batch training use_kernel "
-    "logits_to_keep input_ids".split()
+    (
+        *("position_ids", "position_embeddings", "cache_position", "use_cache", "past_key_values", "past_key_value"),
+        *("output_attentions", "output_hidden_states", "output_router_logits", "return_dict", "logits_to_keep"),
+        *("labels", "shift_labels", "num_items_in_batch", "layer_idx", "input_ids", "training", "use_kernel"),
+    )
 )
 
 
@@ -64,7 +67,7 @@ class Pack:
     def into(
         cls, store: SlotStore, lengths: np.ndarray, starts: np.ndarray, slots: np.ndarray, width: int
     ) -> tuple[Pack, np.ndarray]:
-        """A pack that appends spans of `lengths` [S] at `starts` [S] to `slots` [S] of a store, and the positions [T]."""
+        """A pack that appends spans of `lengths` [S] at `starts` [S] to `slots` [S], and the positions [T]."""
         store.reserve(int(slots.max()) + 1, int((starts + lengths).max()))
         offsets = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         positions = offsets + np.repeat(starts, lengths)
@@ -157,7 +160,7 @@ def slot_attention(
         raise UnsupportedModel("slot attention was called without a pack: run the model through quintain.models")
     options, local = _options(module, attention_mask, given)
     layer = getattr(module, "layer_idx", -1)
-    if layer in pack.called:
+    if pack.store is not None and layer in pack.called:  # without a store it is activation checkpointing at work
         raise UnsupportedModel(
             f"{_kind(module)} calls attention twice under layer {layer}; their keys would overwrite each other"
         )
@@ -173,6 +176,7 @@ def slot_attention(
         if lane.slots is None:
             ks, vs = (x[lane.first : lane.end].unflatten(0, (lane.count, lane.length)) for x in (k, v))
         else:
+            assert pack.store is not None
             ks, vs = pack.store.read(layer, lane.slots, lane.keys)
         out = attend(mine, ks, vs, lane.mask(local.size, local.chunked, query), options)
         outputs.append(out.flatten(0, 1))
@@ -220,8 +224,8 @@ def attend(
 ) -> torch.Tensor:
     """Attention of one lane: query [B, L, H, D] over key and value [B, K, KV, D] to [B, L, H, D].
 
-    `mask` [B or 1, 1, L, K] is added to the scores; None means causal with L = K. Soft-cap and sinks take plain products,
-    everything else goes to `scaled_dot_product_attention`.
+    `mask` [B or 1, 1, L, K] is added to the scores; None means causal with L = K. Soft-cap and sinks take plain
+    products, everything else goes to `scaled_dot_product_attention`.
     """
     q, k, v = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
     if options.softcap is not None or options.sinks is not None:

@@ -35,8 +35,9 @@ def build_model(arch: str = "qwen3", *, seed: int, **sizes: Any) -> nn.Module:
     Args:
         arch: a transformers model type, such as `qwen3`, `llama`, `gemma2`, `mixtral`.
         seed: of the weights; the global generator is left as it was.
-        **sizes: `vocab`, `hidden`, `layers`, `heads`, `kv_heads` (default: heads), `head_dim` (default: hidden / heads), `ffn`,
-            `context`, `window`, `experts`, `tie`, and any further field of the architecture's configuration by its own name.
+        **sizes: `vocab`, `hidden`, `layers`, `heads`, `kv_heads` (default: heads), `head_dim` (default: hidden /
+            heads), `ffn`, `context`, `window`, `experts`, `tie`, and any further field of the architecture's
+            configuration by its own name.
 
     Returns:
         The model in float32 and evaluation mode. It is not self-tested: `self_test` does that.
@@ -56,16 +57,18 @@ def build_model(arch: str = "qwen3", *, seed: int, **sizes: Any) -> nn.Module:
     if arch not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         raise UnknownName(unknown("model architecture", arch, sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)))
     register_attention()
+    fields = _fields(AutoConfig.for_model(arch), sizes)
     try:
-        config = AutoConfig.for_model(arch, **_fields(AutoConfig.for_model(arch), sizes))
-    except (AttributeError, ValueError, TypeError) as error:
+        config = AutoConfig.for_model(arch, **fields)
+    except Exception as error:  # each configuration class has its own checks and errors
         raise UnsupportedModel(f"{arch} cannot be made with {sizes}: {error}") from error
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         try:
             model = AutoModelForCausalLM.from_config(copy.deepcopy(config), attn_implementation=NAME)
-        except ValueError as error:
-            raise UnsupportedModel(f"{arch} cannot take a registered attention function: {error}") from error
+        except Exception as error:  # old classes look the name up in a table of their own
+            reason = f"{type(error).__name__}: {error}"
+            raise UnsupportedModel(f"{arch} cannot be made with slot attention ({reason})") from error
     return model.eval()
 
 

@@ -43,20 +43,49 @@ def load_model(
         ModelFolderError: a file is missing or unreadable, a weight is missing or has another shape.
         UnsupportedModel: the model type cannot run on slot attention.
     """
-    from transformers import AutoModelForCausalLM
+    model = _read(Path(folder), getattr(torch, dtype) if isinstance(dtype, str) else dtype)
+    model = model.to(device).eval()
+    self_test(model)
+    return model
+
+
+def read_weights(folder: str | Path, like: nn.Module) -> dict[str, torch.Tensor]:
+    """The tensors of a folder that `save_model` wrote, under the names that the causal LM `like` gives them.
+
+    Raises:
+        ModelFolderError: a file is missing or unreadable.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
 
     path = Path(folder)
     _check_files(path)
+    names = set(like.state_dict())
+    tensors: dict[str, torch.Tensor] = {}
+    try:
+        for file in sorted(path.glob("model*.safetensors")):
+            tensors.update(load_file(file))
+    except (OSError, SafetensorError) as error:
+        raise _explained(path, error) from error
+    if set(tensors) <= names:
+        return tensors
+    return dict(_read(path, next(like.parameters()).dtype).state_dict())  # stored under other names (experts, mostly)
+
+
+def _read(path: Path, dtype: torch.dtype) -> nn.Module:
+    from transformers import AutoModelForCausalLM
+
+    _check_files(path)
     register_attention()
-    kind = getattr(torch, dtype) if isinstance(dtype, str) else dtype
     with _quiet():
         try:
             model, info = AutoModelForCausalLM.from_pretrained(
                 path,
-                dtype=kind,
+                dtype=dtype,
                 attn_implementation=NAME,
                 use_safetensors=True,
                 local_files_only=True,
+                ignore_mismatched_sizes=True,  # reported below, by name
                 trust_remote_code=False,
                 output_loading_info=True,
             )
@@ -65,16 +94,13 @@ def load_model(
     for what in ("missing_keys", "mismatched_keys"):
         if found := sorted(map(str, info[what])):
             raise ModelFolderError(
-                f"{path}: {len(found)} weights are {what.split('_')[0]} for {model.config.model_type}, the first is {found[0]}; "
-                "config.json and the safetensors files do not belong together"
+                f"{path}: {len(found)} weights are {what.split('_')[0]} for {model.config.model_type}, the first is "
+                f"{found[0]}; config.json and the safetensors files do not belong together"
             )
     if info["unexpected_keys"]:
         extra = sorted(info["unexpected_keys"])
-        log.warning(
-            "%s: %d weights are not used by %s, the first is %s", path, len(extra), model.config.model_type, extra[0]
-        )
-    model = model.to(device).eval()
-    self_test(model)
+        kind = model.config.model_type
+        log.warning("%s: %d weights are not used by %s, the first is %s", path, len(extra), kind, extra[0])
     return model
 
 
@@ -121,8 +147,6 @@ def _explained(path: Path, error: Exception) -> QuintainError:
     text = " ".join(str(error).split())[:500]
     if "attn_implementation" in text or "attention implementation" in text:
         return UnsupportedModel(f"{path}: this model type cannot take a registered attention function: {text}")
-    if "size mismatch" in text or "mismatched" in text:
-        return ModelFolderError(f"{path}: a weight has another shape than config.json says: {text}")
     return ModelFolderError(f"{path} cannot be loaded ({type(error).__name__}): {text}")
 
 

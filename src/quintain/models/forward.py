@@ -28,7 +28,8 @@ def causal_lm(model: nn.Module) -> nn.Module:
 
 def text_config(model: nn.Module) -> Any:
     """The configuration of the language part of a model."""
-    return causal_lm(model).config.get_text_config(decoder=True)
+    whole: Any = causal_lm(model)
+    return whole.config.get_text_config(decoder=True)
 
 
 def width(model: nn.Module) -> int:
@@ -41,8 +42,8 @@ def width(model: nn.Module) -> int:
 def context_limit(model: nn.Module) -> int:
     """Tokens of the longest sequence that a model computes the same way alone and in a pack.
 
-    Special cases: rotary embeddings that change with the longest sequence seen (`dynamic`, `longrope`) count up to the length
-    from which they change.
+    Special cases: rotary embeddings that change with the longest sequence seen (`dynamic`, `longrope`) count up to
+    the length from which they change.
     """
     config = text_config(model)
     limit = int(getattr(config, "max_position_embeddings", None) or 1 << 20)
@@ -102,7 +103,8 @@ def forward_hidden(
     sizes = np.asarray(lengths, dtype=np.int64)
     if sizes.ndim != 1 or int(sizes.sum()) != ids.shape[0] or (sizes < 1).any():
         raise PackError(
-            f"{ids.shape[0]} packed tokens with lengths that sum to {int(sizes.sum())}; each must be >= 1 and all of them sum to the tokens"
+            f"{ids.shape[0]} packed tokens with lengths that sum to {int(sizes.sum())}; "
+            "each must be >= 1, and together they must be the tokens"
         )
     limit = context_limit(model)
     if sizes.max() > limit:

@@ -1,7 +1,7 @@
 """How spans of unequal length share attention calls: each lane is one batched call over spans padded to one length.
 
-Dims: T packed rows, S spans, P places (rows and padding), B spans of one lane, L rows that each gets, K keys that each sees
-at most.
+Dims: T packed rows, S spans, P places (rows and padding), B spans of one lane, L rows that each gets, K keys that
+each sees at most.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ CELLS_MAX = 1 << 24  # pairs of one lane: bounds the mask and the scores that ar
 class Lane:
     """One batched attention call over the places [first, first + count * length).
 
-    `slots` says where the keys lie: None for the rows themselves (spans that start at 0), else a slice or [B] indices of
-    slots; `starts` [B] are then the positions of the first rows.
+    `slots` says where the keys lie: None for the rows themselves (spans that start at 0), else a slice or [B] indices
+    of slots; `starts` [B] are then the positions of the first rows.
     """
 
     first: int
@@ -39,7 +39,7 @@ class Lane:
         return self.first + self.count * self.length
 
     def mask(self, local: int, chunked: bool, like: torch.Tensor) -> torch.Tensor | None:
-        """What is added to the scores, [B or 1, 1, L, K] in the dtype of `like`; None for plain causal attention from 0.
+        """What is added to the scores, [B or 1, 1, L, K]; None for plain causal attention from position 0.
 
         Args:
             local: width of the window or chunk in tokens; 0 for none.
@@ -70,10 +70,11 @@ class Lane:
 
 @dataclass(slots=True, eq=False)
 class Layout:
-    """Where each packed row stands among the places of all lanes; `rows` is None when they stand in order without padding.
+    """Where each packed row stands among the places of all lanes.
 
-    `rows` [P] gives the packed row of a place (padding repeats the first row of its span), `places` [T] the place of a row,
-    `pads` the places that are padding. Lanes whose keys are their own rows come first and end at the place `own`.
+    `rows` [P] gives the packed row of a place (padding repeats the first row of its span), None when all stand in
+    order without padding; `places` [T] gives the place of a row, `pads` the places that are padding. Lanes whose keys
+    are their own rows come first and end at the place `own`.
     """
 
     lanes: list[Lane]

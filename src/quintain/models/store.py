@@ -60,7 +60,7 @@ class SlotStore:
         return keys.index_select(0, slots), values.index_select(0, slots)
 
     def move(self, sources: torch.Tensor, targets: torch.Tensor, tokens: int) -> None:
-        """Copy the first `tokens` tokens of slots `sources` [B] over slots `targets` [B], all at once (so swaps work)."""
+        """Copy the first `tokens` tokens of `sources` [B] over those of `targets` [B], all at once: swaps work."""
         for pair in self._layers.values():
             for held in pair:
                 held[targets, :tokens] = held[sources, :tokens]
