@@ -139,9 +139,9 @@ class Reader:
         seq, commit, chain = self.mark.seq, self.mark.commit, self.mark.chain
         while frame := read_frame(data, at, base):
             payload = data[frame.body - base : frame.stop - base]
-            if frame.seq != seq or frame.commit < commit:
+            spliced = bool(frame.flags & SPLICE)  # it stands for records of any commit
+            if frame.seq != seq or (frame.commit < commit and not spliced):
                 raise corrupt(path, base + at, f"record {frame.seq} where {seq} is next")
-            spliced = bool(frame.flags & SPLICE)
             if (
                 chain is not None
                 and not spliced
@@ -150,9 +150,9 @@ class Reader:
                 raise corrupt(path, base + at, "a record whose hash does not go on from the one before")
             pending.append(Record(seq, start, frame, payload))
             seq, chain, at = seq + frame.count, None if spliced else frame.chain, frame.stop - base
-            commit = frame.commit
+            if not spliced:
+                commit = frame.commit + bool(frame.flags & END)
             if frame.flags & END:
-                commit += not spliced
                 self.mark = Mark(start, frame.stop, seq, commit, chain)
                 yield from pending
                 pending.clear()

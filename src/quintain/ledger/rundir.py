@@ -280,12 +280,15 @@ class RunDir:
             writer.commit()
             offsets = {s.rank: s.offset for s in self._reading.streams()}
             done = self.checkpoints.save(step, save, offsets, score=score, notes=dict(notes or {}))
-            payload = {"step": step, "folder": done.path.name, "offset": done.offset}
-            self.append(Event(time=time.time(), step=step, actor="ledger", kind="checkpoint", payload=payload))
-            self.commit()
+            self._tell(done)
             with contextlib.suppress(CorruptCheckpoint, OSError):
                 self.checkpoints.prune(self.keep, frozenset(self._superseded()))
             return done
+
+    def _tell(self, done: Checkpoint) -> None:
+        payload = {"step": done.step, "folder": done.path.name, "offset": done.offset}
+        self.append(Event(time=time.time(), step=done.step, actor="ledger", kind="checkpoint", payload=payload))
+        self.commit()
 
     def _superseded(self) -> list[int]:
         """Steps whose checkpoint belongs to a branch that a rewind has left."""
@@ -323,7 +326,7 @@ class RunDir:
         return None
 
     def supersede(self, offset: int) -> None:
-        """Mark the events from number `offset` of rank 0 on as superseded: readers pass over them. Committed at once."""
+        """Mark the events of rank 0 from number `offset` on as superseded, at once: readers pass over them."""
         self._supersede({"since": offset, "after": offset})
 
     def _supersede(self, payload: Mapping[str, Any]) -> None:
@@ -341,12 +344,14 @@ class RunDir:
             offsets = checkpoint.offsets if checkpoint is not None else {}
             ends = {s.rank: s.offset for s in self._reading.streams()}
             since = offsets.get(0, 0)
-            own = next((line for line in self.lines(["checkpoint"], since, dead=True) if line.rank == 0), None)
-            if checkpoint is not None and own and own.offset == since and own.event.step == checkpoint.step:
-                since += 1  # the event that tells of this very checkpoint
+            told = next((line for line in self.lines(["checkpoint"], since, dead=True) if line.rank == 0), None)
+            if checkpoint is not None and told is not None and told.offset == since:
+                since += 1  # the event that tells of this very checkpoint still counts
             others = {str(r): (offsets.get(r, 0), end) for r, end in ends.items() if r and end > offsets.get(r, 0)}
             if ends.get(0, 0) > since or others:
                 self._supersede({"since": since, "after": offsets.get(0, 0), "ranks": others})
+            if checkpoint is not None and since == checkpoint.offset:
+                self._tell(checkpoint)  # the writer died between saving and telling
             for step in self.checkpoints.steps():
                 try:
                     self.checkpoints.read(step)

@@ -1,8 +1,7 @@
 """Orderly ends: the first SIGTERM or Ctrl-C asks the run to drain, a second one ends the process at once.
 
-Exit codes: `DRAINED` (75) after an orderly end, so that a supervisor knows to start the run again; 128 + signal
-number after a second signal; `OVERDUE` (124) if the orderly end took longer than the grace period. What was committed is safe in
-any case.
+Exit codes: `DRAINED` (75) after an orderly end, so that a supervisor knows to start the run again; 128 + signal number
+after a second signal; `OVERDUE` (124) if the orderly end took longer than the grace period. What was committed is safe.
 """
 
 from __future__ import annotations
@@ -92,9 +91,7 @@ class Drain:
 
     def _watch(self) -> None:
         if not self._done.wait(self.grace):
-            _say(
-                f"the run did not end within {self.grace:g} s of {self.reason}; ending it now, what was committed is safe"
-            )
+            _say(f"not ended {self.grace:g} s after {self.reason}; ending now, what was committed is safe")
             os._exit(OVERDUE)
 
     def __enter__(self) -> Drain:

@@ -1,9 +1,10 @@
-"""Groups as columns: nothing is lost, rows and digest say the same with and without the trajectories, small and fast enough."""
+"""Groups as columns: nothing is lost, rows and digest do not depend on the trajectories, small and fast enough."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ NUMBERS = st.one_of(st.integers(0, 300), st.integers(-(2**63), 2**63 - 1))
 def spans(draw, n):
     cuts = sorted(draw(st.sets(st.integers(1, n - 1), max_size=2))) if n > 1 else []
     edges = [0, *cuts, n]
-    return tuple(Span(start=a, stop=b, version=draw(st.integers(0, 5))) for a, b in zip(edges, edges[1:]))
+    return tuple(Span(start=a, stop=b, version=draw(st.integers(0, 5))) for a, b in pairwise(edges))
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""The byte level: every prefix opens, every flip is seen, a torn tail is cut, damage is named, a full disk loses nothing."""
+"""The byte level: prefixes open, flips are seen, torn tails are cut, damage is named, a full disk loses nothing."""
 
 from __future__ import annotations
 
