@@ -122,3 +122,15 @@ def _revived(value: Any) -> Any:
             return decode(np.ndarray, value)
         return {k: _revived(v) for k, v in value.items()}
     return [_revived(v) for v in value] if isinstance(value, list) else value
+
+
+@torch.no_grad()
+def load_weights(model: nn.Module, folder: str) -> None:
+    """Put the model weights of a learner's folder into `model`, for playing without a learner.
+
+    Raises:
+        CheckpointError: missing, damaged, or of another model.
+    """
+    wanted = kept(model)
+    for name, tensor in read(folder, "model", wanted).items():
+        wanted[name].copy_(tensor)

@@ -7,6 +7,7 @@ from typing import Any
 
 from quintain.config import Config, LearnerSection
 from quintain.engines.torch import TorchEngine
+from quintain.learn.checkpoint import load_weights
 from quintain.learn.learner import Plan, TorchLearner
 from quintain.learn.lora import add_lora
 from quintain.learn.precision import pick_device
@@ -71,6 +72,11 @@ def make_engine(config: Config, model: Any) -> TorchEngine:
     """The in-process engine on the learner's own weights."""
     context = min(config.model.context, context_limit(model))
     return TorchEngine(model, slots=config.engine.slots, context=context, **config.engine.options)
+
+
+def load_checkpoint(model: Any, folder: str | Path) -> None:
+    """Put the weights of a run's checkpoint into its model."""
+    load_weights(model, str(folder))
 
 
 def export(model: Any, renderer: Any, folder: str | Path) -> None:

@@ -143,9 +143,10 @@ class LocalRun:
         Raises:
             Drained: a rank was asked to stop.
         """
+        self.clock.lap("score")
         if self.keeper.any_rank(self.draining):
             raise Drained(f"stopped before step {self.window.step} was trained")
-        self.clock.lap("score")
+        self.clock.lap("wait")
         credited, self.advantage_state = self.parts.advantage.apply(tuple(groups), self.advantage_state)
         gone = {g.ticket for g in groups} - {g.ticket for g in credited}
         self.keeper.dropped(

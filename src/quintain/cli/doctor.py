@@ -1,0 +1,64 @@
+"""`quintain doctor [RUN]`: check a run folder byte by byte and account for every prompt; without a run, check this machine."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+EXTRAS = {"train": ("torch", "transformers", "safetensors", "peft"), "track": ("tensorboard",), "vllm": ("vllm",), "ray": ("ray",)}
+
+
+def main(arguments: list[str]) -> int:
+    """Print the findings; 1 if something is wrong."""
+    parser = argparse.ArgumentParser(prog="quintain doctor", description=__doc__)
+    parser.add_argument("run", nargs="?", type=Path, help="a run folder")
+    parser.add_argument("--repair", action="store_true", help="cut damaged records out; whole ones are kept, and a copy is set aside")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    given = parser.parse_intermixed_args(arguments)
+    found = machine() if given.run is None else check_run(given.run, given.repair)
+    if given.json:
+        print(json.dumps(found, indent=1))
+    else:
+        for key, value in found.items():
+            for line in value if isinstance(value, list) else [value]:
+                print(f"{key:<12} {line}")
+    return 0 if found["ok"] else 1
+
+
+def check_run(folder: Path, repair: bool) -> dict[str, Any]:
+    """Damage in the ledger and checkpoints, and what became of every prompt."""
+    from quintain.ledger import RunDir, audit
+    from quintain.ledger.doctor import verify
+
+    told: list[str] = []
+    if repair:
+        from quintain.ledger.repair import repair as mend
+
+        told = [str(line) for line in mend(folder)]
+    findings = verify(folder)
+    if findings:
+        return {"ok": False, "damage": [str(f) for f in findings], "repaired": told}
+    with RunDir.open(folder) as store:
+        books = audit(store)
+        ends = list(store.events(["stopped"]))
+        checkpoint = store.latest_checkpoint()
+    end = ends[-1].payload["reason"] if ends else "none: the run is going on, or was killed"
+    last = f"step {checkpoint.step}, verified" if checkpoint else "none"
+    return {"ok": books.ok, "repaired": told, "prompts": str(books), "checkpoint": last, "end": end}
+
+
+def machine() -> dict[str, Any]:
+    """What this machine offers."""
+    present = {name: all(importlib.util.find_spec(m) for m in modules) for name, modules in EXTRAS.items()}
+    found: dict[str, Any] = {"ok": True, "python": platform.python_version(), "cores": os.cpu_count()}
+    found["extras"] = [f"{name}: {'installed' if ok else 'missing'}" for name, ok in present.items()]
+    if present["train"]:
+        from quintain.learn.precision import pick_device
+
+        found["device"] = f"{pick_device().type}" + ("" if pick_device().type == "cuda" else " (no CUDA here; everything runs on CPU)")
+    return found

@@ -1,0 +1,57 @@
+"""`quintain eval PLAYER [RECIPE|FILE|key=value...]`: play held-out instances and print success, pass@k and stops."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import time
+from dataclasses import replace
+from typing import Any
+
+from quintain import config as configs
+from quintain.cli.args import sources
+
+
+def main(arguments: list[str]) -> int:
+    """Evaluate one player."""
+    parser = argparse.ArgumentParser(prog="quintain eval", description=__doc__)
+    parser.add_argument("player", help="random, oracle, a run folder, a Hugging Face folder, or an OpenAI-compatible URL")
+    parser.add_argument("items", nargs="*", metavar="RECIPE|FILE|key=value", help="where to play, such as world=Sokoban level=3")
+    parser.add_argument("-n", type=int, default=200, help="instances (default 200)")
+    parser.add_argument("-k", type=int, default=1, help="episodes of each instance, for pass@k (default 1)")
+    parser.add_argument("--greedy", action="store_true", help="temperature 0")
+    parser.add_argument("--seed", type=int, default=7919, help="which held-out instances")
+    parser.add_argument("--model", default="", help="model name behind a URL")
+    parser.add_argument("--key-env", default="OPENAI_API_KEY", help="environment variable that holds the API key")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    given = parser.parse_intermixed_args(arguments)
+    found = evaluate(given)
+    if given.json:
+        print(json.dumps(found))
+    else:
+        from quintain.evals.stats import table
+
+        print(table(f"{given.player} in {found['where']}", found))
+        print(f"  {found['episodes']} episodes in {found['seconds']:.1f} s")
+    return 0
+
+
+def evaluate(given: argparse.Namespace) -> dict[str, Any]:
+    """Play and sum up."""
+    from quintain.evals.players import cast_of, held_out
+    from quintain.evals.stats import summary
+    from quintain.runtime.assemble import make_reward, make_rollout
+    from quintain.runtime.evaluate import play
+
+    files, overrides = sources(given.items)
+    config = configs.make(*files, overrides=overrides)
+    options = {"model": given.model, "key_env": given.key_env}
+    config, cast = cast_of(given.player, config, overrides, options)
+    if given.greedy:
+        cast = replace(cast, sampling=replace(cast.sampling, temperature=0.0))
+    drawn = held_out(config, given.n, given.seed)
+    start = time.perf_counter()
+    groups = asyncio.run(play(drawn, cast, make_rollout(config, given.k), make_reward(config)))
+    where = config.data or f"{config.env.name} level {','.join(map(str, config.env.levels))} ({config.eval.split})"
+    return {"player": given.player, "where": where, "seconds": time.perf_counter() - start, **summary(groups)}

@@ -1,0 +1,129 @@
+"""Who can be evaluated: random, oracle, a run, a Hugging Face folder, a model behind a URL."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quintain import config as configs
+from quintain.config import Config
+from quintain.engines.scripted import Player
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import world_of
+from quintain.ledger import RunDir
+from quintain.parts import Cast
+from quintain.registry import UnknownName, build, require_extra, unknown
+from quintain.types import Message, Request, Sampling, Task
+from quintain.worlds.kernel import Plan
+
+Move = Callable[[Any, Any, str, Request], str]  # (world, state, seat, request) -> action
+
+
+def random_move(world: Any, state: Any, seat: str, request: Request) -> str:
+    """A uniformly drawn legal move."""
+    from quintain.worlds.noise import Rng
+
+    return world.view(state, seat).sample(Rng("random player", *request.key)).key
+
+
+def oracle_move(world: Any, state: Any, seat: str, request: Request) -> str:
+    """The oracle's move; a random one where it has no plan."""
+    plan = world.solve(state, seat)
+    if isinstance(plan, Plan) and (plan.first or plan.moves):
+        return random.Random(str(request.key)).choice(plan.first or plan.moves[:1]).key
+    return random_move(world, state, seat, request)
+
+
+PLAYERS: dict[str, Move] = {"random": random_move, "oracle": oracle_move}
+
+
+def builtin(name: str, config: Config) -> Cast:
+    """The cast of the random player or the oracle in the world of a config."""
+    scaffold = Scaffold.of(config.env.scaffold)
+    world, move = world_of(config.env.name), PLAYERS[name]
+    from quintain.envs.grammar import GRAMMARS
+
+    write = GRAMMARS[scaffold.grammar].write
+    seats = world.facts.seats
+
+    def act(messages: Sequence[Message], state: Any, request: Request) -> str:
+        return write(move(world, state, seats[request.key[4]], request)).text
+
+    env = build("env", {"name": "world", "scaffold": config.env.scaffold})
+    return Cast(env=env, engines={"policy": Player(act)}, renderers={}, seed=config.run.seed)
+
+
+def of_run(folder: Path, overrides: Sequence[str]) -> tuple[Config, Cast]:
+    """The policy of a run's newest checkpoint, in the run's own setting unless overridden."""
+    with RunDir.open(folder) as store:
+        config = configs.make(folder / "config.toml", overrides=overrides)
+        checkpoint = store.latest_checkpoint()
+    if checkpoint is None:
+        raise UnknownName(f"{folder} has no checkpoint yet; train it further")
+    cast, model = _policy(config)
+    from quintain.runtime.policy import load_checkpoint
+
+    load_checkpoint(model, checkpoint.path)
+    return config, cast
+
+
+def of_folder(folder: Path, config: Config) -> Cast:
+    """The model of a local Hugging Face folder."""
+    config.model.folder = str(folder)
+    return _policy(config)[0]
+
+
+def _policy(config: Config) -> tuple[Cast, Any]:
+    require_extra("train", "torch", "transformers", "safetensors")
+    from quintain.runtime import policy
+    from quintain.runtime.assemble import make_cast
+    from quintain.runtime.stage import make_stage
+
+    policy.set_threads(config.runtime.threads)
+    stage = make_stage(config)
+    model = policy.make_model(config, stage.renderer)
+    return make_cast(config, stage, policy.make_engine(config, model)), model
+
+
+def of_url(url: str, model: str, config: Config, key_env: str) -> Cast:
+    """A model behind an OpenAI-compatible URL, through chat completions."""
+    env = build("env", {"name": "world", "scaffold": config.env.scaffold})
+    if config.data:
+        env = build("env", "data")
+    section = config.rollout
+    sampling = Sampling(temperature=section.temperature, top_p=section.top_p, max_tokens=max(64, section.max_tokens))
+    engine = build("engine", {"name": "openai", "url": url, "model": model, "key_env": key_env})
+    return Cast(env=env, engines={"policy": engine}, renderers={}, sampling=sampling, seed=config.run.seed)
+
+
+def cast_of(player: str, config: Config, overrides: Sequence[str], options: Mapping[str, str]) -> tuple[Config, Cast]:
+    """The config and cast of what the command line names.
+
+    Raises:
+        UnknownName: neither a player, a run folder, a model folder, nor a URL.
+    """
+    if player in PLAYERS:
+        return config, builtin(player, config)
+    if player.startswith(("http://", "https://")):
+        return config, of_url(player, options.get("model", ""), config, options.get("key_env", "OPENAI_API_KEY"))
+    folder = Path(player)
+    if (folder / "run.json").is_file():
+        return of_run(folder, overrides)
+    if (folder / "config.json").is_file():
+        return config, of_folder(folder, config)
+    raise UnknownName(
+        unknown("player", player, PLAYERS) + "; or name a run folder, a Hugging Face folder, or an http(s) URL"
+    )
+
+
+def held_out(config: Config, count: int, seed: int) -> list[Task]:
+    """`count` tasks of the config's evaluation split."""
+    from quintain.runtime.stage import tasks
+
+    if config.data:
+        return tasks(build("sampler", {"name": "dataset", "path": config.data, "columns": config.columns}), count)
+    section = config.env
+    options = {"env": section.name, "levels": section.levels, "params": section.params, "split": config.eval.split}
+    return tasks(build("sampler", {"name": "worlds", **options, "seed": seed}), count)

@@ -1,0 +1,94 @@
+"""Scores of played groups: success with an interval, pass@k, rewards, stops."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quintain.runtime.evaluate import succeeded
+from quintain.types import Group
+
+
+def interval(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
+    """The Wilson score interval of a share, which stays inside [0, 1] and holds for few trials.
+
+    Args:
+        successes: how many of `trials`.
+        trials: n >= 0; 0 gives (0, 1).
+        z: standard normal quantile; 1.96 is 95 %.
+
+    Example:
+        >>> tuple(round(x, 3) for x in interval(8, 10))
+        (0.49, 0.943)
+    """
+    if trials == 0:
+        return 0.0, 1.0
+    share = successes / trials
+    middle = share + z * z / (2 * trials)
+    spread = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
+    scale = 1 + z * z / trials
+    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+def pass_at(k: int, tries: int, successes: int) -> float:
+    """The unbiased chance that k of `tries` attempts, drawn without return, hold a success: 1 - C(n-c, k) / C(n, k).
+
+    Example:
+        >>> pass_at(2, 4, 1)
+        0.5
+
+    Reference: Chen et al., 2021, arXiv 2107.03374.
+    """
+    return 1.0 - math.comb(tries - successes, k) / math.comb(tries, k)
+
+
+def summary(groups: Sequence[Group]) -> dict[str, Any]:
+    """Everything that `quintain eval` prints, as JSON values.
+
+    Returns:
+        `instances`, `episodes`, `success`, `interval` (95 %, of the first try of every instance when there are several),
+        `reward` and its standard error, `pass` (k -> pass@k), `turns`, `tokens`, `stops`, `malformed` (a turn).
+    """
+    episodes = [t for g in groups for t in g.trajectories]
+    n = len(episodes)
+    wins = [[succeeded(t.rewards, t.reward) for t in g.trajectories] for g in groups if g.trajectories]
+    firsts = sum(w[0] for w in wins)
+    rewards = [t.reward for t in episodes]
+    mean = sum(rewards) / max(1, n)
+    spread = math.sqrt(sum((r - mean) ** 2 for r in rewards) / max(1, n - 1) / max(1, n))
+    tries = min((len(w) for w in wins), default=0)
+    passes = {k: sum(pass_at(k, len(w), sum(w)) for w in wins) / len(wins) for k in _powers(tries)}
+    turns = sum(max(1, len(t.turn_rewards), t.turns) for t in episodes)
+    return {
+        "instances": len(wins),
+        "episodes": n,
+        "success": sum(map(sum, wins)) / max(1, n),
+        "interval": list(interval(firsts, len(wins)) if tries > 1 else interval(sum(map(sum, wins)), n)),
+        "reward": mean,
+        "reward_error": spread,
+        "pass": {str(k): v for k, v in passes.items()},
+        "turns": turns / max(1, n),
+        "tokens": sum(t.length for t in episodes) / max(1, n),
+        "stops": {str(k): v / max(1, n) for k, v in Counter(t.stop for t in episodes).most_common()},
+        "malformed": sum(e.startswith("malformed") for t in episodes for e in t.events) / max(1, turns),
+    }
+
+
+def _powers(tries: int) -> list[int]:
+    return [k for k in (1, 2, 4, 8, 16, 32, 64, 128, 256) if k <= tries]
+
+
+def table(name: str, found: Mapping[str, Any]) -> str:
+    """The summary as lines for people."""
+    low, high = found["interval"]
+    lines = [
+        f"{name}: success {found['success']:.3f}  (95 % interval {low:.3f} to {high:.3f}; {found['instances']} instances)",
+        f"  reward {found['reward']:.3f} +- {found['reward_error']:.3f}   turns {found['turns']:.1f}   "
+        f"tokens {found['tokens']:.1f}   malformed turns {100 * found['malformed']:.1f} %",
+    ]
+    if len(found["pass"]) > 1:
+        lines.append("  " + "   ".join(f"pass@{k} {v:.3f}" for k, v in found["pass"].items()))
+    lines.append("  stops: " + ", ".join(f"{k} {100 * v:.1f} %" for k, v in found["stops"].items()))
+    return "\n".join(lines)
