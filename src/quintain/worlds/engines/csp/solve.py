@@ -1,0 +1,128 @@
+"""The solver of all csp worlds: narrow domains by the rules until nothing changes, then try values of one variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from quintain.types import Ints
+from quintain.worlds.engines.csp.rules import Rule
+from quintain.worlds.noise import Rng
+
+NODES = 20_000  # guesses after which a search gives up
+
+
+class Found(NamedTuple):
+    """What a search found: solutions, the guesses it took, and whether it saw all there is up to its limit."""
+
+    solutions: tuple[Ints, ...]
+    nodes: int
+    complete: bool
+
+
+class Solver:
+    """Solves one set of rules over variables 0..count-1.
+
+    Args:
+        rules: what binds the variables.
+        count: number of variables.
+    """
+
+    def __init__(self, rules: Sequence[Rule], count: int) -> None:
+        self.rules: tuple[Rule, ...] = tuple(rules)
+        self.count = count
+        at: list[list[int]] = [[] for _ in range(count)]
+        for i, rule in enumerate(self.rules):
+            for cell in rule.cells:
+                at[cell].append(i)
+        self.at: tuple[Ints, ...] = tuple(tuple(a) for a in at)
+
+    def narrow(self, domains: list[int], cells: Iterable[int] | None = None, order: list[int] | None = None) -> bool:
+        """Apply the rules to `domains`, in place, until none changes anything; False if they contradict each other.
+
+        Args:
+            domains: bits of the possible values of each variable.
+            cells: variables that changed since the last call; None for all.
+            order: gets each variable once its domain has become a single value, in that order.
+        """
+        rules, at = self.rules, self.at
+        if cells is None:
+            waiting = dict.fromkeys(range(len(rules)))
+        else:
+            waiting = dict.fromkeys(i for c in cells for i in at[c])
+        while waiting:
+            rule = next(iter(waiting))
+            del waiting[rule]
+            changed = rules[rule].narrow(domains)
+            if changed is None:
+                return False
+            for cell in changed:
+                if order is not None and not domains[cell] & (domains[cell] - 1):
+                    order.append(cell)
+                for other in at[cell]:
+                    if other != rule:
+                        waiting[other] = None
+        return True
+
+    def search(
+        self, domains: Sequence[int], limit: int = 1, nodes: int = NODES, first: Ints = (), rng: Rng | None = None
+    ) -> Found:
+        """Up to `limit` solutions within `domains`.
+
+        Args:
+            domains: bits of the possible values of each variable.
+            limit: solutions after which the search ends; 2 tells whether there is just one.
+            nodes: guesses after which it gives up.
+            first: variables to guess in this order; then, and without it, the smallest domain comes first.
+            rng: tries values in random order; without it the smallest comes first.
+        """
+        start = list(domains)
+        if not self.narrow(start):
+            return Found((), 0, True)
+        found: list[Ints] = []
+        stack = [(start, 0)]
+        spent = 0
+        while stack:
+            current, at = stack.pop()
+            while at < len(first) and not current[first[at]] & (current[first[at]] - 1):
+                at += 1
+            cell = first[at] if at < len(first) else _smallest(current)
+            if cell < 0:
+                found.append(tuple([d.bit_length() - 1 for d in current]))
+                if len(found) >= limit:
+                    return Found(tuple(found), spent, True)
+                continue
+            branches = []
+            for value in _values(current[cell], rng):
+                spent += 1
+                guess = current.copy()
+                guess[cell] = value
+                if self.narrow(guess, (cell,)):
+                    branches.append((guess, at))
+            if spent > nodes:
+                return Found(tuple(found), spent, False)
+            stack.extend(reversed(branches))
+        return Found(tuple(found), spent, True)
+
+
+def _smallest(domains: Sequence[int]) -> int:
+    best, size = -1, 1 << 30
+    for cell, d in enumerate(domains):
+        if d & (d - 1):
+            n = d.bit_count()
+            if n < size:
+                best, size = cell, n
+                if n == 2:
+                    break
+    return best
+
+
+def _values(domain: int, rng: Rng | None) -> list[int]:
+    out = []
+    while domain:
+        low = domain & -domain
+        out.append(low)
+        domain ^= low
+    if rng is not None:
+        rng.shuffle(out)
+    return out

@@ -1,0 +1,1 @@
+"""Logic puzzles: what is hidden follows from what is shown."""
