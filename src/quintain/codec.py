@@ -49,7 +49,7 @@ def encode(value: Any) -> Any:
         return value.value
     if dataclasses.is_dataclass(value):
         pairs = ((n, getattr(value, n), d) for n, d in _names(kind))
-        return {n: encode(v) for n, v, d in pairs if d is dataclasses.MISSING or v is not d and not _same(v, d)}
+        return {n: encode(v) for n, v, d in pairs if d is dataclasses.MISSING or (v is not d and not _same(v, d))}
     if isinstance(value, collections.abc.Mapping):
         return {str(k): encode(v) for k, v in value.items()}
     if isinstance(value, tuple | list | frozenset | set):

@@ -37,7 +37,10 @@ class Run(Protocol):
     needs: frozenset[str]
 
     def issue(self, index: int) -> Ticket | None:
-        """Draw the next task and write `issued` to the ledger; None when there are no more tasks."""
+        """Draw the task of the ticket that `index` others came before, and write `issued`; None when there are no more.
+
+        Ticket numbers must rise with `index`.
+        """
         ...
 
     def steps(self) -> Iterator[int]:
@@ -111,7 +114,7 @@ class Window:
         self.size, self.max_lag, self.look, self.gate, self.steps = size, max_lag, look, gate, steps
         self.max_refills = max_refills
         self.step = 0
-        self.index = 0  # next ticket
+        self.index = 0  # tickets issued so far
         self.refilled = 0  # slots given back by refills, all steps
         self.gate_state = gate.init() if gate else None
         self.dropped: list[tuple[Ticket, str]] = []  # since the last release
@@ -138,12 +141,16 @@ class Window:
             await self._changed.wait_for(lambda: self._closed or self._again or self._open() or self._complete())
             if self._closed:
                 return None
-            ticket = self._again.pop(0) if self._again else issue(self.index) if self._open() else None
-            self._dry = ticket is None and self._open()
-            if self._dry:
+            if self._again:
+                ticket: Ticket | None = self._again.pop(0)
+            elif self._open():
+                ticket = issue(self.index)
+                self.index += ticket is not None
+                self._dry = ticket is None
                 self._changed.notify_all()
+            else:
+                return None
             if ticket is not None:
-                self.index = max(self.index, ticket.index + 1)
                 self._waiting[ticket.index] = (ticket, None, False)
             return ticket
 

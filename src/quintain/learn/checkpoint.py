@@ -132,5 +132,5 @@ def load_weights(model: nn.Module, folder: str) -> None:
         CheckpointError: missing, damaged, or of another model.
     """
     wanted = kept(model)
-    for name, tensor in read(folder, "model", wanted).items():
+    for name, tensor in read(folder, "weights", wanted).items():
         wanted[name].copy_(tensor)

@@ -52,7 +52,7 @@ def linear(steps: int, warmup: int = 0, floor: float = 0.0) -> Schedule:
     """Linear rise over `warmup` steps, then linear fall to `floor` at `steps`, and `floor` from there on.
 
     Example:
-        >>> [linear(4, floor=0.2)(step) for step in (0, 2, 4, 9)]
+        >>> [round(linear(4, floor=0.2)(step), 3) for step in (0, 2, 4, 9)]
         [1.0, 0.6, 0.2, 0.2]
     """
     _checked(warmup, steps, floor)

@@ -52,6 +52,10 @@ class Keeper:
         actor = "run" if self.alone else f"rank{self.ranks.rank}"
         self.store.append(Event(time=time.time(), step=step, actor=actor, kind=kind, payload=payload))
 
+    def number(self, index: int) -> int:
+        """The number of this rank's ticket `index` among those of all ranks."""
+        return index * self.ranks.size + self.ranks.rank
+
     def issued(self, step: int, ticket: Ticket) -> None:
         """A task was drawn and may be played."""
         self.write(step, "issued", {"ticket": ticket.index, "task": ticket.task, "version": ticket.version})

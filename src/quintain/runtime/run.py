@@ -118,7 +118,7 @@ class LocalRun:
         task, self.sampler_state = self.parts.sampler.draw(self.sampler_state)
         if task is None:
             return None
-        ticket = Ticket(index=index, task=task, version=self.window.step)
+        ticket = Ticket(index=self.keeper.number(index), task=task, version=self.window.step)
         self.keeper.issued(self.window.step, ticket)
         return ticket
 

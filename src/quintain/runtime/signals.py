@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -44,8 +45,7 @@ class Drain:
         self._asked = threading.Event()
         self._done = threading.Event()
         self._lock = threading.RLock()  # a handler may interrupt the main thread inside it
-        self._seen = {"pipe": 0, "handler": 0}
-        self._count = 0
+        self._seen: dict[str, Counter[int]] = {"pipe": Counter(), "handler": Counter()}
         self._deadline = float("inf")
         self._waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
         self._before: dict[int, Any] = {}
@@ -121,18 +121,23 @@ class Drain:
                 if number in _SIGNALS:
                     self._arrived("pipe", number)
 
+    def _count(self) -> int:
+        pipe, handler = self._seen["pipe"], self._seen["handler"]
+        return sum((pipe | handler).values())  # the larger count of each signal
+
     def _arrived(self, way: str, number: int) -> None:
         """Count a signal; it comes through the pipe and, once the main thread is free, through the handler too."""
         with self._lock:
-            self._seen[way] += 1
-            fresh = self._seen[way] > self._count
-            self._count = max(self._count, self._seen[way])
-            count = self._count
-        if fresh and count == 1:
+            before = self._count()
+            self._seen[way][number] += 1
+            count = self._count()
+        if count == before:
+            return
+        if count == 1:
             name = signal.Signals(number).name
             _say(f"{name}: finishing the step and saving; once more ends the run at once")
             self.request(name)
-        elif fresh:
+        else:
             _say("ending at once; what was committed is safe")
             os._exit(128 + number)
 

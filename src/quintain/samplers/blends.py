@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quintain.parts import Sampler, State
-from quintain.registry import register, resolve
+from quintain.registry import build, entry, register, unknown
 from quintain.samplers.draws import choice, mixed, uniform
 from quintain.samplers.worlds import SEEDS, SamplerError, check_shard, task_of
 from quintain.types import Group, Task
@@ -48,21 +49,41 @@ class Mixture:
     "mixture",
     example={"parts": [{"kind": "sampler", "name": "worlds"}, {"kind": "sampler", "name": "worlds", "seed": 1}]},
 )
-def mixture(*parts: Sampler | Mapping[str, Any] | str, weights: Sequence[float] = (), seed: int = 0) -> Sampler:
+def mixture(
+    *parts: Sampler | Mapping[str, Any] | str, weights: Sequence[float] = (), seed: int = 0, **kwargs: Any
+) -> Sampler:
     """Draw from several samplers, each in proportion to its weight.
 
     Args:
         parts: samplers, or their names and options.
         weights: one number >= 0 for each part; equal when left out.
-        seed: chooses the order.
+        seed: chooses the order, and the instances of parts that are named without a seed.
+        **kwargs: options for every part that is named, takes them and does not set them, such as `shard`.
 
     Raises:
         SamplerError: no part, or weights that do not fit.
+
+    Example:
+        >>> parts = [{"name": "worlds", "env": "KeyDoor"}, {"name": "worlds", "env": "Sokoban"}]
+        >>> sampler = mixture(*parts, weights=[3, 1], levels=[2])
+        >>> task, state = sampler.draw(sampler.init())
+        >>> task.env in ("KeyDoor", "Sokoban"), task.level, state["drawn"]
+        (True, 2, 1)
     """
     shares = tuple(weights) or (1.0,) * len(parts)
     if not parts or len(shares) != len(parts) or min(shares) < 0 or not any(shares):
         raise SamplerError(f"mixture: {len(parts)} parts with weights {list(shares)}; give each part a weight >= 0")
-    return Mixture([resolve("sampler", p) for p in parts], shares, seed)
+    made = [_part(p, {**kwargs, "seed": mixed(seed, i) % SEEDS}) for i, p in enumerate(parts)]
+    return Mixture(made, shares, seed)
+
+
+def _part(part: Sampler | Mapping[str, Any] | str, shared: Mapping[str, Any]) -> Sampler:
+    if not isinstance(part, str | Mapping):
+        return part
+    spec = {"name": part} if isinstance(part, str) else dict(part)
+    takes = inspect.signature(entry("sampler", spec["name"]).make).parameters
+    everything = any(p.kind is p.VAR_KEYWORD for p in takes.values())
+    return build("sampler", {**{k: v for k, v in shared.items() if k in takes or everything}, **spec})
 
 
 class Curriculum:
@@ -73,6 +94,7 @@ class Curriculum:
         self.seed: int = 0
         self.split: str = "train"
         self.shard: tuple[int, int] = (0, 1)
+        self.params: Mapping[str, Any] = {}
 
     def init(self) -> State:
         """The first level, nothing seen."""
@@ -85,7 +107,7 @@ class Curriculum:
         if at and uniform(self.seed, number, 1) < 0.2:
             at = mixed(self.seed, number, 2) % at
         seed = mixed(self.seed, number) % SEEDS
-        return task_of(self.env, self.levels[at], self.split, seed, {}), {**state, "drawn": state["drawn"] + 1}
+        return task_of(self.env, self.levels[at], self.split, seed, self.params), {**state, "drawn": state["drawn"] + 1}
 
     def observe(self, state: State, group: Group) -> State:
         """Count the successes of the current level; after `window` groups of it, move up, down, or stay."""
@@ -107,14 +129,14 @@ class Curriculum:
 def curriculum(
     env: str = "KeyDoor",
     levels: Sequence[int] = tuple(range(10)),
-    low: float = 0.2,
-    high: float = 0.8,
-    window: int = 32,
+    split: str = "train",
     seed: int = 0,
     shard: Sequence[int] = (0, 1),
+    params: Mapping[str, Any] | None = None,
+    control: Mapping[str, float] | None = None,
 ) -> Sampler:
-    """Raise the level of a world when it is mastered, lower it when it is hopeless: use it where hard levels give no
-    signal.
+    """Raise the level of a world when it is mastered, lower it when it is hopeless: for worlds whose hard levels give
+    no signal.
 
     With p the share of episodes with a reward above 1/2 among the last `window` groups of the current level: p >=
     `high` moves one level up, p < `low` one down. One task in five is of an earlier level, so that nothing is
@@ -123,19 +145,23 @@ def curriculum(
     Args:
         env: name of the world.
         levels: difficulties in order.
-        low: share below which the level falls, in [0, 1].
-        high: share from which the level rises, above `low`.
-        window: groups that decide, >= 1.
-        seed: chooses the instances.
+        split: `train`, `validation` or `test`.
+        seed: chooses the instances, >= 0.
         shard: (rank, ranks).
+        params: knobs of the world, beside the level.
+        control: `low` (0.2) and `high` (0.8), 0 <= low < high, and `window` (32 groups, >= 1).
 
     Raises:
         SamplerError: no level, or numbers out of range.
     """
+    known = {"low": 0.2, "high": 0.8, "window": 32, **(control or {})}
+    low, high, window = known.pop("low"), known.pop("high"), int(known.pop("window"))
+    if known:
+        raise SamplerError(unknown("entry of control:", next(iter(known)), ("low", "high", "window")))
     if not levels or window < 1 or not 0 <= low < high:
         raise SamplerError(
             f"curriculum: needs levels, window >= 1 and 0 <= low < high; got {list(levels)}, {window}, {low}, {high}"
         )
     sampler = Curriculum(env, levels, (low, high), window)
-    sampler.seed, sampler.shard = seed, check_shard(shard)
+    sampler.seed, sampler.split, sampler.shard, sampler.params = seed, split, check_shard(shard), dict(params or {})
     return sampler

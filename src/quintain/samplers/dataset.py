@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from quintain.parts import Sampler, State
@@ -12,14 +14,15 @@ from quintain.samplers.rows import ANSWERS, PROMPTS, Place, Row, read_rows
 from quintain.samplers.worlds import SamplerError, check_shard
 from quintain.types import Group, Message, Role, Task
 
+TENTHS = ("test", "validation", *["train"] * 8)  # the split of each tenth of all hashes
 MAPPED = ("prompt", "messages", "answer", "system", "env")
 
 
 class Dataset:
     """Draws the tasks that `dataset` describes."""
 
-    def __init__(self, tasks: Sequence[Task], epochs: int, seed: int, shuffle: bool, shard: tuple[int, int]) -> None:
-        self.tasks, self.epochs, self.seed, self.shuffle, self.shard = tuple(tasks), epochs, seed, shuffle, shard
+    def __init__(self, tasks: Sequence[Task], epochs: int, seed: int | None, shard: tuple[int, int]) -> None:
+        self.tasks, self.epochs, self.seed, self.shard = tuple(tasks), epochs, seed, shard
 
     def init(self) -> State:
         """Nothing was drawn."""
@@ -31,7 +34,7 @@ class Dataset:
         epoch, at = divmod(state["drawn"] * ranks + rank, len(self.tasks))
         if self.epochs and epoch >= self.epochs:
             return None, state
-        if self.shuffle:
+        if self.seed is not None:
             at = int(permutation(len(self.tasks), self.seed, epoch)[at])
         return self.tasks[at], {"drawn": state["drawn"] + 1}
 
@@ -45,8 +48,8 @@ def dataset(
     path: str | Path,
     columns: Mapping[str, str] | None = None,
     epochs: int = 0,
-    seed: int = 0,
-    shuffle: bool = True,
+    seed: int | None = 0,
+    split: str = "all",
     shard: Sequence[int] = (0, 1),
     env: str = "data",
 ) -> Sampler:
@@ -63,8 +66,9 @@ def dataset(
         columns: what each thing is called in the data: `prompt` (text), `messages` (a list of {role, content}),
             `answer`, `system` (text of the first message), `env` (the row's own env).
         epochs: passes over the data, 0 for no end.
-        seed: chooses the order of each epoch.
-        shuffle: a new order each epoch; without it the order of the file.
+        seed: chooses the order of each epoch; None keeps the order of the file.
+        split: `all` rows, or the `train` (8/10), `validation` (1/10) or `test` (1/10) part: the hash of a row's
+            opening decides, so equal prompts are never on both sides.
         shard: (rank, ranks): rank r takes rows r, r + R, r + 2R... of the order.
         env: the env that plays the tasks.
 
@@ -76,7 +80,18 @@ def dataset(
     if epochs < 0:
         raise SamplerError(f"dataset: epochs is {epochs}; it must be >= 0 (0: no end)")
     tasks = [_task(place, row, names, env) for place, row in rows]
-    return Dataset(tasks, epochs, seed, shuffle, check_shard(shard))
+    if split != "all":
+        tasks = [replace(t, split=split) for t in tasks if _split(t) == split]
+    if not tasks:
+        raise SamplerError(
+            f"{path} has no rows in the split {split!r}; splits are all, {', '.join(sorted(set(TENTHS)))}"
+        )
+    return Dataset(tasks, epochs, seed, check_shard(shard))
+
+
+def _split(task: Task) -> str:
+    words = "\0".join(m.text for m in task.messages)
+    return TENTHS[hashlib.blake2b(words.encode(), digest_size=4).digest()[0] % 10]
 
 
 def _columns(given: dict[str, str], first: tuple[Place, Row]) -> dict[str, str]:

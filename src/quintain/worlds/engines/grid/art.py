@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quintain.worlds.art import tiles
-from quintain.worlds.scene import Box, Disc, Polygon, Shape
+from quintain.worlds.scene import Box, Disc, Polygon, Run, Shape
 
 METALS = (("gold", "amber"), ("sky", "blue"), ("plum", "wine"))  # fill and line of keys a, b, c
 
@@ -99,3 +99,39 @@ WALKER: dict[str, tuple[Shape, ...]] = {
 def add() -> None:
     """Make the tiles known to painters."""
     tiles(WALKER)
+
+
+def add_numbers() -> None:
+    """Make the tiles of sliding numbers known to painters."""
+    tiles(NUMBERS)
+
+
+def _number(exponent: int, fill: str, ink: str) -> tuple[Shape, ...]:
+    text = str(2**exponent)
+    size = 0.5 if len(text) < 3 else 0.38 if len(text) == 3 else 0.3
+    return (
+        Box(x=0.05, y=0.05, width=0.9, height=0.9, fill=fill, radius=0.1),
+        Run(text=text, x=0.5, y=0.5, size=size, color=ink),
+    )
+
+
+# pale to dark, so that the order of the numbers can be seen without reading them and without hue
+SHADES = (
+    *(("white", "ink"), ("sand", "ink"), ("gold", "ink"), ("amber", "ink"), ("brick", "white"), ("rust", "white")),
+    *(("plum", "ink"), ("wine", "white"), ("sky", "ink"), ("blue", "white"), ("navy", "white"), ("slate", "white")),
+)
+NUMBERS: dict[str, tuple[Shape, ...]] = {
+    "blank": (),
+    "slot": (
+        Box(x=0, y=0, width=1, height=1, fill="cloud"),
+        Box(x=0.05, y=0.05, width=0.9, height=0.9, fill="seam", radius=0.1),
+    ),
+    **{f"num-{e}": _number(e, *SHADES[(e - 1) % len(SHADES)]) for e in range(1, 18)},
+    **{
+        f"goal-{e}": (
+            Run(text="goal", x=0.5, y=0.2, size=0.2, color="stone"),
+            Run(text=str(2**e), x=0.5, y=0.62, size=0.36, color="ink"),
+        )
+        for e in range(1, 18)
+    },
+}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,32 @@ DIRECTIONS = ("up", "down", "left", "right")
 SIDES = ((2, 3), (2, 3), (0, 1), (0, 1))  # the two directions that a slip may take instead
 KEYS, DOORS = "abc", "ABC"
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+SOLID, FAR = -2, -1  # in tables of distances: cannot be stood on, cannot get to the goal
+
+
+@functools.cache
+def open_steps(width: int, height: int) -> tuple[tuple[int, ...], ...]:
+    """[direction][cell]: where a step leads on a board without walls, or -1 at its edges.
+
+    Example:
+        >>> open_steps(2, 1)
+        ((-1, -1), (-1, -1), (-1, 0), (1, -1))
+    """
+    cells = range(width * height)
+    up = tuple(c - width for c in cells)
+    down = tuple(c + width if c + width < width * height else -1 for c in cells)
+    left = tuple(c - 1 if c % width else -1 for c in cells)
+    right = tuple(c + 1 if (c + 1) % width else -1 for c in cells)
+    return tuple(c if c >= 0 else -1 for c in up), down, left, right
+
+
+@functools.cache
+def neighbours(width: int, height: int) -> tuple[tuple[int, ...], ...]:
+    """For each cell the cells beside it on a board without walls."""
+    steps = open_steps(width, height)
+    return tuple(tuple(to[c] for to in steps if to[c] >= 0) for c in range(width * height))
 
 
 @dataclass(frozen=True)
@@ -41,23 +68,9 @@ class Board:
     @cached_property
     def next(self) -> tuple[tuple[int, ...], ...]:
         """[direction][cell]: the cell that a step leads to, or -1 at walls and edges."""
-        w, h, cells = self.width, self.height, self.cells
-
-        def to(x: int, y: int) -> int:
-            return y * w + x if 0 <= x < w and 0 <= y < h and cells[y * w + x] != WALL else -1
-
-        steps = ((0, -1), (0, 1), (-1, 0), (1, 0))
-        return tuple(tuple(to(c % w + dx, c // w + dy) for c in range(w * h)) for dx, dy in steps)
-
-    @cached_property
-    def before(self) -> tuple[tuple[int, ...], ...]:
-        """For each cell, the cells from which a step can lead to it."""
-        out: list[list[int]] = [[] for _ in self.cells]
-        for targets in self.next:
-            for cell, to in enumerate(targets):
-                if to >= 0:
-                    out[to].append(cell)
-        return tuple(tuple(o) for o in out)
+        cells = self.cells
+        to_all = open_steps(self.width, self.height)
+        return tuple(tuple([to if to >= 0 and cells[to] != WALL else -1 for to in row]) for row in to_all)
 
     @cached_property
     def special(self) -> dict[int, tuple[str, int]]:
@@ -85,7 +98,7 @@ class Board:
 
     @cached_property
     def routes(self) -> dict[tuple[int, ...], tuple[int, ...]]:
-        """Key status -> for each cell the steps to the goal, or -1."""
+        """Key status -> for each cell the steps to the goal; below 0 where there is no way."""
         return distances(self)
 
     @cached_property
@@ -115,39 +128,47 @@ def layout_of(state: Walk, player: bool = False) -> str:
 
 
 def distances(board: Board) -> dict[tuple[int, ...], tuple[int, ...]]:
-    """For each status of the keys, the least number of steps from each cell to the goal, or -1.
+    """For each status of the keys, the least number of steps from each cell to the goal, below 0 where it cannot be reached.
 
     A status only ever grows (lying -> held -> used), so statuses are solved from the last to the first: within one, a
     breadth-first wave starts at the goal and at the cells whose entry leads to a status already solved.
     """
     solved: dict[tuple[int, ...], tuple[int, ...]] = {}
+    floor = [SOLID if sign in (WALL, HOLE) else FAR for sign in board.cells]
+    goals = [cell for cell, sign in enumerate(board.cells) if sign == GOAL]
+    near = neighbours(board.width, board.height)
     for status in sorted(itertools.product((LYING, HELD, USED), repeat=len(board.keys)), key=sum, reverse=True):
-        worth = {c: 0 for c, sign in enumerate(board.cells) if sign == GOAL}  # cell -> steps left once it is entered
-        shut = {c for c, sign in enumerate(board.cells) if sign == HOLE}
+        best = floor.copy()
+        worth = dict.fromkeys(goals, 0)  # cell -> steps left once it has been entered
         for i, (key, door) in enumerate(zip(board.keys, board.doors, strict=True)):
             if status[i] == LYING:
                 worth[key] = solved[(*status[:i], HELD, *status[i + 1 :])][key]
-                shut.add(door)
+                best[door] = SOLID
             elif status[i] == HELD:
                 worth[door] = solved[(*status[:i], USED, *status[i + 1 :])][door]
-        solved[status] = _wave(board, worth, shut)
+        solved[status] = _wave(best, worth, near)
     return solved
 
 
-def _wave(board: Board, worth: dict[int, int], shut: set[int]) -> tuple[int, ...]:
-    best = [-1] * len(board.cells)
+def _wave(best: list[int], worth: Mapping[int, int], near: Sequence[Sequence[int]]) -> tuple[int, ...]:
     waiting: dict[int, list[int]] = {}
     for cell, steps in worth.items():
+        best[cell] = SOLID
         if steps >= 0:
             waiting.setdefault(steps, []).append(cell)
     steps = 0
     while waiting:
-        for cell in waiting.pop(steps, ()):
-            for other in board.before[cell]:
-                if best[other] < 0 and other not in worth and other not in shut:
-                    best[other] = steps + 1
-                    waiting.setdefault(steps + 1, []).append(other)
+        ready = waiting.pop(steps, None)
         steps += 1
+        if ready:
+            ahead = []
+            for cell in ready:
+                for other in near[cell]:
+                    if best[other] == FAR:
+                        best[other] = steps
+                        ahead.append(other)
+            if ahead:
+                waiting.setdefault(steps, []).extend(ahead)
     return tuple(best)
 
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from quintain.worlds.engines.grid.board import FLOOR, GOAL, HOLE, LYING, WALL, Board, Walk
+from quintain.worlds.engines.grid.board import FLOOR, GOAL, HOLE, LYING, WALL, Board, Walk, neighbours
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.splits import symmetries
 
@@ -93,12 +93,11 @@ def _strips(rng: Rng, knobs: Knobs) -> tuple[Board, list[int], list[int]] | None
 
 def _joined(cells: Sequence[str], side: int, start: int, others: Sequence[int]) -> bool:
     """Whether floor joins `start` to all `others`."""
+    near = neighbours(side, side)
     seen, waiting = {start}, [start]
     while waiting:
-        at = waiting.pop()
-        x = at % side
-        for to in (at - side, at + side, at - 1 if x else -1, at + 1 if x < side - 1 else -1):
-            if 0 <= to < len(cells) and cells[to] != WALL and to not in seen:
+        for to in near[waiting.pop()]:
+            if to not in seen and cells[to] != WALL:
                 seen.add(to)
                 waiting.append(to)
     return seen.issuperset(others)
