@@ -7,6 +7,7 @@ from quintain.types import Image, Message, Role, Tool, ToolCall, ToolResult
 
 M = Message.of
 CORPUS = [f"you see the {c} key go {d}" for c in ("red", "blue") for d in ("up", "down")]
+OPENING = (M("user", "go"),)
 ADD = Tool(name="add", description="Adds.", parameters={"type": "object", "properties": {"a": {"type": "integer"}}})
 LOOP = """\
 {%- for m in messages %}{{- '<|im_start|>' + m.role + '\n' + CONTENT + '<|im_end|>\n' }}{%- endfor %}
@@ -29,7 +30,7 @@ def chat(folder):
     return ChatRenderer(folder)
 
 
-def play(render, says, opening=(M("user", "go"),), tools=()):
+def play(render, says, opening=OPENING, tools=()):
     """The path of a conversation grown turn by turn, and the messages; None when a turn could not be extended."""
     history, path = list(opening), render.open(opening, tools)
     for i, text in enumerate(says):
@@ -77,7 +78,7 @@ def test_a_cut_turn_is_closed(chat):
 
 def test_templates_that_trim_still_extend(folder):
     render = ChatRenderer(folder, TRIMMED)
-    path, history = play(render, ["  up \n", "down"])
+    path, _ = play(render, ["  up \n", "down"])
     assert path is not None and render.branches == 0
     assert "  up \n<|im_end|>" in render.text(path)  # as it was sampled
 

@@ -20,18 +20,19 @@ def test_what_is_written_is_read(calls):
     assert toolcalls.find("before " + toolcalls.write(made) + " after") == (made, [])
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["", "add", "[]", "3", '{"name": 3}', '{"name": ""}', '{"arguments": {}}', '{"name": "a", "arguments": 3}']
-    + ['{"name": "a", "arguments": "[1]"}', "{", '{"name": "a", "arguments": "{"}', "[" * 100_000],
-)
+MALFORMED = ["", "add", "[]", "3", "{", '{"name": 3}', '{"name": ""}', '{"arguments": {}}', "[" * 100_000]
+MALFORMED += [f'{{"name": "a", "arguments": {a}}}' for a in ("3", '"[1]"', '"{"', "null")]
+
+
+@pytest.mark.parametrize("body", MALFORMED, ids=range(len(MALFORMED)))
 def test_malformed_calls_are_found_and_not_run(body):
     calls, broken = toolcalls.find(f"<tool_call>{body}</tool_call>")
     assert calls == [] and broken == [body.strip()]
 
 
 def test_forgiving_forms():
-    text = '<tool_call>{"name": "a", "parameters": {"x": 1}}</tool_call><tool_call>{"name": "b", "arguments": "{\\"y\\": 2}"}'
+    text = '<tool_call>{"name": "a", "parameters": {"x": 1}}</tool_call>'
+    text += '<tool_call>{"name": "b", "arguments": "{\\"y\\": 2}"}'
     calls, broken = toolcalls.find(text)
     assert [(c.name, dict(c.arguments)) for c in calls] == [("a", {"x": 1}), ("b", {"y": 2})] and not broken
 

@@ -1,6 +1,7 @@
 import asyncio
 import math
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,9 +22,7 @@ FREE = WordRenderer(WORDS.words[3:], turn_tokens=0)
 
 
 class Count:
-    """Counts up and down; done at `goal` with reward 1, each step costs 0.1. `faults` maps a step to what goes wrong."""
-
-    log = None  # type: list
+    """Counts up and down; done at `goal` with reward 1, a step costs 0.1; `faults` says what goes wrong when."""
 
     def __init__(self, goal=3, faults=None):
         self.goal, self.faults, self.at, self.steps, self.closed = goal, faults or {}, 0, 0, 0
@@ -137,7 +136,7 @@ async def test_requests_extend_the_path_and_carry_keys_and_sessions():
     by_member = {m: [r for r in engine.requests if r.key[2] == m] for m in (0, 1)}
     for member, requests in by_member.items():
         assert [r.key for r in requests] == [(5, 7, member, turn, 0) for turn in range(3)]
-        for before, after in zip(requests, requests[1:], strict=False):
+        for before, after in pairwise(requests):
             assert after.prompt[: len(before.prompt)] == before.prompt
             assert len(after.prompt) == len(before.prompt) + 2
         assert len({r.session for r in requests}) == 1
@@ -253,16 +252,17 @@ async def test_engine_errors_stop_the_rollout_and_everything_is_closed():
 
 
 async def test_cancelling_a_rollout_closes_envs_and_sessions():
+    everyone = asyncio.Barrier(4)
+
     class Waiting(Engine):
         async def generate(self, request):
-            self.requests.append(request)
+            await everyone.wait()
             await asyncio.Event().wait()
 
     engine = Waiting()
     cast, envs = cast_of(engine)
     job = asyncio.ensure_future(episodes(group_size=3)(TASK, cast, 0))
-    while len(engine.requests) < 3:
-        await asyncio.sleep(0)
+    await everyone.wait()
     job.cancel()
     with pytest.raises(asyncio.CancelledError):
         await job
@@ -398,7 +398,7 @@ def test_plans_are_checked_and_can_be_written_down():
 
 
 def test_the_rollout_itself_costs_little():
-    """256 episodes of 13 turns at once; the bound is loose, since machines are shared: about 20 us a turn when quiet."""
+    """256 episodes of 13 turns at once: about 20 us a turn when quiet; the bound is loose for shared machines."""
     said = Completion(
         tokens=(WORDS.ids("up")[0],), logprobs=(0.0,), finish="length", spans=(Span(start=0, stop=1, version=0),)
     )

@@ -1,0 +1,321 @@
+import asyncio
+import base64
+import io
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+from quintain.engines.errors import EngineError
+from quintain.engines.openai import ChatApi, TokenApi, chat_turns, openai
+from quintain.parts import Cast
+from quintain.ports import SOLO, Engine
+from quintain.render import toolcalls
+from quintain.rollouts.episodes import episodes
+from quintain.types import (
+    Feedback,
+    Image,
+    Kind,
+    Message,
+    Request,
+    Role,
+    Sampling,
+    Stop,
+    Task,
+    Text,
+    Tool,
+    ToolCall,
+    ToolResult,
+    Weights,
+)
+
+M = Message.of
+QUICK = {"wait_s": 0.001, "retries": 2, "timeout_s": 5.0}
+
+
+class Server:
+    """A stub of the API: answers come from `reply(path, body)`: a dict, or (status, headers, bytes)."""
+
+    def __init__(self, port, reply):
+        self.reply, self.asked, self.headers, self.busy = reply, [], [], threading.Semaphore(0)
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.asked.append((self.path, body))
+                outer.headers.append(dict(self.headers))
+                said = outer.reply(self.path, body)
+                status, headers, data = said if isinstance(said, tuple) else (200, {}, json.dumps(said).encode())
+                self.send_response(status)
+                for name, value in {"Content-Length": str(len(data)), **headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *args):
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.url = f"http://127.0.0.1:{port}"
+        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True)
+        self.thread.start()
+
+    def close(self):
+        self.http.shutdown()
+        self.http.server_close()
+        self.thread.join(5)
+
+
+@pytest.fixture
+def serve(free_port):
+    servers = []
+
+    def start(reply):
+        servers.append(Server(free_port, reply))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+def chat(content, **rest):
+    return {"choices": [{"message": {"role": "assistant", "content": content, **rest}, "finish_reason": "stop"}]}
+
+
+def ask(session="s", key=(0, 0, 0, 0, 0), **sampling):
+    return Request(session=session, prompt=(1, 2), sampling=Sampling(**sampling), key=key)
+
+
+def engine_of(server, **options):
+    return openai(server.url, "m", key_env="", manners=QUICK, **options)
+
+
+async def test_a_conversation_goes_out_and_text_and_tool_calls_come_back(serve):
+    call = {"id": "c9", "function": {"name": "add", "arguments": '{"a": 1}'}}
+    answer = chat("Let me see.", tool_calls=[call]) | {"usage": {"prompt_tokens": 7, "completion_tokens": 3}}
+    server = serve(lambda path, body: answer)
+    engine = engine_of(server, body={"max_completion_tokens": 9})
+    assert isinstance(engine, ChatApi) and isinstance(engine, Engine)
+    tool = Tool(name="add", description="Adds.", parameters={"type": "object", "properties": {}})
+    said = await engine.converse(
+        [M("system", "rules"), M("user", "1?")], [tool], ask(temperature=0.5, top_p=0.9), "secret"
+    )
+    path, body = server.asked[0]
+    assert path == "/v1/chat/completions" and body["model"] == "m" and body["temperature"] == 0.5
+    assert body["messages"] == [{"role": "system", "content": "rules"}, {"role": "user", "content": "1?"}]
+    assert body["tools"][0]["function"]["name"] == "add" and body["max_completion_tokens"] == 9
+    assert "top_k" not in body and "min_p" not in body and "secret" not in json.dumps(body)
+    assert "Authorization" not in server.headers[0]
+    assert said.text == 'Let me see.\n<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>'
+    assert (said.finish, said.usage["prompt_tokens"], said.tokens) == ("stop", 7.0, ())
+    seeds = [body["seed"]]
+    for key in ((0, 0, 0, 0, 0), (0, 0, 0, 1, 0)):
+        await engine.converse([M("user", "1?")], (), ask(key=key), None)
+        seeds.append(server.asked[-1][1]["seed"])
+    assert seeds[0] == seeds[1] != seeds[2] and "tools" not in server.asked[-1][1]
+
+
+async def test_an_api_model_plays_an_episode_as_external_text(serve):
+    server = serve(lambda path, body: chat(f"move {len(body['messages'])}"))
+
+    class Env:
+        def __init__(self, task):
+            self.steps = 0
+
+        async def reset(self, task):
+            return {SOLO: Feedback(messages=(M("user", "start"),))}
+
+        async def step(self, moves):
+            self.steps += 1
+            stop = Stop.done if self.steps == 2 else None
+            return {SOLO: Feedback(messages=(M("user", "next"),), action=moves[SOLO].text, stop=stop)}
+
+        async def close(self):
+            pass
+
+    cast = Cast(env=Env, engines={"policy": engine_of(server)}, renderers={})
+    group = await episodes(group_size=3)(Task(key="k", env="e"), cast, 0)
+    for t in group.trajectories:
+        assert t.actions == ("move 1", "move 3") and t.stop is Stop.done
+        assert [n.kind for n in t.nodes if n.role is Role.assistant] == [Kind.external] * 2
+
+
+async def test_failures_that_may_pass_are_tried_again(serve):
+    bad = [(503, {}, b"busy"), (429, {"Retry-After": "0.001"}, b"slow"), (200, {}, b"<html>")]
+    server = serve(lambda path, body: bad.pop(0) if bad else chat("ok"))
+    engine = openai(server.url, "m", key_env="", manners={**QUICK, "retries": 3})
+    assert (await engine.converse([M("user", "x")], (), ask(), None)).text == "ok"
+    assert len(server.asked) == 4
+
+
+async def test_failures_that_last_are_one_error_with_the_servers_words(serve):
+    server = serve(lambda path, body: (503, {}, b"no room"))
+    with pytest.raises(EngineError, match=r"/chat/completions: HTTP 503: no room \(try 3\)"):
+        await engine_of(server).converse([M("user", "x")], (), ask(), None)
+    assert len(server.asked) == 3
+    server.reply = lambda path, body: (401, {}, b"who are you")
+    with pytest.raises(EngineError, match=r"HTTP 401: who are you \(try 1\)"):
+        await engine_of(server).converse([M("user", "x")], (), ask(), None)
+    assert len(server.asked) == 4
+    for answer, said in (({}, "holds no choice"), ({"choices": []}, "holds no choice"), ([1], "a list, not an object")):
+        server.reply = lambda path, body, a=answer: a
+        with pytest.raises(EngineError, match=said):
+            await engine_of(server).converse([M("user", "x")], (), ask(), None)
+
+
+async def test_no_server_is_an_error(free_port):
+    engine = openai(f"http://127.0.0.1:{free_port}", "m", key_env="", manners=QUICK)
+    with pytest.raises(EngineError, match=r"(refused|Refused).*try 3"):
+        await engine.converse([M("user", "x")], (), ask(), None)
+
+
+async def test_a_server_that_hangs_is_given_up(serve):
+    gate = threading.Event()
+    server = serve(lambda path, body: gate.wait(10) and chat("late"))
+    engine = openai(server.url, "m", key_env="", manners={**QUICK, "timeout_s": 0.05, "retries": 1})
+    with pytest.raises(EngineError, match=r"(?i)time.*try 2"):
+        await engine.converse([M("user", "x")], (), ask(), None)
+    gate.set()
+
+
+async def test_aborting_a_session_returns_its_requests_and_leaves_the_others(serve):
+    gate, arrived = threading.Event(), threading.Semaphore(0)
+
+    def reply(path, body):
+        arrived.release()
+        gate.wait(10)
+        return chat(body["messages"][0]["content"])
+
+    engine = engine_of(serve(reply))
+    jobs = [asyncio.ensure_future(engine.converse([M("user", s)], (), ask(s), None)) for s in ("one", "two")]
+    for _ in jobs:
+        assert await asyncio.to_thread(arrived.acquire, timeout=10)
+    await engine.abort("one")
+    assert (await jobs[0]).finish == "abort"
+    gate.set()
+    assert (await jobs[1]).text == "two"
+    assert engine._remote.flying == {}
+
+
+async def test_cancelled_requests_do_not_hold_the_loop(serve):
+    gate, arrived = threading.Event(), threading.Semaphore(0)
+
+    def reply(path, body):
+        arrived.release()
+        gate.wait(10)
+        return chat("late")
+
+    engine = engine_of(serve(reply))
+    job = asyncio.ensure_future(engine.converse([M("user", "x")], (), ask(), None))
+    assert await asyncio.to_thread(arrived.acquire, timeout=10)
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    gate.set()
+
+
+async def test_pausing_holds_new_requests_back(serve):
+    engine = engine_of(serve(lambda path, body: chat("ok")))
+    await engine.pause()
+    job = asyncio.ensure_future(engine.converse([M("user", "x")], (), ask(), None))
+    done, _ = await asyncio.wait([job], timeout=0.05)
+    assert not done
+    await engine.resume()
+    assert (await job).text == "ok"
+
+
+def completion(**rest):
+    named = {"tokens": ["token_id:5", "token_id:2"], "token_logprobs": [-0.5, -0.25]}
+    tops = [{"token_id:5": -0.5, "token_id:6": -1.0}, {"token_id:2": -0.25, "token_id:9": -2.0}]
+    return {"choices": [{"text": "hi", "finish_reason": "stop", "logprobs": {**named, "top_logprobs": tops}, **rest}]}
+
+
+async def test_token_mode_is_token_in_token_out(serve):
+    server = serve(lambda path, body: completion())
+    engine = engine_of(server, tokens=True)
+    assert isinstance(engine, TokenApi) and isinstance(engine, Engine)
+    said = await engine.generate(ask(stop=(2,), top_k=4, min_p=0.1, max_tokens=8, top_logprobs=2))
+    path, body = server.asked[0]
+    assert path == "/v1/completions" and body["prompt"] == [1, 2] and body["stop_token_ids"] == [2]
+    assert (body["top_k"], body["min_p"], body["max_tokens"], body["logprobs"]) == (4, 0.1, 8, 2)
+    assert said.tokens == (5, 2) and said.logprobs == (-0.5, -0.25) and said.finish == "stop"
+    assert said.top_ids == ((5, 6), (2, 9)) and said.top_logprobs[1] == (-0.25, -2.0)
+    assert said.spans[0].version == 0
+    server.reply = lambda path, body: completion(token_ids=[7, 2])  # the field of newer servers wins
+    assert (await engine.generate(ask())).tokens == (7, 2)
+    server.reply = lambda path, body: completion(token_ids=[7])
+    with pytest.raises(EngineError, match="1 token ids with 2 logprobs"):
+        await engine.generate(ask())
+    server.reply = lambda path, body: {"choices": [{"text": "words", "finish_reason": "length", "logprobs": None}]}
+    plain = await engine.generate(ask())
+    assert (plain.tokens, plain.text, plain.finish) == ((), "words", "length")
+
+
+async def test_scoring_reads_prompt_logprobs(serve):
+    def reply(path, body):
+        rows = [None, *({str(t): {"logprob": -t / 10}} for t in body["prompt"][1:])]
+        return {"choices": [{"text": "", "prompt_logprobs": rows}]}
+
+    server = serve(reply)
+    engine = engine_of(server, tokens=True)
+    assert await engine.score([(4, 1, 3), (5,)]) == [(0.0, -0.1, -0.3), (0.0,)]
+    server.reply = lambda path, body: {"choices": [{"text": ""}]}
+    with pytest.raises(EngineError, match="no prompt_logprobs"):
+        await engine.score([(1, 2)])
+
+
+async def test_what_servers_cannot_do_is_refused(serve):
+    server = serve(lambda path, body: chat(""))
+    talker, tokens = engine_of(server), engine_of(server, tokens=True)
+    weights = Weights(version=1, kind="file")
+    pictured = Request(session="s", prompt=(1,), sampling=Sampling(), images=(Image(hash="x"),))
+    for refused in (
+        talker.generate(ask()),
+        talker.score([(1,)]),
+        talker.load(weights),
+        tokens.load(weights),
+        tokens.generate(pictured),
+    ):
+        with pytest.raises(EngineError):
+            await refused
+    assert server.asked == []
+
+
+def test_keys_come_from_the_environment_and_urls_are_checked(monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sesame")
+    engine = openai("http://127.0.0.1:1/v1/", "m", key_env="MY_KEY")
+    assert engine._remote.wire.url == "http://127.0.0.1:1/v1"
+    assert engine._remote.wire._headers["Authorization"] == "Bearer sesame"
+    monkeypatch.delenv("MY_KEY")
+    with pytest.raises(EngineError, match="variable MY_KEY is not set"):
+        openai("http://127.0.0.1:1", "m", key_env="MY_KEY")
+    with pytest.raises(EngineError, match="not an http or https URL"):
+        openai("file:///etc/passwd", "m", key_env="")
+    with pytest.raises(EngineError, match=r"unknown manners \['tries'\]"):
+        openai("http://127.0.0.1:1", "m", key_env="", manners={"tries": 3})
+
+
+def test_messages_in_the_form_of_the_api():
+    call = ToolCall(name="add", arguments={"a": 1}, id="c1")
+    spoken = toolcalls.said('I add. <tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>')
+    for message, content in ((Message(Role.assistant, (Text(text="I add."), call)), "I add."), (spoken, "I add.")):
+        (turn,) = chat_turns(message)
+        assert turn["content"] == content and turn["tool_calls"][0]["function"]["arguments"] == '{"a": 1}'
+    results = Message(Role.tool, (ToolResult(text="2", id="c1"), ToolResult(text="this is no tool call", error=True)))
+    assert chat_turns(results) == [
+        {"role": "tool", "tool_call_id": "c1", "content": "2"},
+        {"role": "user", "content": "this is no tool call"},
+    ]
+    pixels = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
+    (seen,) = chat_turns(M("user", "look", Image(pixels=pixels)))
+    url = seen["content"][1]["image_url"]["url"]
+    from PIL import Image as Pillow
+
+    with Pillow.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as picture:
+        assert np.array_equal(np.asarray(picture), pixels)
+    with pytest.raises(EngineError, match="hash only"):
+        chat_turns(M("user", "look", Image(hash="x")))

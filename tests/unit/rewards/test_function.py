@@ -1,0 +1,135 @@
+import asyncio
+import math
+
+import pytest
+
+from quintain.parts import BadReward
+from quintain.registry import UnknownName, build
+from quintain.rewards.env import RewardError
+from quintain.rewards.function import function
+from quintain.types import Group, Kind, Node, QuintainError, Role, Stop, Task, Trajectory
+
+FILE = """
+import asyncio
+
+def score(text, answer, bonus=0.0):
+    return float(text == answer) + bonus
+
+async def slowly(completion, **rest):
+    await asyncio.sleep(0)
+    return {"length": len(completion), "columns": len(rest)}
+
+def broken(text):
+    return 1 / (len(text) - 1)
+
+constant = 3
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "my.py"
+    path.write_text(FILE)
+    return path
+
+
+def group_of(*texts):
+    made = []
+    for i, text in enumerate(texts):
+        system = Node.given(None, (), role=Role.system, kind=Kind.prompt, text="rules")
+        asked = Node.given(0, (1,), kind=Kind.prompt, text="1 + 1?")
+        said = Node.given(1, (), role=Role.assistant, kind=Kind.external, text=text)
+        made.append(Trajectory(id=f"0.{i}", nodes=(system, asked, said), stop=Stop.done, rewards={"env": 0.25}))
+    task = Task(key="row", env="data", params={"answer": "2", "source": "made"})
+    return Group(task=task, trajectories=tuple(made))
+
+
+async def test_a_function_in_a_file_scores_by_the_names_of_its_parameters(file):
+    part = build("reward", {"name": "function", "path": f"{file}:score"})
+    scored = await part(group_of("2", "3"))
+    assert [dict(t.rewards) for t in scored.trajectories] == [{"env": 0.25, "score": 1.0}, {"env": 0.25, "score": 0.0}]
+    more = await function(f"{file}:score", label="right", options={"bonus": 0.5})(group_of("2"))
+    assert dict(more.trajectories[0].rewards) == {"env": 0.25, "right": 1.5}
+
+
+async def test_async_functions_dicts_and_everything_by_kwargs(file):
+    scored = await function(f"{file}:slowly")(group_of("abc"))
+    named = dict(scored.trajectories[0].rewards)
+    assert named["length"] == 3 and named["columns"] == 8  # answer source text messages prompt task trajectory group
+
+
+async def test_what_a_function_can_ask_for():
+    seen = {}
+
+    def look(completion, prompt, messages, task, trajectory, group, source):
+        seen.update(locals())
+        return True
+
+    group = group_of("2")
+    assert (await function(look)(group)).trajectories[0].rewards["look"] == 1.0
+    assert seen["completion"] == "2" and seen["prompt"] == "1 + 1?" and seen["source"] == "made"
+    assert [m["role"] for m in seen["messages"]] == ["system", "user", "assistant"] and seen["task"] is group.task
+    assert seen["trajectory"] is group.trajectories[0] and seen["group"] is group
+
+
+async def test_a_failing_function_stops_the_run_or_gives_the_declared_value(file):
+    with pytest.raises(
+        RewardError, match=r"'broken' failed on trajectory 0\.1 \(task row\): ZeroDivisionError.*on_error"
+    ):
+        await function(f"{file}:broken")(group_of("22", "2"))
+    scored = await function(f"{file}:broken", on_error=-1.0)(group_of("22", "2"))
+    assert [t.rewards["broken"] for t in scored.trajectories] == [1.0, -1.0]
+    assert scored.trajectories[1].events == ("reward_error: ZeroDivisionError: division by zero",)
+    assert scored.trajectories[0].events == ()
+
+
+async def test_values_that_are_no_numbers_are_refused():
+    for value in (math.nan, math.inf):
+        with pytest.raises(BadReward, match="reward 'f' of trajectory"):
+            await function(lambda text, v=value: v, label="f")(group_of("x"))
+        scored = await function(lambda text, v=value: v, label="f", on_error=0.0)(group_of("x"))
+        assert scored.trajectories[0].rewards["f"] == 0.0 and scored.trajectories[0].events
+    for value in (None, "high", [1.0]):
+        with pytest.raises(RewardError, match=r"(TypeError|ValueError)"):
+            await function(lambda text, v=value: v, label="f")(group_of("x"))
+
+
+async def test_late_functions_fail():
+    async def forever(text):
+        await asyncio.Event().wait()
+
+    with pytest.raises(RewardError, match="took longer than timeout_s"):
+        await function(forever, timeout_s=0.01)(group_of("x"))
+
+
+async def test_unknown_arguments_files_and_names(file, tmp_path):
+    with pytest.raises(RewardError, match="'anwser'; did you mean 'answer'"):
+        await function(lambda anwser: 1.0, on_error=0.0)(group_of("x"))
+    with pytest.raises(UnknownName, match="did you mean 'score'"):
+        function(f"{file}:scor")
+    with pytest.raises(UnknownName, match=r"there is no file .*mi\.py; did you mean my\.py"):
+        function(f"{tmp_path}/mi.py:score")
+    with pytest.raises(UnknownName, match="names no object"):
+        function("my.py")
+    with pytest.raises(UnknownName, match="'nowhere' cannot be imported"):
+        function("nowhere:score")
+    with pytest.raises(RewardError, match="is a int; a reward is a function"):
+        function(f"{file}:constant")
+    bad = tmp_path / "bad.py"
+    bad.write_text("x = 1\ny = x / 0\n")
+    with pytest.raises(QuintainError, match=r"bad\.py:2: ZeroDivisionError"):
+        function(f"{bad}:y")
+    bad.write_text("def f(:\n")
+    with pytest.raises(QuintainError, match=r"bad\.py:1: SyntaxError"):
+        function(f"{bad}:f")
+
+
+async def test_two_files_of_the_same_name_are_two_modules(tmp_path):
+    values = []
+    for folder, value in (("a", 1.0), ("b", 2.0)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "my.py").write_text(f"def score(text):\n    return {value}\n")
+        values.append(
+            (await function(f"{tmp_path / folder}/my.py:score")(group_of("x"))).trajectories[0].rewards["score"]
+        )
+    assert values == [1.0, 2.0]
