@@ -40,8 +40,7 @@ class TorchEngine:
         model: of `build_model` or `load_model`, self-tested.
         slots: sequences whose keys and values are held at once, >= 1; memory grows with those in use.
         context: tokens of the longest path; the model's own limit when 0.
-        refresh: whether `load` drops what idle sessions hold, so that their next turn is computed by the new weights
-            alone.
+        refresh: whether the next turn of a session computes again what older weights computed.
         inline: run steps in the event loop's thread instead of a thread of the engine's; None chooses by the model's
             size.
     """
@@ -50,8 +49,7 @@ class TorchEngine:
         self, model: nn.Module, *, slots: int = 256, context: int = 0, refresh: bool = False, inline: bool | None = None
     ) -> None:
         self._runner = Runner(model, slots, context)
-        self._jobs = Jobs(self._runner, slots)
-        self._refresh = refresh
+        self._jobs = Jobs(self._runner, slots, refresh)
         tiny = self._runner.parameters < INLINE_PARAMETERS and self._runner.device.type == "cpu"
         self._thread = None if (tiny if inline is None else inline) else ThreadPoolExecutor(1, "quintain-engine")
         self._driver: asyncio.Task[None] | None = None
@@ -140,7 +138,7 @@ class TorchEngine:
         seat = seats.claim(into, keep=source) if count else None
         if seat is None or source is None:
             return
-        seat.held = held[:count]
+        seat.held, seat.version = held[:count], source.version
         sources, targets = [source.slot], [seat.slot]
         await self._between_steps(lambda: self._runner.copy(sources, targets, count))
 
@@ -155,8 +153,6 @@ class TorchEngine:
             WeightsError: they do not fit this model, which goes on with the old ones.
         """
         await self._between_steps(lambda: self._runner.load(weights))
-        if self._refresh:
-            self._jobs.seats.forget()
 
     async def pause(self) -> None:
         """Stop emitting tokens once the running step is over; requests wait."""
@@ -187,7 +183,7 @@ class TorchEngine:
                 await self._arrivals()
                 jobs.reap()
                 jobs.admit()
-                if not jobs.running:
+                if not jobs.running or self._paused:
                     break
                 await self._step()
         except BaseException as error:  # cancelled with its loop, or broken: nobody may wait for ever
@@ -230,7 +226,7 @@ def torch_engine(
         model: a model of `build_model` or `load_model`, or a folder for `load_model`.
         slots: sequences whose keys and values are held at once, >= 1.
         context: tokens of the longest path; the model's own limit when 0.
-        refresh: whether `load` drops what idle sessions hold.
+        refresh: whether the next turn of a session computes again what older weights computed.
     """
     loaded = model if isinstance(model, nn.Module) else load_model(model)
     return TorchEngine(loaded, slots=slots, context=context, refresh=refresh)

@@ -93,8 +93,9 @@ class Jobs:
     order of arrival (and of `Request.key` among those that arrive together).
     """
 
-    def __init__(self, runner: Runner, slots: int) -> None:
+    def __init__(self, runner: Runner, slots: int, refresh: bool) -> None:
         self.runner = runner
+        self.refresh = refresh  # whether what older weights computed is computed again
         self.seats = Seats(slots)
         self.fresh: list[Job] = []
         self.waiting: list[Job] = []
@@ -129,6 +130,10 @@ class Jobs:
 
     def _begin(self, job: Job, seat: Seat) -> None:
         prompt = job.request.prompt
+        if self.refresh and seat.version != self.runner.version:
+            seat.held = ()
+        if not seat.held:
+            seat.version = self.runner.version
         shared = shared_prefix(seat.held, prompt)
         try:
             self.runner.check_ids(prompt[shared:])

@@ -13,11 +13,15 @@ from quintain.types import Ints
 
 @dataclass(slots=True, eq=False)
 class Seat:
-    """A session in a slot; `held` are the tokens whose keys and values lie there, `job` is what it works on."""
+    """A session in a slot; `held` are the tokens whose keys and values lie there, `job` is what it works on.
+
+    `version` is the oldest policy version that computed any of them.
+    """
 
     session: str
     slot: int
     held: Ints = ()
+    version: int = 0
     job: Any = None
 
 
@@ -89,11 +93,6 @@ class Seats:
         self._idle.pop(seat.session, None)
         self._owners[seat.slot] = None
         heapq.heappush(self._free, seat.slot)
-
-    def forget(self) -> None:
-        """Nothing that is held counts any more: every idle session will be computed anew."""
-        for seat in self._idle.values():
-            seat.held = ()
 
     def compact(self, running: Sequence[Seat]) -> tuple[list[int], list[int]]:
         """Bring running seats together in the lowest slots; returns which slots to copy where, all at once.
