@@ -43,7 +43,7 @@ def truncate_mismatch(cap: float = 2.0) -> Objective:
 
     def apply(terms: Terms) -> Terms:
         gap = held(rows_of(terms), column(terms, "old", "truncate_mismatch") - terms.rollout).detach()
-        raw = gap.clamp(-20, 20).exp()
+        raw = gap.exp()
         weight = raw.clamp(max=cap) if terms.weight is None else terms.weight * raw.clamp(max=cap)
         return note(replace(terms, weight=weight), mismatch_capped=raw > cap)
 

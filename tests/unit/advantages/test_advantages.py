@@ -82,6 +82,7 @@ def test_each_branch_of_a_tree_is_credited_on_the_path_that_trains_it() -> None:
     one = tree(reward=1.0, streams={"value": values})
     got = credit(gae(gamma=1.0, lam=1.0), one)[0]
     assert got == [[0], [0.5], [0], [0.75], [0.25, 0.25]]
+    assert credit(gae(gamma=1.0, lam=0.0), one)[0][1] == [0.25 - 0.5]  # by the first branch, which trains it
     turned = credit(normalise(unit=turn(gamma=0.5), baseline="none", scale="none"), one)[0]
     assert turned == [[0], [0.5], [0], [1.0], [1.0, 1.0]]
 
@@ -141,7 +142,7 @@ def test_whitening_gives_mean_zero_and_deviation_one_over_tokens() -> None:
 
 
 def test_scales_and_baselines_by_hand() -> None:
-    runs = [episode(str(i), r, (1,)) for i, r in enumerate((0.0, 1.0, 2.0, 7.0))]
+    runs = [episode(str(i), r, (1,)) for i, r in enumerate((1.0, 2.0, 3.0, 8.0))]
 
     def first(**parts: Any) -> list[float]:
         return [t[1][0] for t in credit(normalise(**parts), *runs)]
@@ -149,7 +150,7 @@ def test_scales_and_baselines_by_hand() -> None:
     assert first(scale=spread(eps=0.0)) == pytest.approx([-2.5 / 7, -1.5 / 7, -0.5 / 7, 4.5 / 7])
     assert first(baseline="median", scale=mad(eps=0.0)) == pytest.approx([-1, 0, 1, 6])
     assert first(baseline="leave_one_out", scale="none") == pytest.approx([-10 / 3, -2, -2 / 3, 6])
-    assert first(baseline="none", scale=std(ddof=0, eps=0.0))[3] == pytest.approx(7 / np.std([0, 1, 2, 7]))
+    assert first(baseline="none", scale=std(ddof=0, eps=0.0))[3] == pytest.approx(8 / np.std([1, 2, 3, 8]))
 
 
 def test_the_lone_rule_decides_what_a_group_of_one_learns() -> None:

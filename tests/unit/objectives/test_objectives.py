@@ -89,6 +89,7 @@ def test_an_off_policy_weight_scales_the_policy_term_and_no_penalty() -> None:
     x = terms((0.0, 0.0), (1.0, 1.0), old=column(*log(1.5, 4.0)), ref=column(-1.0, -1.0))
     weighted = chain(policy_gradient(), truncate_mismatch(cap=2.0), penalise_kl(coef=0.5, kind="k1"), token_mean())
     assert coefficient(weighted, x) == pytest.approx([(-1.5 + 0.5) / 2, (-2.0 + 0.5) / 2])
+    assert not truncate_mismatch().apply(replace(x, old=x.new), None)[0].weight.requires_grad
     with pytest.raises(PartError, match="weight part stands after a regulariser"):
         chain(policy_gradient(), penalise_kl(), truncate_mismatch())
 
@@ -115,6 +116,7 @@ def test_rl_and_imitation_mix_in_one_batch() -> None:
     x = terms((-1.0, -2.0, -3.0, -4.0), (2.0, math.nan, 2.0, math.nan), weights=weights)
     part = chain(policy_gradient(), ce(coef=0.5), token_mean())
     assert coefficient(part, x) == pytest.approx([-0.5, -0.125, -0.625, 0])
+    assert float(part.apply(x, part.init())[0].loss.detach()) == pytest.approx((2 + 1 + 6 + 1.5) / 4)
     only = chain(ce(), token_mean())
     assert coefficient(only, x) == pytest.approx([0, -0.25, -0.25, 0])
 
