@@ -24,7 +24,7 @@ from quintain.runtime.evaluate import Evaluator
 from quintain.runtime.keeper import Keeper
 from quintain.runtime.launch import Place
 from quintain.runtime.run import LocalRun, Parts, Plan
-from quintain.runtime.stage import APART, Stage, make_stage, tasks
+from quintain.runtime.stage import APART, Stage, make_stage, need_demos, tasks
 from quintain.types import QuintainError, Sampling, Weights
 
 Say = Callable[[str], None]
@@ -125,18 +125,12 @@ def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] 
 
 
 async def warm_start(config: Config, opened: Open, say: Say) -> None:
-    """Imitate the oracle for a fixed number of steps, if the config asks for it.
-
-    Raises:
-        QuintainError: the stage has no oracle to learn from.
-    """
+    """Imitate the oracle for a fixed number of steps, if the config asks for it."""
     section = config.warm_start
     if not section.steps:
         return
-    if opened.stage.demos is None:
-        raise QuintainError("warm_start.steps is set, but only worlds have an oracle; set warm_start.steps=0")
     say(f"warm start: {section.steps} supervised steps on {section.demos} demonstrations of the oracle")
-    demos = opened.stage.demos(section.demos, config.run.seed)
+    demos = need_demos(opened.stage)(section.demos, config.run.seed)
     teacher = policy.make_teacher(config, opened.model, opened.ranks)
     history = await imitate(teacher, demos, steps=section.steps, size=section.batch)
     teacher.close()

@@ -14,7 +14,7 @@ from quintain.learn.precision import pick_device
 from quintain.learn.precision import set_threads as set_threads
 from quintain.learn.ranks import Ranks
 from quintain.learn.value import ValueHead
-from quintain.models import build_model, context_limit, load_model, self_test, width
+from quintain.models import build_model, context_limit, load_model, self_test, text_config, width
 from quintain.ports import Renderer
 from quintain.registry import build
 
@@ -72,6 +72,23 @@ def make_engine(config: Config, model: Any) -> TorchEngine:
     """The in-process engine on the learner's own weights."""
     context = min(config.model.context, context_limit(model))
     return TorchEngine(model, slots=config.engine.slots, context=context, **config.engine.options)
+
+
+def describe(model: Any) -> dict[str, Any]:
+    """Type, parameters, bytes, context, and bytes of keys and values per token of a model."""
+    config = text_config(model)
+    every, trained = list(model.parameters()), [p for p in model.parameters() if p.requires_grad]
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    wide = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    return {
+        "type": config.model_type,
+        "parameters": sum(p.numel() for p in every),
+        "trainable": sum(p.numel() for p in trained),
+        "bytes": sum(p.numel() * p.element_size() for p in every),
+        "trainable_bytes": sum(4 * p.numel() for p in trained),
+        "context": context_limit(model),
+        "kv_bytes_per_token": 2 * config.num_hidden_layers * heads * wide * every[0].element_size(),
+    }
 
 
 def load_checkpoint(model: Any, folder: str | Path) -> None:

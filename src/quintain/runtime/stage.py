@@ -99,6 +99,17 @@ def _data_stage(config: Config, env: Callable[[Task], Env]) -> Stage:
     return Stage(env=env, renderer=ChatRenderer(Path(config.model.folder)), sampler=sampler)
 
 
+def need_demos(stage: Stage) -> Callable[[int, int], Iterable[Demo]]:
+    """What writes demonstrations of the stage.
+
+    Raises:
+        ConfigError: the stage has no oracle to learn from.
+    """
+    if stage.demos is None:
+        raise ConfigError("warm_start.steps is set, but only worlds have an oracle; set warm_start.steps=0")
+    return stage.demos
+
+
 def tasks(sampler: Sampler, count: int) -> list[Task]:
     """The first `count` tasks of a sampler, fewer if it ends."""
     state, out = sampler.init(), []

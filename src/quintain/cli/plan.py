@@ -1,0 +1,84 @@
+"""`quintain plan [RECIPE|FILE|key=value...]`: resolved sizes, memory and steps, before anything runs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from quintain import config as configs
+from quintain.cli.args import sources
+from quintain.config import Config
+from quintain.registry import require_extra
+
+MIB = 1 << 20
+
+
+def main(arguments: list[str]) -> int:
+    """Print what a run would do."""
+    parser = argparse.ArgumentParser(prog="quintain plan", description=__doc__)
+    parser.add_argument("items", nargs="*", metavar="RECIPE|FILE|key=value")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    given = parser.parse_intermixed_args(arguments)
+    files, overrides = sources(given.items)
+    found = plan(configs.make(*files, overrides=overrides))
+    if given.json:
+        print(json.dumps(found, indent=1))
+        return 0
+    for section, rows in found.items():
+        print(section)
+        for key, value in rows.items():
+            print(f"  {key:<34} {value:,}" if isinstance(value, int) else f"  {key:<34} {value}")
+    return 0
+
+
+def plan(config: Config) -> dict[str, dict[str, Any]]:
+    """Counts, and memory of weights, optimizer and keys and values, from the model that the config would build."""
+    require_extra("train", "torch", "transformers")
+    from quintain.runtime import policy
+    from quintain.runtime.assemble import make_algorithm
+    from quintain.runtime.stage import make_stage
+
+    stage = make_stage(config)
+    facts = policy.describe(policy.make_model(config, stage.renderer))
+    algorithm = make_algorithm(config)
+    run, roll, learner, ranks = config.run, config.rollout, config.learner, config.runtime.processes
+    episodes = run.groups_per_step * roll.group_size
+    states = 1 if learner.optimizer == "muon" else 2
+    copies = 1 + ("ref" in algorithm.needs)
+    weights = facts["bytes"] * copies
+    training = facts["trainable_bytes"] * (1 + states)
+    slots = min(config.engine.slots, episodes // ranks)
+    cache = slots * min(config.model.context, facts["context"]) * facts["kv_bytes_per_token"]
+    return {
+        "model": {
+            "type": facts["type"],
+            "parameters": facts["parameters"],
+            "trained": facts["trainable"],
+            "vocabulary": stage.renderer.size,
+            "context in tokens": min(config.model.context, facts["context"]),
+        },
+        "each step": {
+            "tasks": run.groups_per_step,
+            "episodes": episodes,
+            "processes": ranks,
+            "episodes a process": episodes // ranks,
+            "optimizer updates": learner.minibatches * learner.epochs,
+            "lag allowed in versions": run.max_lag,
+        },
+        "whole run": {
+            "steps": run.steps,
+            "episodes": run.steps * episodes,
+            "optimizer updates": run.steps * learner.minibatches * learner.epochs,
+            "supervised steps before": config.warm_start.steps,
+            "checkpoints": 1 + (run.steps // run.checkpoint_every if run.checkpoint_every else 1),
+            "evaluations": (2 + (run.steps - 1) // config.eval.every if config.eval.every else 2) if config.eval.instances else 0,
+        },
+        "memory of a process in MiB": {
+            "weights": round(weights / MIB, 1),
+            "gradients and optimizer": round(training / MIB, 1),
+            "keys and values at most": round(cache / MIB, 1),
+            "logits of one forward": round(4 * learner.micro_tokens * stage.renderer.size / MIB, 1),
+        },
+        "algorithm": {"name": config.algorithm.name, "needs": ", ".join(sorted(algorithm.needs)) or "nothing extra"},
+    }

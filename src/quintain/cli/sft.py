@@ -1,0 +1,54 @@
+"""`quintain sft [RECIPE|FILE|key=value...] --steps N --out FOLDER`: supervised steps on a world's oracle, saved as a model folder."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from pathlib import Path
+
+from quintain import config as configs
+from quintain.cli.args import sources
+from quintain.registry import require_extra
+
+
+def main(arguments: list[str]) -> int:
+    """Imitate the oracle and write a folder that `transformers` loads."""
+    parser = argparse.ArgumentParser(prog="quintain sft", description=__doc__)
+    parser.add_argument("items", nargs="*", metavar="RECIPE|FILE|key=value")
+    parser.add_argument("--steps", type=int, help="supervised steps (default: warm_start.steps of the config)")
+    parser.add_argument("--out", type=Path, required=True, help="model folder to write")
+    parser.add_argument("-n", type=int, default=200, help="held-out instances to evaluate on; 0 is none")
+    given = parser.parse_intermixed_args(arguments)
+    require_extra("train", "torch", "transformers", "safetensors")
+    files, overrides = sources(given.items)
+    config = configs.make(*files, overrides=overrides)
+    config.warm_start.steps = given.steps or config.warm_start.steps or 100
+    asyncio.run(_teach(config, given.out, given.n))
+    print(f"wrote {given.out}")
+    return 0
+
+
+async def _teach(config: configs.Config, out: Path, count: int) -> None:
+    from quintain.evals.players import held_out
+    from quintain.evals.stats import summary, table
+    from quintain.learn.ranks import Ranks
+    from quintain.learn.sft import imitate
+    from quintain.runtime import policy
+    from quintain.runtime.assemble import make_cast, make_reward, make_rollout
+    from quintain.runtime.evaluate import play
+    from quintain.runtime.stage import make_stage, need_demos
+
+    policy.set_threads(config.runtime.threads)
+    section, stage = config.warm_start, make_stage(config)
+    model = policy.make_model(config, stage.renderer)
+    teacher = policy.make_teacher(config, model, Ranks())
+    demos = need_demos(stage)(section.demos, config.run.seed)
+    history = await imitate(teacher, demos, steps=section.steps, size=section.batch)
+    for step in range(0, len(history), max(1, len(history) // 10)):
+        print(f"step {step + 1}/{len(history)}  loss {history[step]['loss']:.3f}")
+    print(f"step {len(history)}/{len(history)}  loss {history[-1]['loss']:.3f}")
+    if count:
+        cast = make_cast(config, stage, policy.make_engine(config, model))
+        groups = await play(held_out(config, count, 7919), cast, make_rollout(config, 1), make_reward(config))
+        print(table("after the supervised steps", summary(groups)))
+    policy.export(model, stage.renderer, out)
