@@ -232,7 +232,7 @@ async def test_a_fork_shares_a_prefix_and_nothing_else(engine, model):
 
 
 async def until(engine, condition):
-    while not condition(engine.stats):
+    while not condition(engine.stats):  # noqa: ASYNC110
         await asyncio.sleep(0)
 
 
