@@ -1,0 +1,18 @@
+"""`quintain report RUN`: one self-contained HTML page with curves, stops, timing, sample trajectories, algorithm and config."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def main(arguments: list[str]) -> int:
+    """Write the page and print where it is."""
+    parser = argparse.ArgumentParser(prog="quintain report", description=__doc__)
+    parser.add_argument("run", type=Path, help="a run folder")
+    parser.add_argument("--out", type=Path, help="where to write (default: report.html in the run folder)")
+    given = parser.parse_intermixed_args(arguments)
+    from quintain.evals.report import write_report
+
+    print(write_report(given.run, given.out))
+    return 0

@@ -1,0 +1,199 @@
+"""One self-contained HTML page for a run, made from its folder alone."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import math
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quintain import config as configs
+from quintain.evals import chart
+from quintain.evals.page import PAGE, STYLE
+from quintain.ledger import RunDir
+from quintain.types import Group, Kind, Message, Node, QuintainError, Trajectory
+
+Rows = Sequence[tuple[int, Mapping[str, float]]]
+SAMPLES = 6
+PIXELS = 192
+
+
+def write_report(folder: Path, out: Path | None = None) -> Path:
+    """Write the page of the run in `folder` to `out` (default: `report.html` inside it) and return its path."""
+    with RunDir.open(folder) as store:
+        rows = [(step, m) for step, m in store.metrics()]
+        evals = [(e.step, dict(e.payload)) for e in store.events(["eval"])]
+        config = configs.make(tomllib.loads(store.config))
+        samples = _choose(store)
+        times = [e.time for e in store.events(["issued", "trained", "eval", "sft"])]
+    wall = max(times) - min(times) if times else 0.0
+    page = PAGE.format(
+        title=html.escape(f"{config.run.name}: {config.algorithm.name} on {config.data or config.env.name}"),
+        style=STYLE,
+        sub=html.escape(_sub(config, rows, wall)),
+        tiles="".join(_tile(*t) for t in _tiles(rows, evals)),
+        charts=_charts(rows, evals) or "<p>No step was trained yet.</p>",
+        chain=_chain(config),
+        samples="".join(_sample(config, g, t) for g, t in samples) or "<p>The run kept no trajectories (run.record).</p>",
+        command=html.escape(_command(folder, config)),
+        config=html.escape(config.toml()),
+    )
+    path = out or folder / "report.html"
+    path.write_text(page)
+    return path
+
+
+def _sub(config: configs.Config, rows: Rows, wall: float) -> str:
+    level = ",".join(map(str, config.env.levels))
+    episodes = sum(m.get("episodes", 0.0) for _, m in rows)
+    where = config.data or f"{config.env.name} level {level}"
+    return f"{where} · seed {config.run.seed} · {len(rows)} of {config.run.steps} steps · {episodes:,.0f} episodes · {wall:.0f} s"
+
+
+def _tiles(rows: Rows, evals: Rows) -> Iterator[tuple[str, str]]:
+    for kind, name in (("eval", "success, held out"), ("greedy", "greedy success, held out")):
+        points = [m[f"{kind}/success"] for _, m in evals if f"{kind}/success" in m]
+        if points:
+            yield (f"{points[0]:.2f} → {points[-1]:.2f}" if len(points) > 1 else f"{points[0]:.2f}"), name
+    if rows:
+        last = [m for _, m in rows[-10:]]
+        yield f"{sum(m['reward'] for m in last) / len(last):.2f}", "reward, last 10 steps"
+        yield f"{sum(m['tokens_per_second'] for m in last) / len(last):,.0f}", "tokens/s"
+        yield f"{max(m.get('mismatch_max', 0.0) for _, m in rows):.1e}", "largest engine/learner |Δlog p|"
+        yield f"{max(m.get('lag_max', 0.0) for _, m in rows):.0f}", "largest lag"
+
+
+def _tile(value: str, name: str) -> str:
+    return f'<div class="tile"><b>{html.escape(value)}</b><span>{html.escape(name)}</span></div>'
+
+
+def _series(rows: Rows, key: str) -> tuple[list[float], list[float]]:
+    found = [(step + 1.0, m[key]) for step, m in rows if key in m and math.isfinite(m[key])]
+    return [x for x, _ in found], [y for _, y in found]
+
+
+def _charts(rows: Rows, evals: Rows) -> str:
+    if not rows:
+        return ""
+    held = {}
+    for kind, name in (("eval", "held out"), ("greedy", "held out, greedy")):
+        points = [(float(s), m[f"{kind}/success"]) for s, m in evals if f"{kind}/success" in m]
+        if points:
+            held[name] = ([x for x, _ in points], [y for _, y in points])
+    made = [chart.lines("Success", {"training": _series(rows, "success")}, held, floor=0.0)]
+    for title, keys, floor in (
+        ("Reward", {"reward": "reward"}, None),
+        ("Entropy in nats", {"entropy": "entropy"}, 0.0),
+        ("Engine against learner, |Δlog p|", {"mean": "mismatch_mean", "max": "mismatch_max"}, 0.0),
+        ("Gradient norm", {"norm": "grad_norm"}, 0.0),
+        ("Turns of an episode", {"turns": "turns"}, 0.0),
+        ("Tokens per second", {"tokens/s": "tokens_per_second"}, 0.0),
+        ("Lag in versions", {"mean": "lag_mean", "max": "lag_max"}, 0.0),
+    ):
+        series = {name: _series(rows, key) for name, key in keys.items() if _series(rows, key)[0]}
+        made.append(chart.lines(title, series, floor=floor) if series else "")
+    steps = [step + 1.0 for step, _ in rows]
+    for title, prefix in (("How episodes stopped", "stop/"), ("Seconds of a step", "seconds/")):
+        keys = sorted({k for _, m in rows for k in m if k.startswith(prefix)}, key=lambda k: -sum(m.get(k, 0.0) for _, m in rows))
+        named = {k.removeprefix(prefix): [m.get(k, 0.0) for _, m in rows] for k in keys[:6]}
+        made.append(chart.areas(title, steps, named))
+    return "".join(made)
+
+
+def _chain(config: configs.Config) -> str:
+    from quintain.cli.config import describe, expanded
+
+    out = []
+    for family, links in expanded(config).items():
+        cells = [f'<span class="link">{html.escape(describe(link))}</span>' for link in links] or ["none"]
+        joined = '<span class="arrow">→</span>'.join(cells)
+        out.append(f'<p class="chain"><b>{family}</b> {joined}</p>')
+    return "".join(out)
+
+
+def _choose(store: RunDir) -> list[tuple[Group, Trajectory]]:
+    """A few trajectories over the run: early and late, won and lost."""
+    found = [(g, t) for g in store.groups() for t in g.trajectories]
+    if len(found) <= SAMPLES:
+        return found
+    third = max(1, len(found) // 3)
+    chosen: list[tuple[Group, Trajectory]] = []
+    for part in (found[:third], found[third:-third], found[-third:]):
+        won = next(((g, t) for g, t in reversed(part) if t.reward >= 1.0), None)
+        lost = next(((g, t) for g, t in reversed(part) if t.reward < 1.0), None)
+        chosen += [x for x in (won, lost) if x]
+    return chosen[:SAMPLES]
+
+
+def _sample(config: configs.Config, group: Group, t: Trajectory) -> str:
+    pictures = _pictures(config, group, t)
+    cells, turn = [], 0
+    said: list[str] = []
+    for node in t.nodes:
+        if node.kind is Kind.sampled:
+            turn += 1
+            said.append(_spoken(node))
+            picture = f'<img alt="turn {turn}" src="{pictures[turn - 1]}">' if turn <= len(pictures) else ""
+            cells.append(f'<div class="turn">{picture}{"".join(said)}</div>')
+            said = []
+        else:
+            said.append(f"<pre>{html.escape(node.text[:1500])}</pre>")
+    if said:
+        picture = f'<img alt="end" src="{pictures[turn]}">' if turn < len(pictures) else ""
+        cells.append(f'<div class="turn">{picture}{"".join(said)}</div>')
+    head = f"reward {t.reward:g} · {t.stop} after {t.turns} turns"
+    small = html.escape(f"{group.task.key} · policy version {t.versions[1]} · trajectory {t.id}")
+    return f'<details><summary>{head} <small>{small}</small></summary><div class="turns">{"".join(cells)}</div></details>'
+
+
+def _spoken(node: Node) -> str:
+    """What was sampled, each token on a tint from red (unlikely) to green (certain)."""
+    words = node.text.split() if len(node.text.split()) == len(node.tokens) else [node.text]
+    chances = [math.exp(v) for v in node.logprobs] if len(words) == len(node.tokens) else [math.exp(sum(node.logprobs))]
+    cells = "".join(
+        f'<span class="tok" title="p {p:.3f}" style="background:hsl({120 * p:.0f} 65% 72%)">{html.escape(w)}</span> '
+        for w, p in zip(words, chances, strict=True)
+    )
+    version = f"v{node.spans[-1].version}" if node.spans else ""
+    return f'<div class="said">{cells}<small>p {math.prod(chances):.2f} {version}</small></div>'
+
+
+def _pictures(config: configs.Config, group: Group, t: Trajectory) -> list[str]:
+    """What the world looked like before each move and at the end: the episode is replayed, as worlds are deterministic."""
+    from quintain.envs.scaffold import Scaffold
+    from quintain.envs.world import WorldEnv, world_of
+    from quintain.registry import names
+    from quintain.worlds.painter import Painter
+
+    if group.task.env not in names("world"):
+        return []
+    env = WorldEnv(world_of(group.task.env), Scaffold.of(config.env.scaffold))
+    if len(env.facts.seats) > 1:
+        return []
+    seat, painter = env.facts.seats[0], Painter(PIXELS)
+    try:
+        env.begin(group.task)
+        out = [_png(painter, env, seat)]
+        for node in t.nodes:
+            if node.kind is Kind.sampled and env.stop is None:
+                env.advance({seat: Message.of("assistant", node.text)})
+                out.append(_png(painter, env, seat))
+    except QuintainError:
+        return []
+    return out
+
+
+def _png(painter: Any, env: Any, seat: str) -> str:
+    from PIL import Image
+
+    data = io.BytesIO()
+    Image.fromarray(painter.paint(env.world.view(env.state, seat).scene())).save(data, "PNG")
+    return "data:image/png;base64," + base64.b64encode(data.getvalue()).decode()
+
+
+def _command(folder: Path, config: configs.Config) -> str:
+    return f"quintain train {folder / 'config.toml'} run.name={config.run.name}-again"
