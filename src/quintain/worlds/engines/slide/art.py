@@ -69,15 +69,16 @@ def add() -> None:
 
 def rack_scene(at: str, goal: str, pegs: str) -> Scene:
     """Discs on their pegs, with the goal in small below."""
-    wide = 6.0 * len(pegs) / 3
-    big = _rack(at, pegs, 0.0, 3.9, wide)
-    small = _rack(goal, pegs, 4.55, 1.35, wide)
+    wide = 2.0 * len(pegs)
+    tallest = max(goal.count(peg) for peg in pegs)
+    big = _rack(at, pegs, (0.0, 3.3), min(2.8 / (len(at) + 0.6), 0.6))
+    small = _rack(goal, pegs, (4.0, 1.9), min(1.5 / (tallest + 0.6), 0.36))
     names = tuple(
-        Run(text=peg, x=(i + 0.5) * wide / len(pegs), y=4.22, size=0.4, color="stone") for i, peg in enumerate(pegs)
+        Run(text=peg, x=(i + 0.5) * wide / len(pegs), y=3.6, size=0.4, color="stone") for i, peg in enumerate(pegs)
     )
     shapes = (
-        Box(x=0, y=4.5, width=wide, height=1.5, fill="mint"),
-        Run(text="goal", x=0.4, y=4.72, size=0.3, color="forest"),
+        Box(x=0, y=3.9, width=wide, height=2.1, fill="white", line="seam", radius=0.1),
+        Run(text="goal", x=0.44, y=4.14, size=0.34, color="forest"),
         *names,
         *small,
         *big,
@@ -86,15 +87,14 @@ def rack_scene(at: str, goal: str, pegs: str) -> Scene:
 
 
 @functools.lru_cache(maxsize=1024)
-def _rack(at: str, pegs: str, top: float, tall: float, wide: float) -> tuple[Shape, ...]:
-    """Pegs on a base, `tall` cells high from `top` down, with discs whose peg is given from the smallest on."""
-    share, count = wide / len(pegs), len(at)
-    thick = min((tall - 0.5) / (count + 0.6), 0.62)
-    floor = top + tall - 0.2
+def _rack(at: str, pegs: str, span: tuple[float, float], thick: float) -> tuple[Shape, ...]:
+    """Pegs on a base, from y = `span[0]` down over `span[1]` cells, and the discs, smallest first in `at`."""
+    share, count = 2.0, len(at)
+    wide, floor = share * len(pegs), sum(span) - 0.2
     out: list[Shape] = [Box(x=0.08, y=floor, width=wide - 0.16, height=0.16, fill="bark", radius=0.06)]
     for i, peg in enumerate(pegs):
         middle = (i + 0.5) * share
-        rod = floor - thick * (count + 0.35)
+        rod = floor - span[1] + 0.5
         out.append(Box(x=middle - 0.06, y=rod, width=0.12, height=floor - rod, fill="bark", radius=0.05))
         here = [disc for disc in reversed(range(count)) if at[disc] == peg]
         for level, disc in enumerate(here, 1):
@@ -103,8 +103,14 @@ def _rack(at: str, pegs: str, top: float, tall: float, wide: float) -> tuple[Sha
             y = floor - level * thick
             out.append(
                 Box(
-                    x=middle - width / 2, y=y + 0.01, width=width, height=thick - 0.02,
-                    fill=fill, line=line, thick=0.035, radius=min(thick, 0.5) * 0.35,
+                    x=middle - width / 2,
+                    y=y + 0.01,
+                    width=width,
+                    height=thick - 0.02,
+                    fill=fill,
+                    line=line,
+                    thick=0.035,
+                    radius=min(thick, 0.5) * 0.35,
                 )
             )
             out.append(Run(text=str(disc + 1), x=middle, y=y + thick / 2, size=thick * 0.72, color="ink"))
