@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,6 +23,21 @@ class Rule(Protocol):
         With every domain a single value it must return None exactly when the rule is broken.
         """
         ...
+
+
+class _Table(dict[int, int]):
+    """What a function gives for an integer, remembered."""
+
+    def __init__(self, of: Callable[[int], int]) -> None:
+        self.of = of
+
+    def __missing__(self, key: int) -> int:
+        value = self[key] = self.of(key)
+        return value
+
+
+LEAST = _Table(lambda d: (d & -d).bit_length() - 1)  # domain -> its smallest value
+SPAN = _Table(lambda d: d.bit_length() - (d & -d).bit_length())  # domain -> its greatest value less its smallest
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,32 +103,28 @@ class Total:
     total: int
 
     def narrow(self, domains: list[int]) -> list[int] | None:
-        changed: list[int] = []
-        again = True
-        while again:
-            again = False
-            low = high = 0
-            for c in self.cells:
-                d = domains[c]
-                low += (d & -d).bit_length() - 1
-                high += d.bit_length() - 1
-            room, need = self.total - low, high - self.total
+        cells, changed = self.cells, []
+        while True:
+            now = [domains[c] for c in cells]
+            spans = [SPAN[d] for d in now]
+            room = self.total - sum([LEAST[d] for d in now])
+            need = sum(spans) - room
             if room < 0 or need < 0:
                 return None
-            if room >= high - low and need >= high - low:
+            least_slack, before = min(room, need), len(changed)
+            if max(spans) <= least_slack:
                 return changed
-            for c in self.cells:
-                d = domains[c]
-                if d & (d - 1):
-                    least, most = (d & -d).bit_length() - 1, d.bit_length() - 1
-                    kept = d & (2 << (least + room)) - 1 & -1 << max(most - need, 0)
+            for c, d, span in zip(cells, now, spans, strict=True):
+                if span > least_slack:
+                    low = LEAST[d]
+                    kept = d & (2 << low + room) - 1 & -1 << max(low + span - need, 0)
                     if kept != d:
                         if not kept:
                             return None
                         domains[c] = kept
                         changed.append(c)
-                        again = True
-        return changed
+            if len(changed) == before:
+                return changed
 
 
 def holds(rules: Sequence[Rule], values: Ints) -> bool:

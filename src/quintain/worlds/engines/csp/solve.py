@@ -10,6 +10,7 @@ from quintain.worlds.engines.csp.rules import Rule
 from quintain.worlds.noise import Rng
 
 NODES = 20_000  # guesses after which a search gives up
+WIDE = 10  # cells from which on a rule is applied last
 
 
 class Found(NamedTuple):
@@ -36,6 +37,7 @@ class Solver:
             for cell in rule.cells:
                 at[cell].append(i)
         self.at: tuple[Ints, ...] = tuple(tuple(a) for a in at)
+        self.wide: tuple[bool, ...] = tuple(len(rule.cells) > WIDE for rule in self.rules)
 
     def narrow(self, domains: list[int], cells: Iterable[int] | None = None, order: list[int] | None = None) -> bool:
         """Apply the rules to `domains`, in place, until none changes anything; False if they contradict each other.
@@ -45,14 +47,15 @@ class Solver:
             cells: variables that changed since the last call; None for all.
             order: gets each variable once its domain has become a single value, in that order.
         """
-        rules, at = self.rules, self.at
-        if cells is None:
-            waiting = dict.fromkeys(range(len(rules)))
-        else:
-            waiting = dict.fromkeys(i for c in cells for i in at[c])
-        while waiting:
-            rule = next(iter(waiting))
-            del waiting[rule]
+        rules, at, wide = self.rules, self.at, self.wide
+        soon: dict[int, None] = {}
+        late: dict[int, None] = {}  # wide rules cost much and say little: they wait until all others are done
+        for i in range(len(rules)) if cells is None else [i for c in cells for i in at[c]]:
+            (late if wide[i] else soon)[i] = None
+        while soon or late:
+            queue = soon or late
+            rule = next(iter(queue))
+            del queue[rule]
             changed = rules[rule].narrow(domains)
             if changed is None:
                 return False
@@ -61,7 +64,7 @@ class Solver:
                     order.append(cell)
                 for other in at[cell]:
                     if other != rule:
-                        waiting[other] = None
+                        (late if wide[other] else soon)[other] = None
         return True
 
     def search(
@@ -76,32 +79,28 @@ class Solver:
             first: variables to guess in this order; then, and without it, the smallest domain comes first.
             rng: tries values in random order; without it the smallest comes first.
         """
-        start = list(domains)
-        if not self.narrow(start):
-            return Found((), 0, True)
         found: list[Ints] = []
-        stack = [(start, 0)]
-        spent = 0
+        stack: list[tuple[list[int], Ints | None, int]] = [(list(domains), None, 0)]
+        spent = -1
         while stack:
-            current, at = stack.pop()
+            current, changed, at = stack.pop()
+            spent += 1
+            if spent > nodes:
+                return Found(tuple(found), spent, False)
+            if not self.narrow(current, changed):
+                continue
             while at < len(first) and not current[first[at]] & (current[first[at]] - 1):
                 at += 1
             cell = first[at] if at < len(first) else _smallest(current)
             if cell < 0:
                 found.append(tuple([d.bit_length() - 1 for d in current]))
                 if len(found) >= limit:
-                    return Found(tuple(found), spent, True)
+                    break
                 continue
-            branches = []
-            for value in _values(current[cell], rng):
-                spent += 1
+            for value in reversed(_values(current[cell], rng)):
                 guess = current.copy()
                 guess[cell] = value
-                if self.narrow(guess, (cell,)):
-                    branches.append((guess, at))
-            if spent > nodes:
-                return Found(tuple(found), spent, False)
-            stack.extend(reversed(branches))
+                stack.append((guess, (cell,), at))
         return Found(tuple(found), spent, True)
 
 
