@@ -13,7 +13,10 @@ from quintain.types import Completion, Floats, Ints, QuintainError, Request, Spa
 
 @dataclass(slots=True, kw_only=True)
 class Stats:
-    """Counts since the engine was made (tokens, forwards, evictions, seconds), and what is there now."""
+    """Counts since the engine was made, and how many requests wait, run, and sessions are held now.
+
+    `prefilled` tokens of prompts were computed, `reused` ones were not; `generated` were sampled in `steps` forwards.
+    """
 
     prefilled: int = 0
     reused: int = 0
@@ -157,6 +160,7 @@ class Jobs:
         jobs = self.running
         decoding = all(job.out for job in jobs)
         sources, targets = self.seats.compact([job.seat for job in jobs]) if decoding else ([], [])  # pyrefly: ignore
+        moved = max((self.seats.length(slot) for slot in targets), default=0)
         jobs.sort(key=lambda job: job.seat.slot)  # pyrefly: ignore
         spans = [job.todo() for job in jobs]
         lengths = [len(span) for span in spans]
@@ -176,6 +180,7 @@ class Jobs:
             indices=[len(job.out) for job in drawing],
             sources=sources,
             targets=targets,
+            moved=moved,
         )
 
     def deliver(self, jobs: list[Job], work: Work, done: Done) -> None:
@@ -185,9 +190,10 @@ class Jobs:
         stats.forward_s += done.forward_s
         stats.sample_s += done.sample_s
         stats.generated += len(work.last)
-        stats.prefilled += len(work.ids)
         for job, length in zip(jobs, work.lengths, strict=True):
             job.fed += length
+            if not job.out:
+                stats.prefilled += length
         over = False
         for i, token, logprob, ids, best in zip(work.last, *done.drawn, strict=True):
             job = jobs[i]

@@ -29,8 +29,8 @@ class Work:
     """One forward: spans in packed order, then which of them end a path and how the next token of each is drawn.
 
     `ids` of all spans together; `lengths`, `starts`, `slots` per span; `last` numbers the spans that sample,
-    `samplings`, `noise` and `indices` have one entry for each of those; `sources` are copied over `targets` before
-    anything else.
+    `samplings`, `noise` and `indices` have one entry for each of those; the first `moved` tokens of the slots
+    `sources` are copied over `targets` before anything else.
     """
 
     ids: list[int]
@@ -43,6 +43,7 @@ class Work:
     indices: list[int]
     sources: list[int]
     targets: list[int]
+    moved: int
 
 
 class Done(NamedTuple):
@@ -85,7 +86,7 @@ class Runner:
         """Run the spans of `work`, store their keys and values, draw a token after each span that samples."""
         began = time.perf_counter()
         if work.sources:
-            self.copy(work.sources, work.targets, self._store.capacity)
+            self.copy(work.sources, work.targets, work.moved)
         lengths = np.array(work.lengths)
         pack, positions = Pack.into(self._store, lengths, np.array(work.starts), np.array(work.slots), self._width)
         ids = torch.tensor(work.ids, device=self.device)

@@ -94,6 +94,12 @@ class Seats:
         self._owners[seat.slot] = None
         heapq.heappush(self._free, seat.slot)
 
+    def length(self, slot: int) -> int:
+        """How many tokens of the sequence in a slot that is taken have keys and values."""
+        seat = self._owners[slot]
+        assert seat is not None
+        return len(seat.held) if seat.job is None else seat.job.fed
+
     def compact(self, running: Sequence[Seat]) -> tuple[list[int], list[int]]:
         """Bring running seats together in the lowest slots; returns which slots to copy where, all at once.
 
