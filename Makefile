@@ -9,7 +9,7 @@ VENV ?= .venv
 NO_SETUP ?=
 JOBS ?= 2
 ARGS ?=
-QUICKSTART ?= train quickstart
+QUICKSTART ?= train keydoor
 
 BIN := $(abspath $(VENV))/bin
 PY := $(BIN)/python

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from quintain.registry import UnknownName, unknown
+from quintain.registry import UnknownName, import_file, unknown
 from quintain.types import QuintainError
 
 RECIPES = (Path(__file__).parent / "recipes", Path(__file__).parents[2] / "recipes")  # installed, or a checkout
@@ -53,6 +53,7 @@ class RunSection(Section):
     max_refills: int = Field(64, ge=0, description="groups that gates may replace in one step")
     checkpoint_every: int = Field(50, ge=0, description="steps between checkpoints; 0 only at the end")
     keep_checkpoints: int = Field(2, ge=1, description="newest checkpoints kept")
+    imports: list[str] = Field(default_factory=list, description="Python files of yours to run first: worlds, parts")
     record: str = Field("all", description="trajectories kept in the ledger: all, sample:K (K groups a step), none")
 
 
@@ -227,9 +228,12 @@ def make(*sources: Mapping[str, Any] | str | Path, overrides: Iterable[str] = ()
     for override in overrides:
         _assign(tree, override)
     try:
-        return Config.model_validate(tree)
+        config = Config.model_validate(tree)
     except ValidationError as error:
         raise _explain(error, tree) from None
+    for path in config.run.imports:
+        import_file(path)
+    return config
 
 
 def read(source: str | Path) -> dict[str, Any]:
@@ -277,6 +281,8 @@ def _assign(tree: dict[str, Any], override: str) -> None:
             below = node[part] = {"name": below}
         node = below
     value = _value(text)
+    if key == "algorithm":  # another algorithm has other options
+        node.clear()
     node[parts[-1]] = [value] if parts == ["env", "levels"] and not isinstance(value, list) else value
 
 

@@ -242,6 +242,16 @@ def user_object(where: str) -> Any:
     return getattr(module, name)
 
 
+def import_file(path: str | Path) -> ModuleType:
+    """Run a Python file of the user's once, so that what it registers can be named.
+
+    Raises:
+        UnknownName: there is no such file; the nearest name is given.
+        QuintainError: it fails; the message has the line and the error.
+    """
+    return _user_file(Path(path))
+
+
 def _user_file(path: Path) -> ModuleType:
     path = path.expanduser().resolve()
     if not path.is_file():

@@ -46,6 +46,19 @@ def test_overrides_reach_sections_shorthands_parts_and_free_tables():
     assert make({"sampler": "worlds"}, overrides=["sampler.pool=8"]).sampler == {"name": "worlds", "pool": 8}
 
 
+def test_another_algorithm_comes_without_the_options_of_the_one_before():
+    section = make({"algorithm": {"name": "grpo", "options": {"low": 0.1}}}, overrides=["algorithm=rloo"]).algorithm
+    assert section.name == "rloo" and section.options == {}
+
+
+def test_python_files_of_the_user_run_first(tmp_path):
+    (tmp_path / "mine.py").write_text("from quintain.registry import register\n\n\n@register('test_part', 'mine')\ndef mine():\n    return object\n")
+    make({"run": {"imports": [str(tmp_path / "mine.py")]}})
+    from quintain.registry import names
+
+    assert "mine" in names("test_part")
+
+
 def test_later_sources_win_and_parts_are_replaced_whole():
     first = {"reward": {"name": "a", "x": 1}, "run": {"seed": 1, "steps": 2}}
     config = make(first, {"reward": {"name": "b"}, "run": {"seed": 3}})

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 
 def sources(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Recipes and files first, then the overrides.
+    """Recipes and TOML files first, then the overrides; Python files become `run.imports`.
 
     Example:
         >>> sources(["keydoor", "run.seed=1"])
         (['keydoor'], ['run.seed=1'])
     """
-    return [w for w in words if "=" not in w], [w for w in words if "=" in w]
+    files = [w for w in words if "=" not in w]
+    scripts = [str(Path(w).resolve()) for w in files if w.endswith(".py")]
+    imports = [f"run.imports={json.dumps(scripts)}"] if scripts else []
+    return [w for w in files if not w.endswith(".py")], [*imports, *(w for w in words if "=" in w)]

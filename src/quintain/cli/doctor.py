@@ -10,14 +10,21 @@ import platform
 from pathlib import Path
 from typing import Any
 
-EXTRAS = {"train": ("torch", "transformers", "safetensors", "peft"), "track": ("tensorboard",), "vllm": ("vllm",), "ray": ("ray",)}
+EXTRAS = {
+    "train": ("torch", "transformers", "safetensors", "peft"),
+    "track": ("tensorboard",),
+    "vllm": ("vllm",),
+    "ray": ("ray",),
+}
 
 
 def main(arguments: list[str]) -> int:
     """Print the findings; 1 if something is wrong."""
     parser = argparse.ArgumentParser(prog="quintain doctor", description=__doc__)
     parser.add_argument("run", nargs="?", type=Path, help="a run folder")
-    parser.add_argument("--repair", action="store_true", help="cut damaged records out; whole ones are kept, and a copy is set aside")
+    parser.add_argument(
+        "--repair", action="store_true", help="cut damaged records out; whole ones are kept, and a copy is set aside"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)
     found = machine() if given.run is None else check_run(given.run, given.repair)
@@ -60,5 +67,7 @@ def machine() -> dict[str, Any]:
     if present["train"]:
         from quintain.learn.precision import pick_device
 
-        found["device"] = f"{pick_device().type}" + ("" if pick_device().type == "cuda" else " (no CUDA here; everything runs on CPU)")
+        found["device"] = f"{pick_device().type}" + (
+            "" if pick_device().type == "cuda" else " (no CUDA here; everything runs on CPU)"
+        )
     return found

@@ -16,8 +16,12 @@ from quintain.cli.args import sources
 def main(arguments: list[str]) -> int:
     """Evaluate one player."""
     parser = argparse.ArgumentParser(prog="quintain eval", description=__doc__)
-    parser.add_argument("player", help="random, oracle, a run folder, a Hugging Face folder, or an OpenAI-compatible URL")
-    parser.add_argument("items", nargs="*", metavar="RECIPE|FILE|key=value", help="where to play, such as world=Sokoban level=3")
+    parser.add_argument(
+        "player", help="random, oracle, a run folder, a Hugging Face folder, or an OpenAI-compatible URL"
+    )
+    parser.add_argument(
+        "items", nargs="*", metavar="RECIPE|FILE|key=value", help="where to play, such as world=Sokoban level=3"
+    )
     parser.add_argument("-n", type=int, default=200, help="instances (default 200)")
     parser.add_argument("-k", type=int, default=1, help="episodes of each instance, for pass@k (default 1)")
     parser.add_argument("--greedy", action="store_true", help="temperature 0")

@@ -72,7 +72,9 @@ def plan(config: Config) -> dict[str, dict[str, Any]]:
             "optimizer updates": run.steps * learner.minibatches * learner.epochs,
             "supervised steps before": config.warm_start.steps,
             "checkpoints": 1 + (run.steps // run.checkpoint_every if run.checkpoint_every else 1),
-            "evaluations": (2 + (run.steps - 1) // config.eval.every if config.eval.every else 2) if config.eval.instances else 0,
+            "evaluations": (2 + (run.steps - 1) // config.eval.every if config.eval.every else 2)
+            if config.eval.instances
+            else 0,
         },
         "memory of a process in MiB": {
             "weights": round(weights / MIB, 1),

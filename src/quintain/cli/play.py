@@ -67,7 +67,10 @@ class Table:
         for message in self.feedback[self.seat].messages:
             print(message.text)
         events = self.feedback[self.seat].events
-        print(f"turn {self.env.turn}/{self.env.limit}  reward {self.total:g}" + (f"  {', '.join(events)}" if events else ""))
+        print(
+            f"turn {self.env.turn}/{self.env.limit}  reward {self.total:g}"
+            + (f"  {', '.join(events)}" if events else "")
+        )
 
     def hear(self, word: str) -> bool:
         """Obey a command or play a move; False ends the game."""
@@ -93,7 +96,10 @@ class Table:
         self.show()
         if self.env.stop is not None:
             won = self.total >= 1.0
-            print(("solved" if won else "not solved") + f" in {self.env.turn} turns ({self.env.stop}); any key plays again, q quits")
+            print(
+                ("solved" if won else "not solved")
+                + f" in {self.env.turn} turns ({self.env.stop}); any key plays again, q quits"
+            )
         return True
 
 
@@ -137,5 +143,7 @@ def blocks(pixels: Any, lines: int) -> str:
     rows = []
     for y in range(0, side, 2):
         cells = zip(small[y].tolist(), small[y + 1].tolist(), strict=True)
-        rows.append("".join(f"\x1b[38;2;{a[0]};{a[1]};{a[2]}m\x1b[48;2;{b[0]};{b[1]};{b[2]}m▀" for a, b in cells) + "\x1b[0m")
+        rows.append(
+            "".join(f"\x1b[38;2;{a[0]};{a[1]};{a[2]}m\x1b[48;2;{b[0]};{b[1]};{b[2]}m▀" for a, b in cells) + "\x1b[0m"
+        )
     return "\n".join(rows)

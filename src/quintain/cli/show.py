@@ -16,7 +16,9 @@ def main(arguments: list[str]) -> int:
     """Print one trajectory, or list those that the run kept."""
     parser = argparse.ArgumentParser(prog="quintain show", description=__doc__)
     parser.add_argument("run", type=Path, help="a run folder")
-    parser.add_argument("id", nargs="?", default="", help="trajectory id, such as 3.0 (ticket.member); the last one if left out")
+    parser.add_argument(
+        "id", nargs="?", default="", help="trajectory id, such as 3.0 (ticket.member); the last one if left out"
+    )
     parser.add_argument("--step", type=int, help="only this step")
     parser.add_argument("--list", action="store_true", help="list ids, rewards and stops")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -55,7 +57,11 @@ def lines(group: Group, trajectory: Trajectory, colour: bool = False) -> Iterato
             version = node.spans[-1].version if node.spans else 0
             rows = t.streams.get("advantage")
             gain = f"  advantage {rows[i][0]:+.2f}" if rows and rows[i] else ""
-            reward = f"  reward {t.turn_rewards[turn - 1]:g}" if turn <= len(t.turn_rewards) and t.turn_rewards[turn - 1] else ""
+            reward = (
+                f"  reward {t.turn_rewards[turn - 1]:g}"
+                if turn <= len(t.turn_rewards) and t.turn_rewards[turn - 1]
+                else ""
+            )
             said = f"\x1b[1;32m{node.text}\x1b[0m" if colour else node.text
             yield f"turn {turn}: {said}    (p {chance:.3f}, {len(node.tokens)} tokens, version {version}{gain}{reward})"
         else:

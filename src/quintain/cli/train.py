@@ -15,7 +15,9 @@ from quintain.registry import require_extra
 def main(arguments: list[str]) -> int:
     """Start or continue a run and show it."""
     parser = argparse.ArgumentParser(prog="quintain train", description=__doc__)
-    parser.add_argument("items", nargs="*", metavar="RECIPE|FILE|key=value", help="`quintain list recipes` names recipes")
+    parser.add_argument(
+        "items", nargs="*", metavar="RECIPE|FILE|key=value", help="`quintain list recipes` names recipes"
+    )
     parser.add_argument("--resume", metavar="RUN", type=Path, help="continue the run in this folder")
     parser.add_argument("--fresh", action="store_true", help="delete a run of the same name first")
     given = parser.parse_intermixed_args(arguments)
@@ -33,8 +35,19 @@ def main(arguments: list[str]) -> int:
         import shutil
 
         shutil.rmtree(folder)
+    folder = unused(folder)
+    config.run.name = folder.name
     RunDir.create(folder, config.toml(full=True)).close()
     return run(config, folder, resume=False)
+
+
+def unused(folder: Path) -> Path:
+    """`folder`, or folder-2, folder-3... if a run is there already: a new run never touches an old one."""
+    number, free = 1, folder
+    while (free / "run.json").exists():
+        number += 1
+        free = folder.with_name(f"{folder.name}-{number}")
+    return free
 
 
 def run(config: configs.Config, folder: Path, *, resume: bool) -> int:

@@ -115,8 +115,13 @@ def lines(
         body.append(f'<polygon fill="{colour}" opacity=".16" points="{upper} {lower}"/>')
         body.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{_path(frame, xs, mean)}"/>')
     for colour, (xs, ys) in zip(COLOURS[len(series) :], marks.values(), strict=False):
-        body.append(f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="4 3" points="{_path(frame, xs, ys)}"/>')
-        body += [f'<circle r="3.5" fill="{colour}" cx="{x:.1f}" cy="{y:.1f}"/>' for x, y in (frame.at(a, b) for a, b in zip(xs, ys, strict=True))]
+        body.append(
+            f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="4 3" points="{_path(frame, xs, ys)}"/>'
+        )
+        body += [
+            f'<circle r="3.5" fill="{colour}" cx="{x:.1f}" cy="{y:.1f}"/>'
+            for x, y in (frame.at(a, b) for a, b in zip(xs, ys, strict=True))
+        ]
     return _card(title, body, [*series, *marks])
 
 

@@ -38,7 +38,8 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
         tiles="".join(_tile(*t) for t in _tiles(rows, evals)),
         charts=_charts(rows, evals) or "<p>No step was trained yet.</p>",
         chain=_chain(config),
-        samples="".join(_sample(config, g, t) for g, t in samples) or "<p>The run kept no trajectories (run.record).</p>",
+        samples="".join(_sample(config, g, t) for g, t in samples)
+        or "<p>The run kept no trajectories (run.record).</p>",
         command=html.escape(_command(folder, config)),
         config=html.escape(config.toml()),
     )
@@ -98,7 +99,9 @@ def _charts(rows: Rows, evals: Rows) -> str:
         made.append(chart.lines(title, series, floor=floor) if series else "")
     steps = [step + 1.0 for step, _ in rows]
     for title, prefix in (("How episodes stopped", "stop/"), ("Seconds of a step", "seconds/")):
-        keys = sorted({k for _, m in rows for k in m if k.startswith(prefix)}, key=lambda k: -sum(m.get(k, 0.0) for _, m in rows))
+        keys = sorted(
+            {k for _, m in rows for k in m if k.startswith(prefix)}, key=lambda k: -sum(m.get(k, 0.0) for _, m in rows)
+        )
         named = {k.removeprefix(prefix): [m.get(k, 0.0) for _, m in rows] for k in keys[:6]}
         made.append(chart.areas(title, steps, named))
     return "".join(made)
@@ -147,7 +150,9 @@ def _sample(config: configs.Config, group: Group, t: Trajectory) -> str:
         cells.append(f'<div class="turn">{picture}{"".join(said)}</div>')
     head = f"reward {t.reward:g} · {t.stop} after {t.turns} turns"
     small = html.escape(f"{group.task.key} · policy version {t.versions[1]} · trajectory {t.id}")
-    return f'<details><summary>{head} <small>{small}</small></summary><div class="turns">{"".join(cells)}</div></details>'
+    return (
+        f'<details><summary>{head} <small>{small}</small></summary><div class="turns">{"".join(cells)}</div></details>'
+    )
 
 
 def _spoken(node: Node) -> str:

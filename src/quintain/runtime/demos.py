@@ -24,7 +24,9 @@ def write_demos(env: WorldEnv, renderer: Renderer, tasks: Iterable[Task], seed: 
         for turn in demonstrate(env, task, seed):
             more = renderer.extend(history, turn.messages, tuple(tokens)) if history else renderer.open(turn.messages)
             if more is None:
-                raise NoDemonstration(f"{task.key}: the chat template rewrites earlier turns; no one path can be written")
+                raise NoDemonstration(
+                    f"{task.key}: the chat template rewrites earlier turns; no one path can be written"
+                )
             said = renderer.say(turn.answer)
             tokens += (*more, *said)
             mask += [False] * len(more) + [True] * len(said)

@@ -1,0 +1,49 @@
+"""`quintain new world|reward|algorithm NAME`: a file of your own that works, with a test that passes."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from quintain.cli.templates import TEMPLATES
+from quintain.types import QuintainError
+
+
+class BadName(QuintainError):
+    """A name that cannot be a Python module, or a file that exists already."""
+
+
+def main(arguments: list[str]) -> int:
+    """Write two files and say how to use them."""
+    parser = argparse.ArgumentParser(prog="quintain new", description=__doc__)
+    parser.add_argument("what", choices=sorted(TEMPLATES))
+    parser.add_argument("name", help="a Python name, such as corner_walk")
+    parser.add_argument("--into", type=Path, default=Path(), help="folder (default: here)")
+    given = parser.parse_intermixed_args(arguments)
+    for line in write(given.what, given.name, given.into):
+        print(line)
+    return 0
+
+
+def write(what: str, name: str, folder: Path) -> list[str]:
+    """Write NAME.py and test_NAME.py, and return what to tell.
+
+    Raises:
+        BadName: the name is no Python name, or one of the files exists.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise BadName(f"{name!r} is no module name; use lower-case letters, digits and _, such as corner_walk")
+    template = TEMPLATES[what]
+    paths = {folder / f"{name}.py": template.code, folder / f"test_{name}.py": template.test}
+    for path in paths:
+        if path.exists():
+            raise BadName(f"{path} exists; choose another name or folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    title = "".join(word.capitalize() for word in name.split("_"))
+    for path, text in paths.items():
+        path.write_text(text.replace("NAME", name).replace("TITLE", title))
+    return [f"wrote {path}" for path in paths] + [
+        f"test it: python -m pytest {folder / f'test_{name}.py'}",
+        template.use.replace("NAME", name).replace("TITLE", title),
+    ]
