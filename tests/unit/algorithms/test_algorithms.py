@@ -27,6 +27,15 @@ def test_the_chains_of_the_first_set() -> None:
     assert links(ppo(kl=0.1), "advantage") == ["charge_kl", "gae", "whiten"]
     assert links(dapo(), "gate") == ["zero_variance"] and links(grpo(), "gate") == []
     assert links(dapo(limit=0), "advantage") == ["normalise"]
+    compared = {make: make().expand()["advantage"][-1] for make in (grpo, dr_grpo, rloo, reinforce)}
+    names = {make.__name__: (link.get("baseline", "mean"), link.get("scale", "std")) for make, link in compared.items()}
+    assert names == {
+        "grpo": ("mean", "std"),
+        "dr_grpo": ("mean", "none"),
+        "rloo": ("leave_one_out", "none"),
+        "reinforce": ("mean", "none"),
+    }
+    assert compared[reinforce]["key"] == "batch"
 
 
 @pytest.mark.parametrize("make", [grpo, dr_grpo, reinforce])

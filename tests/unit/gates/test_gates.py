@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from quintain.gates import drop_stale, zero_variance
-from quintain.parts import PartError
+from quintain.parts import BadReward, PartError
 from quintain.types import Completion, Group, Node, Span, Stop, Task, Trajectory
 
 
@@ -56,6 +58,13 @@ def test_age_is_counted_from_the_newest_version_ever_seen() -> None:
     assert kept == () and state == 4
     kept, state = gate.apply((group(1.0, versions=(4,), admitted=7),), state)
     assert kept == () and state == 7
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("mode", ["drop", "refill"])
+def test_a_reward_that_is_no_number_is_refused(mode: str, bad: float) -> None:
+    with pytest.raises(BadReward, match="task 't'"):
+        zero_variance(mode).apply((group(1.0, bad),), None)
 
 
 def test_bad_options_are_refused_with_a_sentence() -> None:
