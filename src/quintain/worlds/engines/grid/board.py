@@ -128,7 +128,7 @@ def layout_of(state: Walk, player: bool = False) -> str:
 
 
 def distances(board: Board) -> dict[tuple[int, ...], tuple[int, ...]]:
-    """For each status of the keys, the least number of steps from each cell to the goal, below 0 where it cannot be reached.
+    """For each status of the keys, the least number of steps from each cell to the goal; below 0 where there is no way.
 
     A status only ever grows (lying -> held -> used), so statuses are solved from the last to the first: within one, a
     breadth-first wave starts at the goal and at the cells whose entry leads to a status already solved.

@@ -114,5 +114,5 @@ def scene_of(state: Walk) -> Scene:
     cells[state.at] += "+player"
     if not state.keys:
         return Scene(width=board.width, height=board.height, cells=tuple(cells), columns=board.width)
-    tray += ["tray"] * (board.width - len(tray))
+    tray += ["tray"] * (len(state.keys) - len(tray)) + [""] * (board.width - len(state.keys))
     return Scene(width=board.width, height=board.height + 1, cells=(*cells, *tray), columns=board.width)
