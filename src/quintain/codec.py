@@ -121,7 +121,7 @@ def _union(options: tuple[Any, ...], value: Any) -> Any:
     if isinstance(value, dict):
         for option in options:
             if isinstance(option, type) and dataclasses.is_dataclass(option):
-                names = {n: d for n, d in _names(option)}
+                names = dict(_names(option))
                 needed = {n for n, d in names.items() if d is dataclasses.MISSING}
                 if needed <= set(value) <= set(names):
                     return _record(option, value)

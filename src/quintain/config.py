@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from quintain.registry import UnknownName, import_file, unknown
 from quintain.types import QuintainError
@@ -24,12 +24,6 @@ class ConfigError(QuintainError):
     """A config value is of the wrong type or out of range; the message names key, value and limit."""
 
 
-class Section(BaseModel):
-    """A section of the config: unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", validate_default=True)
-
-
 def _spec(value: Any) -> dict[str, Any]:
     spec = {"name": value} if isinstance(value, str) else dict(value)
     if not isinstance(spec.get("name"), str):
@@ -37,10 +31,10 @@ def _spec(value: Any) -> dict[str, Any]:
     return spec
 
 
-PartSpec = Annotated[str | dict[str, Any], AfterValidator(_spec)]
+PartSpec = Annotated[dict[str, Any], BeforeValidator(_spec)]  # a bare name will do
 
 
-class RunSection(Section):
+class RunSection(BaseModel, extra="forbid", validate_default=True):
     """The run as a whole."""
 
     name: str = Field("run", description="name of the run; its folder is <folder>/<name>")
@@ -57,7 +51,7 @@ class RunSection(Section):
     record: str = Field("all", description="trajectories kept in the ledger: all, sample:K (K groups a step), none")
 
 
-class ModelSection(Section):
+class ModelSection(BaseModel, extra="forbid", validate_default=True):
     """The policy: a local Hugging Face folder, or a model built from sizes."""
 
     folder: str = Field("", description="local Hugging Face folder; empty builds a model from the sizes below")
@@ -70,7 +64,7 @@ class ModelSection(Section):
     lora: dict[str, Any] = Field(default_factory=dict, description="peft LoraConfig fields; empty trains all weights")
 
 
-class EnvSection(Section):
+class EnvSection(BaseModel, extra="forbid", validate_default=True):
     """What the agent acts in."""
 
     name: str = Field("KeyDoor", description="a world, or `data`, `tools`, or FILE.py:factory")
@@ -81,7 +75,7 @@ class EnvSection(Section):
     )
 
 
-class RolloutSection(Section):
+class RolloutSection(BaseModel, extra="forbid", validate_default=True):
     """How episodes are played."""
 
     name: str = Field("episodes", description="rollout part")
@@ -95,7 +89,7 @@ class RolloutSection(Section):
     options: dict[str, Any] = Field(default_factory=dict, description="further options of the rollout part")
 
 
-class AlgorithmSection(Section):
+class AlgorithmSection(BaseModel, extra="forbid", validate_default=True):
     """An alias with options, or a chain written out; a written chain wins over the alias's."""
 
     name: str = Field("grpo", description="alias: grpo, dr_grpo, rloo, reinforce, dapo, ppo")
@@ -105,7 +99,7 @@ class AlgorithmSection(Section):
     objective: list[PartSpec] = Field(default_factory=list, description="objective parts in order")
 
 
-class LearnerSection(Section):
+class LearnerSection(BaseModel, extra="forbid", validate_default=True):
     """The optimizer and how a batch is cut."""
 
     optimizer: str = Field("muon", description="muon (2-D block weights; AdamW for the rest) or adamw")
@@ -122,7 +116,7 @@ class LearnerSection(Section):
     device: str = Field("auto", description="auto, cpu or cuda")
 
 
-class EngineSection(Section):
+class EngineSection(BaseModel, extra="forbid", validate_default=True):
     """Where tokens are sampled."""
 
     name: str = Field("torch", description="engine part")
@@ -130,7 +124,7 @@ class EngineSection(Section):
     options: dict[str, Any] = Field(default_factory=dict, description="further options of the engine")
 
 
-class WarmStartSection(Section):
+class WarmStartSection(BaseModel, extra="forbid", validate_default=True):
     """Supervised steps on demonstrations of the world's oracle before the first RL step."""
 
     steps: int = Field(0, ge=0, description="supervised steps; 0 skips the warm start")
@@ -140,14 +134,14 @@ class WarmStartSection(Section):
     warmup_steps: int = Field(20, ge=0, description="steps of linear warm-up")
 
 
-class RuntimeSection(Section):
+class RuntimeSection(BaseModel, extra="forbid", validate_default=True):
     """Processes and threads."""
 
     processes: int = Field(1, ge=1, description="ranks on this machine; each plays and trains its share")
     threads: int = Field(1, ge=1, description="torch threads of a process; more than 1 suffers under contention")
 
 
-class EvalSection(Section):
+class EvalSection(BaseModel, extra="forbid", validate_default=True):
     """Evaluation beside training, on instances that training never draws."""
 
     every: int = Field(0, ge=0, description="steps between evaluations; 0 only at start and end")
@@ -157,21 +151,21 @@ class EvalSection(Section):
     split: str = Field("test", description="validation or test")
 
 
-class TrackSection(Section):
+class TrackSection(BaseModel, extra="forbid", validate_default=True):
     """Where numbers go besides the ledger."""
 
     sinks: list[str] = Field(default_factory=list, description="tensorboard, wandb")
 
 
-class Config(Section):
+class Config(BaseModel, extra="forbid", validate_default=True):
     """The whole tree. A first run needs no key, a useful one at most 15."""
 
     run: RunSection = Field(default_factory=RunSection)
     model: ModelSection = Field(default_factory=ModelSection)
     env: EnvSection = Field(default_factory=EnvSection)
-    sampler: PartSpec = Field("worlds", description="where tasks come from")
+    sampler: PartSpec = Field(default_factory=lambda: {"name": "worlds"}, description="where tasks come from")
     rollout: RolloutSection = Field(default_factory=RolloutSection)
-    reward: PartSpec = Field("env", description="reward part, or FILE.py:function")
+    reward: PartSpec = Field(default_factory=lambda: {"name": "env"}, description="reward part, or FILE.py:function")
     algorithm: AlgorithmSection = Field(default_factory=AlgorithmSection)
     warm_start: WarmStartSection = Field(default_factory=WarmStartSection)
     learner: LearnerSection = Field(default_factory=LearnerSection)

@@ -52,7 +52,9 @@ def test_another_algorithm_comes_without_the_options_of_the_one_before():
 
 
 def test_python_files_of_the_user_run_first(tmp_path):
-    (tmp_path / "mine.py").write_text("from quintain.registry import register\n\n\n@register('test_part', 'mine')\ndef mine():\n    return object\n")
+    (tmp_path / "mine.py").write_text(
+        "from quintain.registry import register\n@register('test_part', 'mine')\ndef mine():\n    return object\n"
+    )
     make({"run": {"imports": [str(tmp_path / "mine.py")]}})
     from quintain.registry import names
 

@@ -15,7 +15,7 @@ def add(n: int, **rest) -> Transform:
 
 
 def counter(key: str = "") -> Transform:
-    return Transform(lambda: 0, lambda x, s: (x + [s], s + 1), frozenset({key} if key else ()))
+    return Transform(lambda: 0, lambda x, s: ([*x, s], s + 1), frozenset({key} if key else ()))
 
 
 def test_chain_applies_in_order_and_keeps_states_apart():

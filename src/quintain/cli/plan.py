@@ -44,10 +44,8 @@ def plan(config: Config) -> dict[str, dict[str, Any]]:
     algorithm = make_algorithm(config)
     run, roll, learner, ranks = config.run, config.rollout, config.learner, config.runtime.processes
     episodes = run.groups_per_step * roll.group_size
-    states = 1 if learner.optimizer == "muon" else 2
-    copies = 1 + ("ref" in algorithm.needs)
-    weights = facts["bytes"] * copies
-    training = facts["trainable_bytes"] * (1 + states)
+    weights = facts["bytes"] * (1 + ("ref" in algorithm.needs))
+    training = facts["trainable_bytes"] * (2 if learner.optimizer == "muon" else 3)
     slots = min(config.engine.slots, episodes // ranks)
     cache = slots * min(config.model.context, facts["context"]) * facts["kv_bytes_per_token"]
     return {

@@ -107,7 +107,8 @@ class Keys:
     """Single keys from a terminal, or lines from anything else."""
 
     def __init__(self, single: bool) -> None:
-        self.single, self.saved = single, None
+        self.single = single
+        self.saved: list[Any] | None = None
 
     def __enter__(self) -> Keys:
         if self.single:

@@ -34,7 +34,7 @@ class Wandb:
 
     def __init__(self, folder: Path) -> None:
         require_extra("track", "wandb")
-        import wandb
+        import wandb  # pyrefly: ignore
 
         self.run: Any = wandb.init(project="quintain", name=folder.name, dir=str(folder))
 

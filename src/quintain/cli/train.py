@@ -64,9 +64,14 @@ def run(config: configs.Config, folder: Path, *, resume: bool) -> int:
     count = config.runtime.processes
     say(f"run folder {folder}; {count} process{'es' if count > 1 else ''}")
     running: list[Any] = []
+
+    def drain(reason: str) -> None:
+        for one in running:
+            one.drain()
+
     try:
         with (
-            Drain(call=lambda reason: [r.drain() for r in running]),
+            Drain(call=drain),
             ranks(folder, count, resume=resume) as place,
         ):
             end = play(config, folder, place, resume=resume, sinks=sinks, say=say, ready=running.append)

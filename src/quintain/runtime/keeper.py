@@ -16,8 +16,15 @@ LARGEST = ("lag_max",)
 class Peers(Protocol):
     """The ranks of a run: sums over them, the largest, a common word."""
 
-    rank: int
-    size: int
+    @property
+    def rank(self) -> int:
+        """This one, from 0."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        ...
 
     def sums(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Sums over ranks."""

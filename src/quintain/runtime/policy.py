@@ -14,7 +14,7 @@ from quintain.learn.precision import pick_device
 from quintain.learn.precision import set_threads as set_threads
 from quintain.learn.ranks import Ranks
 from quintain.learn.value import ValueHead
-from quintain.models import build_model, context_limit, load_model, self_test, text_config, width
+from quintain.models import build_model, context_limit, load_model, self_test, text_config
 from quintain.ports import Renderer
 from quintain.registry import build
 
@@ -47,7 +47,7 @@ def make_learner(config: Config, model: Any, needs: frozenset[str], ranks: Ranks
         plan=plan,
         precision=build("precision", section.precision),
         ranks=ranks,
-        value=ValueHead(width(model)) if needs & {"value", "values"} else None,
+        value=ValueHead(text_config(model).hidden_size) if needs & {"value", "values"} else None,
         reference="ref" in needs,
     )
 

@@ -102,7 +102,7 @@ class LocalRun:
         self.parts, self.window, self.plan, self.keeper, self.sinks = parts, window, plan, keeper, list(sinks)
         self.clock = Clock()
         self.rollout, self.cast, self.objective = parts.rollout, parts.cast, parts.objective
-        self.learner = Timed(parts.learner, self.clock)
+        self.learner: Learner = Timed(parts.learner, self.clock)
         self.needs = parts.objective.needs | parts.advantage.needs
         self.sampler_state = parts.sampler.init()
         self.advantage_state = parts.advantage.init()
