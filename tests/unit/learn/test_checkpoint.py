@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from quintain.learn.checkpoint import CheckpointError
+from quintain.learn.checkpoint import CheckpointError, load_weights
 from quintain.learn.learner import TorchLearner
 from quintain.learn.optim import adamw, linear, muon
 from quintain.learn.pack import pack
@@ -165,6 +165,17 @@ def test_a_damaged_or_foreign_folder_is_refused_and_changes_nothing(kind, make_g
     with pytest.raises(CheckpointError, match=SAYS[kind]):
         learner.load(str(tmp_path))
     assert same(before, held(learner)) and counters == (learner.step, learner.updates, learner.version)
+
+
+def test_the_weights_alone_load_into_a_model_that_only_plays(make_groups, make_model, tmp_path):
+    learner, objective = make(make_model)
+    steps(learner, objective, make_groups(), 1)
+    learner.save(str(tmp_path))
+    player = make_model(seed=5)
+    load_weights(player, str(tmp_path))
+    assert all(torch.equal(a, b) for a, b in zip(player.parameters(), learner.model.parameters(), strict=True))
+    with pytest.raises(CheckpointError, match="shape"):
+        load_weights(make_model(ffn=48), str(tmp_path))
 
 
 def test_another_optimizers_state_is_refused(make_groups, make_model, tmp_path):

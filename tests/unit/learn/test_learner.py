@@ -138,8 +138,13 @@ def test_the_gradient_norm_is_clipped_before_the_step(make_groups, make_model):
 
 def test_the_learning_rate_is_a_function_of_the_step(make_groups, make_model):
     learner = TorchLearner(make_model(), muon(1e-3, schedule=linear(4, warmup=2)), plan=Plan(minibatches=2))
-    rates = [run(learner, pack(make_groups()), grpo())["lr"] for _ in range(5)]
+    rates, moved = [], []
+    for _ in range(5):
+        before = flat(learner.model)
+        rates.append(run(learner, pack(make_groups()), grpo())["lr"])
+        moved.append(float((flat(learner.model) - before).norm()))
     assert rates == pytest.approx([5e-4, 1e-3, 1e-3, 5e-4, 0.0])
+    assert moved[4] == 0 < moved[3] < moved[2] and moved[0] < moved[1]
 
 
 def poisoned(kind, batch):
@@ -152,7 +157,7 @@ def poisoned(kind, batch):
         logprobs[np.flatnonzero(batch.mask)[0]] = -math.inf
         return replace(batch, logprobs=logprobs), grpo()
     if kind == "loss":
-        return batch, chain(grpo(), stateless(lambda t: replace(t, loss=t.loss * math.nan)))
+        return batch, chain(grpo(), stateless(lambda t: replace(t, loss=t.loss + math.inf))  # finite gradients)
     return batch, chain(grpo(), stateless(lambda t: replace(t, loss=(t.loss - t.loss.detach()).abs().sqrt())))
 
 
