@@ -50,9 +50,14 @@ def column(terms: Terms, name: str, part: str) -> torch.Tensor:
 
 
 def segments(ids: torch.Tensor) -> tuple[torch.Tensor, int]:
-    """Row -> segment number 0..S-1 [N] and S, for any labels `ids` [N] in any order."""
-    names, inverse = torch.unique(ids, return_inverse=True)
-    return inverse, len(names)
+    """Row -> slot [N] and the number of slots, for any labels `ids` [N] in any order; a slot may stay empty."""
+    if len(ids) == 0:
+        return ids, 0
+    low, high = (int(end) for end in ids.aminmax())
+    if low >= 0 and high <= 2 * len(ids):  # numbered by the packer: no sort needed
+        return ids, high + 1
+    names, slots = torch.unique(ids, return_inverse=True)
+    return slots, len(names)
 
 
 def total(terms: Terms, name: str) -> float | torch.Tensor:
@@ -75,7 +80,7 @@ def total(terms: Terms, name: str) -> float | torch.Tensor:
         return max(float(count), 1.0)
     if name == "tokens":
         return terms.mask.sum().clamp(min=1)
-    return max(segments({"sequences": terms.sequence, "groups": terms.group}[name])[1], 1)
+    return max(len(torch.unique({"sequences": terms.sequence, "groups": terms.group}[name])), 1)
 
 
 def add_extra(terms: Terms, rows: torch.Tensor) -> Terms:
