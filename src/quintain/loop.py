@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from dataclasses import replace
 from typing import Any, Protocol
 
-from quintain.parts import Cast, Gate, Objective, Reward, Rollout
+from quintain.parts import Cast, Gate, Objective, Rollout
 from quintain.ports import Learner
 from quintain.types import Batch, Group, QuintainError, Ticket
 
@@ -30,7 +30,6 @@ class Run(Protocol):
 
     window: Window
     rollout: Rollout
-    reward: Reward
     cast: Cast
     learner: Learner
     objective: Objective
@@ -41,6 +40,10 @@ class Run(Protocol):
 
         Ticket numbers must rise with `index`.
         """
+        ...
+
+    async def reward(self, group: Group) -> Group:
+        """Score a played group."""
         ...
 
     def steps(self) -> Iterator[int]:
