@@ -157,7 +157,7 @@ def poisoned(kind, batch):
         logprobs[np.flatnonzero(batch.mask)[0]] = -math.inf
         return replace(batch, logprobs=logprobs), grpo()
     if kind == "loss":
-        return batch, chain(grpo(), stateless(lambda t: replace(t, loss=t.loss + math.inf))  # finite gradients)
+        return batch, chain(grpo(), stateless(lambda t: replace(t, loss=t.loss + math.inf)))  # finite gradients
     return batch, chain(grpo(), stateless(lambda t: replace(t, loss=(t.loss - t.loss.detach()).abs().sqrt())))
 
 
