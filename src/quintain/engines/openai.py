@@ -260,8 +260,7 @@ def openai(
     manners: Mapping[str, Any] | None = None,
     body: Mapping[str, Any] | None = None,
 ) -> ChatApi | TokenApi:
-    """A model behind an OpenAI-compatible URL: opponents, judges, evaluation of API models, or a vLLM server of your
-    own.
+    """A model behind an OpenAI-compatible URL: an opponent, a judge, an API model to evaluate, a server of your own.
 
     Args:
         url: base of the API, such as `http://127.0.0.1:8000/v1`.

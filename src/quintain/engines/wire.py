@@ -23,9 +23,7 @@ LONGEST_WAIT_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manners:
-    """How a server is treated: seconds for one answer, further tries, requests at once, seconds before the second
-    try.
-    """
+    """Seconds for one answer, further tries, requests at once, and seconds before the second try."""
 
     timeout_s: float = 120.0
     retries: int = 4
@@ -87,9 +85,7 @@ class Wire:
         raise AssertionError("the last try returns or raises")
 
     def _wait(self, body: bytes, attempt: int) -> float:
-        """Doubling waits, each between half and all of its size: which part depends on the request, so peers spread
-        out.
-        """
+        """Doubling waits, each cut by up to a half that depends on the request, so that peers spread out."""
         part = hashlib.blake2b(body + bytes([attempt]), digest_size=2).digest()
         jitter = 0.5 + int.from_bytes(part, "big") / 131072
         return min(self.manners.wait_s * 2**attempt * jitter, LONGEST_WAIT_S)

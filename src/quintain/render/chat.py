@@ -17,6 +17,7 @@ from quintain.types import Image, Ints, Message, Role, Text, Tool, ToolCall, Too
 _STAND_IN = "Zq7fK2xW"  # stands for the assistant's words; plain letters, so no template treats it in a special way
 _OPENED, _CLOSED = "\ue000", "\ue001"  # private-use characters around control tokens that a message quotes
 _KEPT = 1024  # rendered conversations that are remembered
+_TEXTS, _SHORT = 8192, 4000  # tokenised texts that are remembered, and the longest of them in characters
 
 
 class BranchWarning(UserWarning):
@@ -55,6 +56,8 @@ class ChatRenderer:
         control = sorted(map(str, self.tokenizer.get_added_vocab()), key=len, reverse=True)
         self._control: Any = re.compile("|".join(map(re.escape, control))) if control else None
         self._rendered: OrderedDict[tuple[Message, ...], tuple[Sequence[Tool], str]] = OrderedDict()
+        self._plain: dict[Message, list[dict[str, Any]]] = {}
+        self._encoded: dict[str, Ints] = {}
         self._end: int = self._end_of_turn()
         others = stop_ids(tokenizer) if isinstance(tokenizer, str | Path) else ()
         own = (self._end, self.tokenizer.eos_token_id, *others)
@@ -151,7 +154,7 @@ class ChatRenderer:
         return text
 
     def _render(self, messages: tuple[Message, ...], tools: Sequence[Tool], *, prompt: bool = True) -> str:
-        chat = [turn for message in messages for turn in _as_chat(message, self._control)]
+        chat = [turn for message in messages for turn in self._turns(message)]
         offered = [_as_schema(tool) for tool in tools] or None
         try:
             return self.tokenizer.apply_chat_template(
@@ -169,7 +172,27 @@ class ChatRenderer:
                 f"{type(error).__name__}: {error}; merge or rename roles in the env, or pass another template"
             ) from error
 
+    def _turns(self, message: Message) -> list[dict[str, Any]]:
+        if len(message.parts) != 1 or type(message.parts[0]) is not Text:
+            return _as_chat(message, self._control)
+        turns = self._plain.get(message)
+        if turns is None:
+            if len(self._plain) >= _TEXTS:
+                self._plain.clear()
+            turns = self._plain[message] = _as_chat(message, self._control)
+        return turns
+
     def _encode(self, text: str) -> Ints:
+        known = self._encoded.get(text)
+        if known is None:
+            known = self._tokenise(text)
+            if len(text) <= _SHORT:
+                if len(self._encoded) >= _TEXTS:
+                    self._encoded.clear()
+                self._encoded[text] = known
+        return known
+
+    def _tokenise(self, text: str) -> Ints:
         ids: list[int] = []
         encode = self.tokenizer.encode
         for i, piece in enumerate(re.split(f"{_OPENED}(.*?){_CLOSED}", text) if _OPENED in text else (text,)):

@@ -25,8 +25,9 @@ _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][-+]?\d+
 
 
 def final_answer(text: str) -> str:
-    r"""The part of `text` that is offered as the answer: the last `\boxed{}`, `<answer>`, `####` or "answer is", else
-    all.
+    r"""The part of `text` that is offered as the answer.
+
+    That is what stands in the last `\boxed{}`, in `<answer>` tags, after `####` or "answer is", else the whole text.
 
     Text up to the last `</think>` does not count.
 

@@ -70,8 +70,9 @@ def _scaled(group: Group, trajectory: Trajectory, factors: Mapping[str, float]) 
 
 @register("reward", "all")
 def all_of(*parts: Reward | Mapping[str, Any] | str, weights: Mapping[str, float] | None = None) -> Reward:
-    """Score with one part after the other, then weigh the named rewards: use it to combine, say, an answer check and
-    a length cost.
+    """Score with one part after the other, then weigh the named rewards.
+
+    Use it to combine, say, an answer check and a length cost.
 
     Args:
         parts: reward parts, or their names and options; each adds its named rewards.

@@ -47,7 +47,7 @@ def _arguments(score: Callable[..., Any], given: Mapping[str, Any], options: Map
     return {n: known[n] for n in parameters if n in known}
 
 
-@register("reward", "function", example={"path": "operator:truth", "on_error": 0.0})
+@register("reward", "function", example={"path": "quintain.rewards.answers:number", "on_error": 0.0})
 def function(
     path: str | Callable[..., Any],
     label: str = "",

@@ -54,9 +54,7 @@ class Row(NamedTuple):
 
 
 class Seat:
-    """The state of one seat. `rows` hold one entry per message; a block of messages keeps its tokens on the last of
-    them.
-    """
+    """The state of one seat: one row per message; a block of messages keeps its tokens on the last of them."""
 
     def __init__(self, name: str, index: int, cast: Cast, plan: Plan, place: tuple[int, int]) -> None:
         ticket, member = place
@@ -171,9 +169,7 @@ class Seat:
         return None if self.stop else message
 
     async def _converse(self) -> Message | None:
-        """Speak in messages, to an engine without tokens; with a renderer of its own the tokens are written down
-        too.
-        """
+        """Speak in messages, to an engine without tokens; a renderer of its own still writes them down."""
         if self.renderer is None:
             self._note((), Kind.obs if self.line else Kind.prompt)
         else:

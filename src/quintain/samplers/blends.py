@@ -24,9 +24,7 @@ class Mixture:
         return {"drawn": 0, "over": [False] * len(self.parts), "parts": [p.init() for p in self.parts]}
 
     def draw(self, state: State) -> tuple[Task | None, State]:
-        """The next task of a part chosen by weight; a part that has no more is left out, and None comes when all are
-        over.
-        """
+        """The next task of a part chosen by weight; parts that are over are left out, and None ends the last."""
         over, states, number = list(state["over"]), list(state["parts"]), state["drawn"]
         while True:
             weights = [0.0 if o else w for w, o in zip(self.weights, over, strict=True)]
@@ -135,8 +133,9 @@ def curriculum(
     params: Mapping[str, Any] | None = None,
     control: Mapping[str, float] | None = None,
 ) -> Sampler:
-    """Raise the level of a world when it is mastered, lower it when it is hopeless: for worlds whose hard levels give
-    no signal.
+    """Raise the level of a world when it is mastered and lower it when it is hopeless.
+
+    Use it for worlds whose hard levels give no signal at first.
 
     With p the share of episodes with a reward above 1/2 among the last `window` groups of the current level: p >=
     `high` moves one level up, p < `low` one down. One task in five is of an earlier level, so that nothing is

@@ -53,8 +53,7 @@ def dataset(
     shard: Sequence[int] = (0, 1),
     env: str = "data",
 ) -> Sampler:
-    """Rows of a JSONL, JSON or Parquet file, or of a folder that Hugging Face datasets saved: your own prompts and
-    answers.
+    """Rows of a JSONL, JSON or Parquet file, or of a saved Hugging Face dataset: your own prompts and answers.
 
     A row becomes a task: its prompt is the opening message, and every other column goes to `Task.params`, which
     rewards see and the policy does not. Without `columns` the prompt is the first of `prompt`, `messages`,

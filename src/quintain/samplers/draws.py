@@ -48,9 +48,7 @@ def choice(weights: Sequence[float], *numbers: int) -> int:
 
 @functools.lru_cache(maxsize=8)  # samplers ask for the order of the same epoch at every draw
 def permutation(count: int, seed: int, epoch: int) -> np.ndarray:
-    """The order of `count` rows in an epoch: sorted by raw counter-based bits, so the same on every machine and
-    release.
-    """
+    """The order of `count` rows in an epoch, sorted by raw counter-based bits: the same on every machine."""
     bits = np.random.Philox(key=mixed(seed, epoch)).random_raw(count)
     order = np.argsort(bits, kind="stable")
     order.flags.writeable = False
