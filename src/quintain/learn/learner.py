@@ -167,10 +167,8 @@ class TorchLearner:
 
     def _update(self, batch: Batch, objective: Objective) -> dict[str, float]:
         if objective is not self._objective:
-            if (
-                self._objective is not None or self.state is None
-            ):  # else the state was loaded and waits for its objective
-                self.state = objective.init()
+            loaded = self._objective is None and self.state is not None  # it waited for its objective
+            self.state = self.state if loaded else objective.init()
             self._objective = objective
         meter = Meter(self.ranks)
         factor = self.recipe.schedule(self.step)

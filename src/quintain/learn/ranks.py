@@ -1,4 +1,4 @@
-"""Ranks: processes that each train a share of every step and agree by all-reduce over gloo (CPU) or NCCL (GPU).
+"""Ranks: processes that each train a share of every step and agree by all-reduce over gloo.
 
 With one rank every operation is the identity and torch.distributed is never touched. Tensors travel, never objects.
 """

@@ -136,6 +136,9 @@ def damage(kind, folder):
         tensors = load_file(weights)
         tensors["model.norm.weight"] = tensors["model.norm.weight"].double()
         save_file(tensors, weights)
+    elif kind == "surplus":
+        tensors = load_file(folder / "optimizer.safetensors")
+        save_file({**tensors, "muon.else": torch.zeros(2)}, folder / "optimizer.safetensors")
     elif kind == "optimizer":
         tensors = load_file(folder / "optimizer.safetensors")
         del tensors[min(tensors)]
@@ -150,7 +153,8 @@ SAYS = {
     "name": "lacks 1 tensors, first model.norm.weight",
     "shape": r"shape torch.Size\(\[3\]\)",
     "dtype": "dtype torch.float64",
-    "optimizer": "optimizer",
+    "optimizer": "optimizer state does not fit",
+    "surplus": "has, and should not, 1 tensors, first muon.else",
 }
 
 
