@@ -54,7 +54,7 @@ SAYINGS = {"blocked": "A wall, or a box that cannot move, is in the way; nothing
 ON_TARGET = {PLAYER: "p", BOX: "b"}  # how a thing is shown when it stands on a target
 _SIGNS = {s: (s, FLOOR) for s in (PLAYER, BOX)} | {small: (s, TARGET) for s, small in ON_TARGET.items()}
 FIRST_NODES = 100  # the oracle names all best first moves if the shortest plan was found within so many nodes
-_TRIES = 20_000
+_TRIES = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -136,7 +136,7 @@ def _pulls(boxes: int, free: int, area: int, width: int) -> list[tuple[int, int,
 
 
 def one_box(board: Board, rng: Rng, knobs: Knobs) -> tuple[tuple[int, ...], str]:
-    """A start (player, box) whose shortest plan is drawn evenly from the lengths `low`..`high` that the board has."""
+    """One of all the starts (player, box) from which the shortest plan has `low`..`high` moves."""
     (target,), floor = board.targets, board.floor
     steps = (-board.width, board.width, -1, 1)
     wave = [(player, target) for player in bits(floor & ~(1 << target))]
@@ -157,10 +157,10 @@ def one_box(board: Board, rng: Rng, knobs: Knobs) -> tuple[tuple[int, ...], str]
                 if box == player + step and (before, player) not in ahead:
                     ahead[before, player] = (state, letter.upper())
                     wave.append((before, player))
-    lengths = [n for n in range(max(knobs["low"], 1), len(layers)) if layers[n]]
-    if not lengths:
+    begins = [start for layer in layers[max(knobs["low"], 1) :] for start in layer]
+    if not begins:
         return (), ""
-    begin = state = rng.pick(layers[rng.pick(lengths)])
+    begin = state = rng.pick(begins)
     plan = []
     while ahead[state][1]:
         state, letter = ahead[state]

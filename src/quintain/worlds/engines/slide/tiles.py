@@ -158,7 +158,7 @@ class TileWorld:
         rows = [line.split() for line in caption.split("\n")]
         signs = ["0" if sign == GAP else sign for row in rows for sign in row]
         tiles = tuple(int(sign) for sign in signs if sign.isdecimal())
-        if len({len(row) for row in rows}) != 1 or sorted(tiles) != list(range(len(signs))):
+        if len(signs) < 4 or len({len(row) for row in rows}) != 1 or sorted(tiles) != list(range(len(signs))):
             raise QuintainError(f"this is no full caption of sliding tiles: {caption[:60]!r}")
         return Slid(Frame(len(rows[0]), len(rows)), tiles)
 

@@ -19,13 +19,15 @@ def plan_of(at: str, goal: str, pegs: str) -> tuple[Moves, Moves]:
         >>> plan_of("aa", "cc", "abc")
         (('ab', 'ac', 'bc'), ('ab',))
     """
+    if at == goal:
+        return (), ()
     if len(pegs) > 3:
         found = _met(at, goal, pegs)
         return (found, ()) if found else (_by_largest(at, goal, pegs)[0], ())
     plans = _by_largest(at, goal, pegs)
     least = min(map(len, plans))
     best = [plan for plan in plans if len(plan) == least]
-    return best[0], tuple(dict.fromkeys(plan[0] for plan in best if plan))
+    return best[0], tuple(dict.fromkeys(plan[0] for plan in best))
 
 
 def _by_largest(at: str, goal: str, pegs: str) -> list[Moves]:
@@ -35,10 +37,8 @@ def _by_largest(at: str, goal: str, pegs: str) -> list[Moves]:
     Twice: by way of the third peg, with the smaller discs gathered first on the goal's peg and then on its old one.
     """
     n = len(at)
-    while n and at[n - 1] == goal[n - 1]:
+    while at[n - 1] == goal[n - 1]:
         n -= 1
-    if not n:
-        return [()]
     small, ends, source, target = at[: n - 1], goal[: n - 1], at[n - 1], goal[n - 1]
     spares = [peg for peg in pegs if peg not in (source, target)]
     once = []

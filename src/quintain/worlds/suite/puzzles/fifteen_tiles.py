@@ -35,7 +35,7 @@ def fifteen_tiles() -> TileWorld:
         rules=RULES,
         answer=ANSWER,
         example="up",
-        ceilings={"random": 0.02, "constant": 0.0, "first": 0.0, "blind": 0.02},
+        ceilings={"random": 0.01, "constant": 0.0, "first": 0.0, "blind": 0.01},
         sayings=SAYINGS,
     )
     return TileWorld(facts=facts, levels=[dict(zip(KNOBS, row, strict=True)) for row in TABLE])

@@ -12,10 +12,10 @@ Pegs: one line each, its discs from bottom to top, - for an empty peg; then the 
 
 # discs, pegs, moves of the plan at least and at most, share of further turns
 TABLE = (
-    (3, 3, 2, 5, 1.0),
-    (3, 3, 4, 7, 0.8),
-    (4, 3, 6, 11, 0.7),
-    (4, 3, 9, 15, 0.6),
+    (4, 3, 2, 5, 1.0),
+    (4, 3, 4, 8, 0.8),
+    (4, 3, 7, 12, 0.7),
+    (4, 3, 10, 15, 0.6),
     (5, 3, 14, 23, 0.5),
     (5, 3, 20, 31, 0.5),
     (6, 3, 28, 47, 0.4),
@@ -34,7 +34,7 @@ def hanoi() -> TowerWorld:
         rules=RULES,
         answer=ANSWER,
         example="ac",
-        ceilings={"random": 0.05, "constant": 0.0, "first": 0.0, "blind": 0.02},
+        ceilings={"random": 0.02, "constant": 0.0, "first": 0.0, "blind": 0.01},
         sayings=SAYINGS,
     )
     return TowerWorld(facts=facts, levels=[dict(zip(KNOBS, row, strict=True), tower=0) for row in TABLE])

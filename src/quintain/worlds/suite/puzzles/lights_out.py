@@ -33,7 +33,7 @@ def lights_out() -> LampWorld:
         rules=RULES,
         answer=ANSWER,
         example="b3",
-        ceilings={"random": 0.02, "constant": 0.0, "first": 0.0, "blind": 0.02},
+        ceilings={"random": 0.01, "constant": 0.0, "first": 0.0, "blind": 0.01},
         sayings=SAYINGS,
     )
     levels = [{"width": side, "height": side, "low": low, "high": high} for side, low, high in TABLE]

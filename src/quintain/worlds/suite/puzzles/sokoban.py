@@ -34,7 +34,7 @@ def sokoban() -> CrateWorld:
         rules=RULES,
         answer=ANSWER,
         example="up",
-        ceilings={"random": 0.1, "constant": 0.0, "first": 0.02, "blind": 0.05},
+        ceilings={"random": 0.03, "constant": 0.01, "first": 0.01, "blind": 0.02},
         sayings=SAYINGS,
     )
     return CrateWorld(facts=facts, levels=[dict(zip(KNOBS, row, strict=True)) for row in TABLE])
