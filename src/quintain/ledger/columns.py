@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, count
+from itertools import chain, compress, count
 from operator import attrgetter
 from typing import Any
 
@@ -18,22 +18,11 @@ _KIND_AT = {k: i for i, k in enumerate(_KINDS)}
 _ROLE_AT = {r: i for i, r in enumerate(_ROLES)}
 _WIDTHS = ("u1", "<u2", "<u4", "<i8", "<f4", "<f8")
 FIELDS = (
-    "tokens",
-    "kind",
-    "logprobs",
-    "spans",
-    "parent",
-    "role",
-    "mask",
-    "agent",
-    "turn",
-    "text",
-    "sampling",
-    "seconds",
-)
+    "tokens", "kind", "logprobs", "spans", "parent", "role", "mask", "agent", "turn", "text", "sampling", "seconds",
+    "blobs", "top_ids", "top_logprobs",
+)  # fmt: skip
 _fields = attrgetter(*FIELDS)
-_rare = attrgetter("blobs", "top_ids", "top_logprobs")
-_NO_RARE = ((), (), ())
+_RARE = ("blobs", "top_ids", "top_logprobs")
 _LISTS = ("digests", "next_digests", "actions", "events")  # of a trajectory: strings, one per turn
 _WORDS = ("role", "call_parent")
 
@@ -134,7 +123,7 @@ def pack_core(columns: Mapping[str, tuple[Any, ...]]) -> dict[str, Packed]:
     }
 
 
-def pack_nodes(nodes: Sequence[Node], columns: Mapping[str, tuple[Any, ...]], words: Words) -> dict[str, Any]:
+def pack_nodes(columns: Mapping[str, tuple[Any, ...]], words: Words) -> dict[str, Any]:
     """Every other field of the nodes, in the order of the trajectories."""
     samplings: dict[Any, int] = {None: 0}
     seen = {id(None): 0}
@@ -150,7 +139,10 @@ def pack_nodes(nodes: Sequence[Node], columns: Mapping[str, tuple[Any, ...]], wo
         "samplings": [encode(s) for s in samplings if s is not None],
     }
     out.update(_seconds(columns["seconds"]))
-    rare = {i: encode(r) for i, r in enumerate(map(_rare, nodes)) if r != _NO_RARE}
+    rare: dict[int, Any] = {}
+    if any(any(columns[name]) for name in _RARE):
+        rows = zip(*(columns[name] for name in _RARE))
+        rare = {i: encode(row) for i, row in enumerate(rows) if any(row)}
     return out | {k: v for k, v in (("rare", rare), ("odd", _odd(columns))) if v}
 
 
@@ -166,6 +158,15 @@ def _seconds(seconds: Sequence[Mapping[str, float]]) -> dict[str, Any]:
 
 def _odd(columns: Mapping[str, tuple[Any, ...]]) -> dict[int, dict[str, Any]]:
     """What nodes differ in from the common case: a sampled node with one span, all of its tokens under the mask."""
+    drawn = [k is Kind.sampled for k in columns["kind"]]
+    given = [not d for d in drawn]
+    if (
+        all(map(all, compress(columns["mask"], drawn)))
+        and set(map(len, compress(columns["spans"], drawn))) <= {1}
+        and not any(compress(columns["spans"], given))
+        and not any(map(any, compress(columns["logprobs"], given)))
+    ):
+        return {}
     out: dict[int, dict[str, Any]] = {}
     rows = zip(columns["kind"], columns["mask"], columns["spans"], columns["logprobs"])
     for i, (kind, mask, spans, logprobs) in enumerate(rows):

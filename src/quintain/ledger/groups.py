@@ -123,10 +123,9 @@ def pack_group(group: Group, *, whole: bool = True, task: Task | None = None) ->
         whole: keep the trajectories; else only their rows and the digest.
         task: stands in for `group.task`, its pictures replaced by references.
     """
-    nodes = [n for t in group.trajectories for n in t.nodes]
-    columns = transpose(nodes)
+    columns = transpose([n for t in group.trajectories for n in t.nodes])
     core = pack_core(columns)
-    rows = _rows(group)
+    rows = _rows(group, columns)
     data = {
         "ticket": group.ticket,
         "version": group.version,
@@ -137,26 +136,29 @@ def pack_group(group: Group, *, whole: bool = True, task: Task | None = None) ->
     }
     if whole:
         words = Words()
-        body: dict[str, Any] = {"core": core, "nodes": pack_nodes(nodes, columns, words)}
+        body: dict[str, Any] = {"core": core, "nodes": pack_nodes(columns, words)}
         body["trajectories"] = pack_trajectories(group.trajectories, words)
         body["words"] = words.table()
         data["body"] = zlib.compress(msgpack.packb(body), 1)
     return msgpack.packb(data)
 
 
-def _rows(group: Group) -> dict[str, list[Any]]:
+def _rows(group: Group, columns: Mapping[str, tuple[Any, ...]]) -> dict[str, list[Any]]:
     out: dict[str, list[Any]] = {name: [] for name in _ROW}
+    drawn = [len(t) if k is Kind.sampled else -1 for t, k in zip(columns["tokens"], columns["kind"])]
+    stop = 0
     for t in group.trajectories:
-        drawn = [n for n in t.nodes if n.kind is Kind.sampled]
-        versions = [s.version for n in t.nodes for s in n.spans]
+        start, stop = stop, stop + len(t.nodes)
+        lengths = [n for n in drawn[start:stop] if n >= 0]
+        versions = [s.version for spans in columns["spans"][start:stop] if spans for s in spans]
         values = (
             t.id,
             dict(t.rewards),
             str(t.stop),
             t.episode,
             t.agent,
-            len(drawn),
-            sum([len(n.tokens) for n in drawn]),
+            len(lengths),
+            sum(lengths),
             min(versions, default=0),
             max(versions, default=0),
         )
