@@ -66,7 +66,6 @@ class Seat:
         if hasattr(self.engine, "converse"):
             self.speak = self._converse
             self.renderer = cast.renderers.get(self.role)
-        self.kind: Kind = Kind.external if self.role in cast.frozen else Kind.sampled
         self.sampling: Sampling = self._sampling(cast.sampling)
         self.shorter: dict[int, Sampling] = {}
         self.key: Ints = (cast.seed, ticket, member)
@@ -161,7 +160,7 @@ class Seat:
         tokens = completion.tokens
         if tokens or not completion.text:
             message = self.renderer.parse(tokens)
-            kind = self.kind
+            kind = Kind.sampled
         else:
             message = toolcalls.said(completion.text)
             kind = Kind.external

@@ -59,6 +59,7 @@ class Server:
                 pass
 
         self.http = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.http.handle_error = lambda *broken: None  # clients that gave up leave broken pipes
         self.url = f"http://127.0.0.1:{port}"
         self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True)
         self.thread.start()

@@ -13,7 +13,20 @@ from quintain.ports import SOLO
 from quintain.registry import build, provenance
 from quintain.render import RenderError, WordRenderer
 from quintain.rollouts.episodes import PlanError, episodes
-from quintain.types import Completion, Feedback, Kind, Message, QuintainError, Role, Sampling, Span, Stop, Task
+from quintain.types import (
+    Completion,
+    Feedback,
+    Image,
+    Kind,
+    Message,
+    QuintainError,
+    Role,
+    Sampling,
+    Span,
+    Stop,
+    Task,
+    Tool,
+)
 
 M = Message.of
 TASK = Task(key="count", env="count", seed=3)
@@ -382,6 +395,59 @@ async def test_a_renderer_that_cannot_extend_opens_a_branch_each_turn():
     trained = [i for path, fresh in t.paths() for i in path if i in fresh and t.nodes[i].kind is Kind.sampled]
     assert len(trained) == len(set(trained)) == 4
     assert [(at, into) for _, at, into in engine.forks] == [(3, "5.7.0.0.1")]  # then `rules at0 up` is dropped for good
+
+
+async def test_pictures_travel_with_the_request():
+    class Blind(WordRenderer):
+        def open(self, messages, tools=()):
+            return super().open([M(m.role, m.text) for m in messages])
+
+        def extend(self, history, messages, tokens, tools=()):
+            return self.open(messages)
+
+    def seen(name):
+        return {SOLO: Feedback(messages=(M("user", "at1", Image(hash=name)),))}
+
+    class Pictured(Count):
+        async def reset(self, task):
+            return seen("a")
+
+    engine, render = Engine(), Blind(WORDS.words[3:], turn_tokens=1)
+    t = (await play(engine, lambda: Pictured(faults={1: seen("b")}), render)).trajectories[0]
+    assert [[i.hash for i in r.images] for r in engine.requests[:2]] == [["a"], ["a", "b"]]
+    assert [n.blobs for n in t.nodes[:3]] == [("a",), (), ("b",)]
+
+
+async def test_other_tools_than_the_path_was_opened_with_open_a_branch():
+    class Tooled(WordRenderer):
+        def open(self, messages, tools=()):
+            return (*self.ids(tools[0].name), *super().open(messages))
+
+    def offer(name):
+        return {SOLO: Feedback(messages=(M("user", "at1"),), tools=(Tool(name=name),))}
+
+    class Changing(Count):
+        async def reset(self, task):
+            return offer("rules")
+
+    engine, render = Engine(), Tooled(WORDS.words[3:], turn_tokens=1)
+    faults = {1: offer("rules"), 2: offer("down")}
+    t = (await play(engine, lambda: Changing(goal=1, faults=faults), render)).trajectories[0]
+    assert [render.text(r.prompt) for r in engine.requests] == [
+        "rules at1",
+        "rules at1 up at1",
+        "down at1 up at1 up at1",
+    ]
+    assert t.events == ("branch",) and t.turns == 3
+
+
+async def test_rewards_before_the_first_turn_belong_to_it():
+    class Generous(Count):
+        async def reset(self, task):
+            return {SOLO: Feedback(messages=(M("user", "at0"),), reward={"gift": 0.5})}
+
+    t = (await play(Engine(), lambda: Generous(goal=1))).trajectories[0]
+    assert t.turn_rewards == pytest.approx((1.4,)) and t.reward == pytest.approx(1.4)
 
 
 async def test_messages_that_cannot_be_rendered_are_our_error():
