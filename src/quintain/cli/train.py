@@ -25,7 +25,8 @@ def main(arguments: list[str]) -> int:
     from quintain.ledger import RunDir
 
     if given.resume:
-        with RunDir.open(given.resume) as store:
+        with RunDir.open(given.resume, "a") as store:
+            store.rewind(store.latest_checkpoint())  # what came after it is played again
             config = configs.make(store.path / "config.toml", overrides=sources(given.items)[1])
         return run(config, given.resume, resume=True)
     files, overrides = sources(given.items)

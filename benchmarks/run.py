@@ -1,0 +1,88 @@
+"""Run every benchmark and write docs/benchmarks.md: `make bench`, or `python benchmarks/run.py worlds startup`.
+
+A benchmark is a script whose last line is one JSON object, or a list of them: name, ours, peer, ratio, target, holds, note.
+Results are kept in benchmarks/results.json, so that one benchmark can be run alone and the page stays whole.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results.json"
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+HEAD = """# Benchmarks
+
+Every figure below comes from a script in `benchmarks/`; its command stands beside it. `make bench` runs all of them and writes
+this page. Peers run in the same script, in turn with ours, on the same machine. A target that is missed is shown as missed.
+
+| figure | ours | peer | ratio | target | holds | command, date, machine |
+|---|---|---|---|---|---|---|
+"""
+
+
+def names() -> list[str]:
+    """Every benchmark: a script here that is not this one and no helper."""
+    return sorted(p.stem for p in HERE.glob("*.py") if p.stem != "run" and not p.stem.startswith("_"))
+
+
+def machine() -> str:
+    """Processor and cores, in a few words."""
+    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), platform.machine())
+    return f"{model}, {len([1 for line in open('/proc/cpuinfo') if line.startswith('processor')])} cores"
+
+
+def measure(name: str) -> list[dict]:
+    """Run one script and read its last line."""
+    done = subprocess.run([sys.executable, HERE / f"{name}.py"], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(f"benchmarks/{name}.py failed with status {done.returncode}")
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    rows = found if isinstance(found, list) else [found]
+    for row in rows:
+        row |= {"command": f"python benchmarks/{name}.py", "date": time.strftime("%Y-%m-%d"), "machine": machine()}
+    return rows
+
+
+def number(value: object) -> str:
+    """A figure for the page."""
+    if isinstance(value, bool):
+        return "yes" if value else "**no**"
+    if isinstance(value, int | float):
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return str(value) if value not in (None, "") else "-"
+
+
+def page(results: dict[str, list[dict]]) -> str:
+    """The page of all results."""
+    rows, notes = [], []
+    for name in sorted(results):
+        for row in results[name]:
+            cells = [row["name"], *(number(row.get(k)) for k in ("ours", "peer", "ratio", "target", "holds"))]
+            rows.append("| " + " | ".join([*cells, f"`{row['command']}`, {row['date']}, {row['machine']}"]) + " |")
+            if row.get("note"):
+                notes.append(f"- **{row['name']}**: {row['note']}")
+    return HEAD + "\n".join(rows) + "\n\n## Notes\n\n" + "\n".join(notes) + "\n"
+
+
+def main() -> None:
+    """Run the named benchmarks, or all, and write the page."""
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for name in sys.argv[1:] or names():
+        print(f"== {name}", flush=True)
+        results[name] = measure(name)
+        for row in results[name]:
+            print(json.dumps(row), flush=True)
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        PAGE.write_text(page(results))
+    passed = sum(bool(r["holds"]) for rows in results.values() for r in rows)
+    print(f"{passed} of {sum(map(len, results.values()))} targets hold; {PAGE}")
+
+
+if __name__ == "__main__":
+    main()

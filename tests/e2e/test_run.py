@@ -1,0 +1,146 @@
+"""Whole runs from the command line's own path: determinism, resume, ranks, draining, data and rewards of one's own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from quintain import config as configs
+from quintain.cli import main
+from quintain.cli.train import run
+from quintain.ledger import RunDir, audit
+
+QUIET = ["eval.instances=0", "run.steps=6", "run.checkpoint_every=2"]
+
+
+def start(folder: Path, *overrides: str) -> Path:
+    config = configs.make("tiny", overrides=[*QUIET, f"run.folder={folder}", *overrides])
+    path = folder / config.run.name
+    RunDir.create(path, config.toml(full=True)).close()
+    assert run(config, path, resume=False) == 0
+    return path
+
+
+def prints(folder: Path) -> dict[str, str]:
+    """Hashes of every file of the newest checkpoint but its manifest, which holds times."""
+    with RunDir.open(folder) as store:
+        newest = store.latest_checkpoint()
+    assert newest is not None
+    files = sorted(p for p in newest.path.iterdir() if p.suffix == ".safetensors")
+    assert {p.stem for p in files} == {"weights", "optimizer"}
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+def rewards(folder: Path) -> list[float]:
+    with RunDir.open(folder) as store:
+        return [m["reward"] for _, m in store.metrics()]
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory) -> Path:
+    return start(tmp_path_factory.mktemp("straight"))
+
+
+def test_a_synchronous_run_is_a_function_of_its_seed(straight, tmp_path):
+    again, other = start(tmp_path), start(tmp_path, "run.seed=1", "run.name=other")
+    assert prints(again) == prints(straight) and rewards(again) == rewards(straight)
+    assert prints(other) != prints(straight)
+    assert max(rewards(straight)) > 0, "nothing was learned from: the test shows nothing"
+
+
+def test_every_prompt_is_accounted_for(straight):
+    with RunDir.open(straight) as store:
+        books = audit(store)
+    assert books.ok and books.issued == 6 * 8 and not books.pending
+    assert books.trained + books.dropped == books.issued
+
+
+def test_a_killed_run_goes_on_to_the_same_weights(straight, tmp_path):
+    config = configs.make("tiny", overrides=[*QUIET, f"run.folder={tmp_path}"])
+    folder = tmp_path / "tiny"
+    RunDir.create(folder, config.toml(full=True)).close()
+    script = f"""
+import os, signal
+from pathlib import Path
+from quintain import config as configs
+from quintain.runtime import run
+from quintain.cli.train import run as go
+record, folder = run.LocalRun.record, Path({str(folder)!r})
+async def dying(self, step, groups, metrics):
+    if step == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    await record(self, step, groups, metrics)
+run.LocalRun.record = dying
+go(configs.make(folder / "config.toml"), folder, resume=False)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    assert main(["train", "--resume", str(folder)]) == 0
+    assert prints(folder) == prints(straight) and rewards(folder) == rewards(straight)
+    with RunDir.open(folder) as store:
+        books = audit(store)
+    assert books.ok and books.trained + books.dropped == books.issued
+
+
+def test_resuming_a_finished_run_changes_nothing(straight):
+    before = prints(straight)
+    assert main(["train", "--resume", str(straight)]) == 0
+    assert prints(straight) == before
+
+
+def test_lag_is_measured_and_bounded(tmp_path):
+    folder = start(tmp_path, "run.max_lag=2", "run.steps=8")
+    with RunDir.open(folder) as store:
+        lags = [m["lag_max"] for _, m in store.metrics()]
+        assert audit(store).ok
+    assert max(lags) <= 2 and max(lags) >= 1
+
+
+@pytest.mark.slow
+def test_two_ranks_train_and_hold_the_same_weights(tmp_path):
+    folder = start(tmp_path, "runtime.processes=2")
+    with RunDir.open(folder) as store:
+        books = audit(store)
+        rows = [m for _, m in store.metrics()]
+    assert books.ok and books.issued == 6 * 8 and not books.pending
+    assert all(m["groups"] == 8 for m in rows), "the metrics of a step cover both ranks"
+
+
+@pytest.mark.slow
+def test_sigterm_drains_and_the_run_resumes_to_the_same_weights(straight, tmp_path):
+    command = [sys.executable, "-m", "quintain.cli", "train", "tiny", *QUIET, f"run.folder={tmp_path}"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "step 2/" in line:
+            process.send_signal(signal.SIGTERM)
+            break
+    assert process.wait(timeout=15) in (0, 75), "a run that has finished meanwhile ends with 0"
+    folder = tmp_path / "tiny"
+    assert main(["train", "--resume", str(folder)]) == 0
+    assert prints(folder) == prints(straight)
+
+
+def test_show_report_and_doctor_read_the_run(straight, capsys):
+    assert main(["doctor", str(straight)]) == 0
+    assert main(["show", str(straight), "--list"]) == 0
+    shown = capsys.readouterr().out
+    assert "KeyDoor/0/train/" in shown and "lost 0, duplicated 0" in shown
+    assert main(["report", str(straight)]) == 0
+    page = (straight / "report.html").read_text()
+    assert page.count("<svg") >= 8 and "token_ratio" in page and "data:image/png;base64," in page
+    assert "http://" not in page and "https://" not in page and "<script" not in page
+
+
+def test_a_run_can_be_evaluated(straight, capsys):
+    assert main(["eval", str(straight), "-n", "20", "-k", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["episodes"] == 40 and found["instances"] == 20 and set(found["pass"]) == {"1", "2"}
+    assert found["pass"]["1"] <= found["pass"]["2"] and abs(found["pass"]["1"] - found["success"]) < 1e-9
