@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from quintain.ledger import RunDir
 from quintain.types import Event, Group, Stop, Ticket
 
-COUNTS = ("episodes", "groups", "groups_trained", "tokens_sampled", "tokens_context")  # sums over ranks
+COUNTS = ("episodes", "groups_played", "groups_trained", "tokens_sampled", "tokens_context")  # sums over ranks
 LARGEST = ("lag_max",)
 
 

@@ -23,7 +23,7 @@ def played(groups: Sequence[Group], version: int) -> dict[str, float]:
         "success": sum(t.rewards.get("success", t.reward) >= 1.0 for t in episodes) / n,
         "solved_some": sum(any(r >= 1.0 for r in g.rewards) for g in groups) / max(1, len(groups)),
         "episodes": float(len(episodes)),
-        "groups": float(len(groups)),
+        "groups_played": float(len(groups)),
         "turns": sum(t.turns for t in episodes) / n,
         "tokens_sampled": float(sum(t.length for t in episodes)),
         "tokens_context": float(context),
