@@ -122,7 +122,7 @@ def draw(pen: ImageDraw.ImageDraw, shapes: Sequence[Shape], unit: float, origin:
 
 def _box(pen: ImageDraw.ImageDraw, box: Box, unit: float, origin: tuple[float, float]) -> None:
     x, y = origin[0] + box.x * unit, origin[1] + box.y * unit
-    edges = (x, y, x + box.width * unit - 1, y + box.height * unit - 1)
+    edges = (x, y, max(x + box.width * unit - 1, x), max(y + box.height * unit - 1, y))
     pen.rounded_rectangle(edges, box.radius * unit, _color(box.fill), _color(box.line), _thick(box, unit))
 
 

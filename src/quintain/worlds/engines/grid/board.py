@@ -81,6 +81,11 @@ class Board:
         return out
 
     @cached_property
+    def icy(self) -> bool:
+        """Whether the ground is ice, where any step may go sideways: the boards with holes."""
+        return HOLE in self.cells
+
+    @cached_property
     def text(self) -> bytes:
         """The fixed cells as text: cell c stands at offset 2c, separated by spaces and newlines."""
         rows = (self.cells[i : i + self.width] for i in range(0, len(self.cells), self.width))

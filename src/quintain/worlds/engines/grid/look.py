@@ -95,7 +95,7 @@ def parse_caption(caption: str) -> Walk:
 
 @functools.lru_cache(maxsize=512)
 def _ground(board: Board) -> tuple[str, ...]:
-    base = "ice" if HOLE in board.cells else "floor"
+    base = "ice" if board.icy else "floor"
     names = {FLOOR: base, WALL: "wall", GOAL: f"{base}+goal", HOLE: "ice+hole"}
     return tuple(names[sign] for sign in board.cells)
 

@@ -150,7 +150,7 @@ class WalkWorld:
             found = board.special.get(to)
             if to >= 0 and not (found and found[0] == "door" and state.keys[found[1]] == LYING):
                 out.append(move)
-        return tuple(out) if state.noise is None else CHOICES.moves
+        return CHOICES.moves if board.icy else tuple(out)
 
     def sample(self, state: Walk, seat: str, rng: Rng) -> Move:
         return rng.pick(self.legal(state, seat) or CHOICES.moves)

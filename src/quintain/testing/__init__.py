@@ -1,0 +1,1 @@
+"""What tests of worlds, envs and parts stand on; your own may import it too."""
