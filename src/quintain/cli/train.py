@@ -19,6 +19,7 @@ def main(arguments: list[str]) -> int:
         "items", nargs="*", metavar="RECIPE|FILE|key=value", help="`quintain list recipes` names recipes"
     )
     parser.add_argument("--resume", metavar="RUN", type=Path, help="continue the run in this folder")
+    parser.add_argument("--from", dest="step", type=int, help="with --resume: continue from the checkpoint of this step")
     parser.add_argument("--fresh", action="store_true", help="delete a run of the same name first")
     given = parser.parse_intermixed_args(arguments)
     require_extra("train", "torch", "transformers", "safetensors")
@@ -26,7 +27,7 @@ def main(arguments: list[str]) -> int:
 
     if given.resume:
         with RunDir.open(given.resume, "a") as store:
-            store.rewind(store.latest_checkpoint())  # what came after it is played again
+            store.rewind(store.latest_checkpoint(given.step))  # what came after it is played again
             config = configs.make(store.path / "config.toml", overrides=sources(given.items)[1])
         return run(config, given.resume, resume=True)
     files, overrides = sources(given.items)
