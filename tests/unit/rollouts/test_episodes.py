@@ -299,6 +299,38 @@ async def test_players_speak_in_messages_and_see_the_state():
     assert t.stop is Stop.done and t.actions == ("up",) * 3
     assert [n.text for n in t.nodes] == ["rules", "at0", "up", "at1", "up", "at2", "up", "at3"]
     assert all(n.tokens == () for n in t.nodes)
+    assert [n.kind for n in t.nodes] == [Kind.prompt, Kind.prompt, *[Kind.external, Kind.obs] * 3]
+
+
+async def test_opponents_without_tokens_may_say_what_the_policy_could_not():
+    engines = {"policy": Engine(), "second": Player(lambda messages, state, request: "hello there")}
+    cast = Cast(env=lambda task: Duel(), engines=engines, renderers={"policy": WORDS})
+    first, second = (await episodes(group_size=1)(TASK, cast, 0)).trajectories
+    assert first.length == 2 and [n.text for n in second.nodes if n.role is Role.assistant] == ["hello there"]
+
+
+async def test_a_silent_env_adds_no_words_but_the_tokens_that_the_template_needs():
+    silent = {SOLO: Feedback(reward={"cost": -0.1})}
+    t = (await play(Engine(), lambda: Count(goal=1, faults={1: silent}))).trajectories[0]
+    assert [n.kind for n in t.nodes] == [Kind.prompt, Kind.prompt, Kind.sampled, Kind.sampled, Kind.obs]
+
+    class Marked(WordRenderer):
+        def extend(self, history, messages, tokens, tools=()):
+            return (*super().extend(history, messages, tokens), *self.ids("rules"))
+
+    engine, render = Engine(), Marked(WORDS.words[3:], turn_tokens=1)
+    t = (await play(engine, lambda: Count(goal=1, faults={1: silent}), render)).trajectories[0]
+    assert render.text(engine.requests[1].prompt) == "rules at0 up rules"
+    assert [n.text for n in t.nodes] == ["rules", "at0", "up", "", "up", "at1"]
+
+
+async def test_an_engine_whose_context_is_full_ends_the_episode():
+    class Full(Engine):
+        async def generate(self, request):
+            return Completion(tokens=(), logprobs=(), finish="length", spans=())
+
+    t = (await play(Full(FREE), renderer=FREE)).trajectories[0]
+    assert t.stop is Stop.truncated_tokens and t.turns == 1 and t.events == ("cut",)
 
 
 async def test_what_players_say_becomes_demonstrations_when_there_is_a_renderer():
@@ -432,13 +464,14 @@ async def test_other_tools_than_the_path_was_opened_with_open_a_branch():
 
     engine, render = Engine(), Tooled(WORDS.words[3:], turn_tokens=1)
     faults = {1: offer("rules"), 2: offer("down")}
-    t = (await play(engine, lambda: Changing(goal=1, faults=faults), render)).trajectories[0]
+    t = (await play(engine, lambda: Changing(goal=2, faults=faults), render)).trajectories[0]
     assert [render.text(r.prompt) for r in engine.requests] == [
         "rules at1",
         "rules at1 up at1",
         "down at1 up at1 up at1",
+        "down at1 up at1 up at1 up at1",
     ]
-    assert t.events == ("branch",) and t.turns == 3
+    assert t.events == ("branch",) and t.turns == 4
 
 
 async def test_rewards_before_the_first_turn_belong_to_it():
@@ -446,8 +479,8 @@ async def test_rewards_before_the_first_turn_belong_to_it():
         async def reset(self, task):
             return {SOLO: Feedback(messages=(M("user", "at0"),), reward={"gift": 0.5})}
 
-    t = (await play(Engine(), lambda: Generous(goal=1))).trajectories[0]
-    assert t.turn_rewards == pytest.approx((1.4,)) and t.reward == pytest.approx(1.4)
+    t = (await play(Engine(), lambda: Generous(goal=2))).trajectories[0]
+    assert t.turn_rewards == pytest.approx((0.4, 0.9)) and t.reward == pytest.approx(1.3)
 
 
 async def test_messages_that_cannot_be_rendered_are_our_error():
