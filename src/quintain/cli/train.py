@@ -19,7 +19,9 @@ def main(arguments: list[str]) -> int:
         "items", nargs="*", metavar="RECIPE|FILE|key=value", help="`quintain list recipes` names recipes"
     )
     parser.add_argument("--resume", metavar="RUN", type=Path, help="continue the run in this folder")
-    parser.add_argument("--from", dest="step", type=int, help="with --resume: continue from the checkpoint of this step")
+    parser.add_argument(
+        "--from", dest="step", type=int, help="with --resume: continue from the checkpoint of this step"
+    )
     parser.add_argument("--fresh", action="store_true", help="delete a run of the same name first")
     given = parser.parse_intermixed_args(arguments)
     require_extra("train", "torch", "transformers", "safetensors")

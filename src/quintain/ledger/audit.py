@@ -22,7 +22,7 @@ class Audit:
 
     `lost`: tickets that must exist but were never issued (a gap in the numbers, or trained, played or dropped all the
     same), and trained ones whose group was never recorded. `duplicated`: trained twice, or trained and dropped. `chain`
-    is the hash of (step, tickets, digest) of every step: equal chains, the same data in the same order.
+    hashes step, tickets, digest and groups of every training step: equal chains, the same data in the same order.
     """
 
     issued: int
@@ -65,6 +65,7 @@ def audit(run: RunDir) -> Audit:
     """
     seen: dict[str, Counter[int]] = {kind: Counter() for kind in _KINDS}
     reasons: Counter[str] = Counter()
+    groups: dict[int, str] = {}  # ticket -> digest
     steps = 0
     chain = hashlib.blake2b(digest_size=16)
     for event in run.events(_KINDS):
@@ -72,9 +73,12 @@ def audit(run: RunDir) -> Audit:
         if event.kind == "trained":
             steps += 1
             seen["trained"].update(payload["tickets"])
-            chain.update(msgpack.packb([event.step, list(payload["tickets"]), payload.get("digest", "")]))
+            content = [groups.get(t, "") for t in payload["tickets"]]
+            chain.update(msgpack.packb([event.step, list(payload["tickets"]), payload.get("digest", ""), content]))
         else:
             seen[event.kind][ticket_of(payload)] += 1
+        if event.kind == "played":
+            groups[payload["group"].ticket] = payload["group"].digest
         if event.kind == "dropped":
             reasons[payload["reason"]] += 1
     issued, played, trained, dropped = (seen[k] for k in _KINDS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from quintain.ledger import RunDir, audit
@@ -75,3 +77,11 @@ def test_the_chain_tells_order_and_data_apart(book, home, event):
         book.run.supersede(offset)
     assert len(chains) == 4
     assert book("trained 0: 0 1").chain in chains
+
+
+def test_the_chain_follows_what_was_played(book, event, make_group):
+    first = book("issued 0", "played 0", "trained 0: 0").chain
+    book.run.supersede(0)
+    book("issued 0")
+    book.run.append(event("played", 0, group=replace(make_group(1, 1, 1), ticket=0)))
+    assert book("trained 0: 0").chain != first
