@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import random
-from collections.abc import Callable
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,23 @@ class FullDisk(Disk):
             self.fail_sync -= 1
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         super().sync(fd)
+
+
+@pytest.fixture(scope="session")
+def fresh_folder() -> Iterator[Callable[[], Path]]:
+    """Makes new folders, in memory where there is some: hundreds of syncs of a busy disk would prove nothing more."""
+    shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    root = tempfile.mkdtemp(prefix="quintain-", dir=shared)
+    yield lambda: Path(tempfile.mkdtemp(dir=root))
+    shutil.rmtree(root)
+
+
+@pytest.fixture
+def tmp_path(fresh_folder: Callable[[], Path]) -> Iterator[Path]:
+    """A folder in memory instead of pytest's own."""
+    folder = fresh_folder()
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture

@@ -128,9 +128,9 @@ def test_one_damaged_record_costs_that_record(home, event, make_group):
 
 @given(st.integers(0, 2**32))
 @settings(max_examples=30)
-def test_any_damage_is_repaired_with_every_whole_record_kept(tmp_path_factory, built, seed):
+def test_any_damage_is_repaired_with_every_whole_record_kept(fresh_folder, built, seed):
     rng = random.Random(seed)
-    home = tmp_path_factory.mktemp("repair") / "run"
+    home = fresh_folder() / "run"
     shutil.copytree(built, home)
     path = events_file(home)
     spans = frames(path)
@@ -161,8 +161,8 @@ def test_any_damage_is_repaired_with_every_whole_record_kept(tmp_path_factory, b
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory, builders):
-    home = tmp_path_factory.mktemp("built") / "run"
+def built(fresh_folder, builders):
+    home = fresh_folder() / "run"
     build(home, *builders)
     return home
 

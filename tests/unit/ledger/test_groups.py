@@ -93,7 +93,7 @@ def groups(draw):
 
 
 @given(groups())
-@settings(max_examples=120)
+@settings(max_examples=60)
 def test_a_group_comes_back_equal(group):
     packed = PackedGroup(pack_group(group))
     assert packed.open() == group

@@ -42,8 +42,8 @@ def kept(home):
 
 @given(st.integers(0, 2**32))
 @settings(max_examples=15)
-def test_an_index_rebuilt_from_the_segments_equals_the_one_written_beside_them(tmp_path_factory, builders, seed):
-    home = tmp_path_factory.mktemp("index") / "run"
+def test_an_index_rebuilt_from_the_segments_equals_the_one_written_beside_them(fresh_folder, builders, seed):
+    home = fresh_folder() / "run"
     with RunDir.create(home, "") as run:
         fill(run, *builders, seed=seed)
         assert kept(home) == rebuilt(home)

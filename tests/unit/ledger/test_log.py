@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from quintain.ledger.disk import Disk
 from quintain.ledger.errors import CorruptLedger, DiskFull, ReadOnlyRun
-from quintain.ledger.frames import FRAME_SIZE, HEADER_SIZE
+from quintain.ledger.frames import FRAME_SIZE, HEADER_SIZE, link, read_frame, write_frame
 from quintain.ledger.log import Log, Mark, Reader, segment_path, segments
 
 COMMITS = [[b"a", b"bb"], [b"ccc" * 30], [b"", b"d" * 200, b"e"], [b"f"]]
@@ -80,10 +80,10 @@ def test_every_prefix_of_the_bytes_opens_to_a_prefix_of_the_commits(tmp_path, se
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=150)
-def test_no_flipped_byte_goes_unseen(tmp_path_factory, seed):
+@settings(max_examples=100)
+def test_no_flipped_byte_goes_unseen(fresh_folder, seed):
     rng = random.Random(seed)
-    folder = folder_of(tmp_path_factory.mktemp("flip"))
+    folder = folder_of(fresh_folder())
     written(folder, rng.choice([1 << 20, 150]))
     path = segment_path(folder, rng.choice(segments(folder)))
     data = bytearray(path.read_bytes())
@@ -143,11 +143,27 @@ def test_records_in_another_order_break_the_chain(tmp_path):
         read(folder)
 
 
+@pytest.mark.parametrize("chain", ["kept", "forged"])
+def test_a_rewritten_record_with_a_right_checksum_breaks_the_chain(tmp_path, chain):
+    """Someone edits history: the payload, its checksum, and even its own link."""
+    folder = folder_of(tmp_path)
+    written(folder)
+    path = segment_path(folder, 0)
+    data = path.read_bytes()
+    first = read_frame(data, HEADER_SIZE)
+    own = first.chain if chain == "kept" else link(bytes(16), first.commit, first.flags, 0, b"z")
+    forged = write_frame(first.commit, first.flags, 0, own, b"z")
+    assert len(forged) == first.stop - first.start
+    path.write_bytes(data[: first.start] + forged + data[first.stop :])
+    with pytest.raises(CorruptLedger, match="hash does not go on"):
+        read(folder)
+
+
 @given(st.integers(0, 2**32))
-@settings(max_examples=60)
-def test_a_full_disk_loses_nothing_and_writing_goes_on_when_there_is_space(tmp_path_factory, full_disks, seed):
+@settings(max_examples=40)
+def test_a_full_disk_loses_nothing_and_writing_goes_on_when_there_is_space(fresh_folder, full_disks, seed):
     rng = random.Random(seed)
-    folder = folder_of(tmp_path_factory.mktemp("full"))
+    folder = folder_of(fresh_folder())
     disk = full_disks()
     log = Log(folder, Mark(), disk, rng.choice([60, 300, 1 << 20]))
     expected: list[bytes] = []
