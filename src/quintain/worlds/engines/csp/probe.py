@@ -63,6 +63,15 @@ tiles(
         **{f"near-{n}": (Run(text=str(n), x=0.5, y=0.51, size=0.72, color=_INK[n]),) for n in range(1, 9)},
     }
 )
+tiles(
+    {
+        f"mines-{n}": (
+            Disc(x=0.2, y=0.52, radius=0.13, fill="ink"),
+            Run(text=str(n), x=0.63, y=0.52, size=0.5, color="brick"),
+        )
+        for n in range(1, 100)
+    }
+)
 TILES = {CLOSED: "closed", MINE: "mine", "0": "open", **{str(n): f"open+near-{n}" for n in range(1, 9)}}
 
 
@@ -173,7 +182,7 @@ class ProbeWorld:
         return tuple([sign + name for sign, name in zip(state.seen, names, strict=True) if sign != CLOSED])
 
     def scene(self, state: Field, seat: str) -> Scene:
-        return labelled([TILES[sign] for sign in state.seen], state.width)
+        return labelled([TILES[sign] for sign in state.seen], state.width, f"mines-{len(state.mines)}")
 
 
 def _make(rng: Rng, knobs: Mapping[str, Any]) -> Field | None:

@@ -1,0 +1,1 @@
+"""The board engine: move generators, one alpha-beta search, opponents of graded strength, one or two seats."""

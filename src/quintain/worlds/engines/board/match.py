@@ -1,0 +1,177 @@
+"""Matches: a board game as a world, against an opponent of the ladder or between two seats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quintain.ports import SOLO
+from quintain.types import Ints
+from quintain.worlds.engines.board.game import Look, Match, Setup
+from quintain.worlds.engines.board.search import check_opponent, choices, replies
+from quintain.worlds.kernel import (
+    NOTHING,
+    Answer,
+    Events,
+    Facts,
+    Move,
+    Outcome,
+    Plan,
+    Unsolvable,
+    View,
+    check_knobs,
+    check_level,
+)
+from quintain.worlds.noise import Noise, Rng
+from quintain.worlds.scene import Scene
+from quintain.worlds.splits import ALL, drawn
+
+WON = {"success": 1.0}
+DRAWN = {"draw": 0.5}
+SPARE = 2  # turns beyond the longest match, for moves that are refused
+SAYINGS = {
+    "reply": "The opponent plays {}.",
+    "won": "You won.",
+    "lost": "The opponent won.",
+    "draw": "The game is a draw.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardWorld:
+    """A world of the board engine: what a declaration gives.
+
+    With one seat the policy moves first and the opponent of the level answers inside the step; with two seats they take
+    turns. A win is worth 1, a draw 1/2.
+
+    Args:
+        facts: rules, seats and ceilings.
+        levels: ten mappings of the game's knobs, and of `opponent` where there is one seat.
+        look: the game.
+    """
+
+    facts: Facts
+    levels: Sequence[Mapping[str, Any]]
+    look: Look
+    schema: type[Match] = Match
+
+    @property
+    def two(self) -> bool:
+        """Whether both sides are seats."""
+        return len(self.facts.seats) == 2
+
+    def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Match:
+        """See `World.start`."""
+        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        opponent = "" if self.two else check_opponent(chosen["opponent"])
+        options, rng = self.look.options(chosen), Rng(self.facts.name, seed, level, split)
+
+        def make(r: Rng) -> Match | None:
+            position = self.look.opening(r, chosen)
+            return None if position is None else Match(Setup(options, opponent), position)
+
+        first = drawn(make, self.look.layout, rng, split if self.look.varied(chosen) else ALL)
+        moves = self.look.longest(first)
+        budget = moves + 2 * SPARE if self.two else (moves + 1) // 2 + SPARE
+        return Match(Setup(options, opponent, budget), first.position, 0, Noise(int(rng.uniform() * 2**53)))
+
+    def view(self, state: Match, seat: str) -> View[Match]:
+        return View(self, state, seat, not self.two or self._side(seat) == state.mover)
+
+    def _side(self, seat: str) -> int:
+        return self.facts.seats.index(seat) if self.two else 0
+
+    def read(self, text: str, seat: str) -> Move | None:
+        return self.look.read(text)
+
+    def turns(self, state: Match) -> int:
+        return state.setup.budget
+
+    def words(self, level: int) -> tuple[str, ...]:
+        return self.look.words(self.levels[check_level(level)], len(self.facts.seats))
+
+    def step(self, state: Match, moves: Mapping[str, Move]) -> Outcome[Match]:
+        setup = state.setup
+        game = self.look.game(setup.options)
+        seat = self.facts.seats[state.mover] if self.two else SOLO
+        index = self.look.index(moves[seat], setup.options)
+        if index < 0 or index not in game.legal(state.position) or game.worth(state.position) is not None:
+            return Outcome(state, events={seat: ("illegal",)})
+        position = game.play(state.position, index)
+        after = Match(setup, position, 1 - state.mover, state.noise)
+        worth = game.worth(position)
+        if worth is not None:
+            return self._over(after, worth)
+        if self.two:
+            other = self.facts.seats[after.mover]
+            return Outcome(after, events={other: (f"reply:{moves[seat].key}",)})
+        answers = choices(game, position, setup.opponent)
+        answer = answers[state.noise.below(len(answers))]
+        position = game.play(position, answer)
+        after = Match(setup, position, 0, state.noise.after())
+        said = f"reply:{self.look.move(answer, setup.options).key}"
+        worth = game.worth(position)
+        return Outcome(after, events={SOLO: (said,)}) if worth is None else self._over(after, worth, said)
+
+    def _over(self, after: Match, worth: int, *said: str) -> Outcome[Match]:
+        """The end: `worth` is that of the side which would be next."""
+        rewards, events = {}, {}
+        for seat in self.facts.seats:
+            mine = worth if self._side(seat) == after.mover else -worth
+            rewards[seat] = (DRAWN, WON, NOTHING)[mine]
+            events[seat] = (*said, ("draw", "won", "lost")[mine])
+        return Outcome(after, rewards, True, events)
+
+    def solve(self, state: Match, seat: str) -> Answer:
+        """The best move from here by proof, or, where none is found in time, by looking ahead; ask again after each move."""
+        game, position, opponent = self.look.game(state.setup.options), state.position, state.setup.opponent
+        if game.worth(position) is not None:
+            return Unsolvable("the game is over")
+        verdict = game.judge(position)
+        worth = None if verdict is None else verdict.worth
+        if self._side(seat) != state.mover:
+            return Plan((), "policy", value=0.5 if worth is None else (1 - worth) / 2)
+        if verdict is not None and (worth == 1 or opponent in ("", "perfect")):
+            if worth == -1 and opponent:
+                return Unsolvable("the opponent wins against any play")
+            return self._plan(verdict.moves, state, "solver", (1 + verdict.worth) / 2)
+        value, moves = replies(game, position, opponent or "depth2")
+        return self._plan(moves, state, "policy", value)
+
+    def _plan(self, moves: Ints, state: Match, proof: str, value: float) -> Plan:
+        first = tuple([self.look.move(m, state.setup.options) for m in moves])
+        return Plan(first[:1], proof, first, value)
+
+    def legal(self, state: Match, seat: str) -> tuple[Move, ...]:
+        options = state.setup.options
+        game = self.look.game(options)
+        if game.worth(state.position) is not None or self._side(seat) != state.mover:
+            return ()
+        return tuple([self.look.move(m, options) for m in game.legal(state.position)])
+
+    def sample(self, state: Match, seat: str, rng: Rng) -> Move:
+        return rng.pick(self.legal(state, seat) or (self.look.move(0, state.setup.options),))
+
+    def caption(self, state: Match, seat: str, level: int) -> str:
+        return self.look.caption(state, self._side(seat), level)
+
+    def rebuild(self, caption: str, seat: str) -> Match:
+        """See `World.rebuild`."""
+        return self.look.rebuild(caption)
+
+    def static(self, state: Match, seat: str) -> tuple[str, ...]:
+        return self.look.static(state, self._side(seat))
+
+    def moving(self, state: Match, seat: str) -> tuple[str, ...]:
+        return self.look.moving(state)
+
+    def scene(self, state: Match, seat: str) -> Scene:
+        return self.look.scene(state, self._side(seat))
+
+
+def levels_of(knobs: Sequence[str], table: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    """Ten mappings of knobs from the rows of a table."""
+    return [dict(zip(knobs, row, strict=True)) for row in table]
+
+

@@ -1,0 +1,234 @@
+"""Rows: two sides put stones on the cells of a square, and the first with a line of its own stones wins.
+
+A set of cells is an integer with one bit per cell and one unused bit after each row, so that shifts never wrap round. A
+position is (stones of the side to move, stones of the other side).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+from quintain.types import Ints
+from quintain.worlds.engines.board.game import Verdict
+
+EXACT_FREE = 12  # free cells up to which a position is solved to the end
+DEEP, FORCING = 3, 6  # own moves within which any win is found, and within which one made of threats alone is
+WIDTH = 8  # moves that get a deeper look
+KEPT = 1 << 18  # positions that are remembered
+
+
+class RowGame:
+    """The rules of rows and what can be proved about a position; use `row_game`, which shares what was found.
+
+    Args:
+        size: cells on a side, 3 to 6.
+        line: stones in a row that win.
+    """
+
+    def __init__(self, size: int, line: int) -> None:
+        self.size, self.line, self.cells = size, line, size * size
+        stride = size + 1
+        self.bits: Ints = tuple(1 << c // size * stride + c % size for c in range(size * size))
+        self.cell: dict[int, int] = {bit: c for c, bit in enumerate(self.bits)}
+        self.full: int = sum(self.bits)
+        self.ways: Ints = (1, stride, stride + 1, stride - 1)
+        self.gaps: tuple[Ints, ...] = tuple(
+            tuple((i - gap) * way for i in range(line) if i != gap) for way in self.ways for gap in range(line)
+        )
+        spans = [[1 << start + i * way for i in range(line)] for way in self.ways for start in range(stride * size)]
+        self.lines: Ints = tuple(sum(s) for s in spans if all(bit in self.cell for bit in s))
+        through = [[i for i, mask in enumerate(self.lines) if mask & bit] for bit in self.bits]
+        self.through: tuple[Ints, ...] = tuple(tuple(t) for t in through)
+        middle_first = sorted(range(size * size), key=lambda c: -len(through[c]))
+        self.order: Ints = tuple(self.bits[c] for c in middle_first)
+        scale = [0, *(5**k for k in range(line))]
+        self.gain: tuple[Ints, ...] = tuple(
+            tuple(scale[a + 1] - scale[a] if not b else scale[b] if not a else 0 for b in range(line + 1))
+            for a in range(line)
+        )
+        self.scale: Ints = tuple(scale)
+        self._forced: dict[tuple[int, int, int, bool], bool] = {}
+        self._worth: dict[Ints, int] = {}
+
+    def legal(self, position: Ints) -> Sequence[int]:
+        taken = position[0] | position[1]
+        return [c for c, bit in enumerate(self.bits) if not taken & bit]
+
+    def tempting(self, position: Ints) -> Sequence[int]:
+        mine, yours = position
+        free = self.full & ~(mine | yours)
+        must = self.wins(mine, free) or self.wins(yours, free)
+        if must:
+            return [self.cell[must & -must]]
+        ahead = self.ahead(position)
+        return sorted(ahead, key=ahead.__getitem__, reverse=True)[:WIDTH]
+
+    def play(self, position: Ints, move: int) -> Ints:
+        return (position[1], position[0] | self.bits[move])
+
+    def worth(self, position: Ints) -> int | None:
+        mine, yours = position
+        if self.has_line(yours):
+            return -1
+        return 0 if mine | yours == self.full else None
+
+    def has_line(self, stones: int) -> bool:
+        """Whether the stones hold a whole line."""
+        for way in self.ways:
+            rest = stones
+            for i in range(1, self.line):
+                rest &= stones >> i * way
+            if rest:
+                return True
+        return False
+
+    def wins(self, stones: int, free: int) -> int:
+        """The free cells that would complete a line of the stones."""
+        out = 0
+        for gap in self.gaps:
+            found = free
+            for shift in gap:
+                found &= stones >> shift if shift > 0 else stones << -shift
+            out |= found
+        return out
+
+    def ahead(self, position: Ints) -> Mapping[int, float]:
+        mine, yours = position
+        gain, scale, line = self.gain, self.scale, self.line
+        gains, sure = [], 0
+        for mask in self.lines:
+            a, b = (mask & mine).bit_count(), (mask & yours).bit_count()
+            gains.append(gain[a][b])
+            if not b:
+                sure += scale[a]
+            elif not a:
+                sure -= scale[b]
+        free = self.full & ~(mine | yours)
+        won, last = self.wins(mine, free), not free & (free - 1)
+        out: dict[int, float] = {}
+        for c, bit in enumerate(self.bits):
+            if free & bit:
+                if won & bit:
+                    out[c] = 1.0
+                elif last:
+                    out[c] = 0.0
+                else:
+                    guess = sure + sum([gains[i] for i in self.through[c]])
+                    out[c] = 0.9 * guess / (abs(guess) + 5**line)
+        return out
+
+    def guess(self, position: Ints) -> float:
+        return (1 + max(self.ahead(position).values())) / 2
+
+    def judge(self, position: Ints) -> Verdict | None:
+        mine, yours = position
+        n = self.distance(mine, yours)
+        if n:
+            good = [c for c in self.legal(position) if self.lost(yours, mine | self.bits[c], n - 1, n <= DEEP)]
+            return Verdict(1, tuple(good))
+        legal = self.legal(position)
+        if len(legal) > EXACT_FREE:
+            return None
+        worths = {c: -self.exact(*self.play(position, c)) for c in legal}
+        best = max(worths.values())
+        return Verdict(best, tuple(c for c, worth in worths.items() if worth == best))
+
+    def distance(self, mine: int, yours: int, most: int = FORCING) -> int:
+        """Within how many own moves the side to move wins against any defence, 0 if no such win is found.
+
+        Wins within `DEEP` moves are all found; longer ones, up to `most`, where each move makes a threat.
+        """
+        return next((n for n in range(1, most + 1) if self.forced(mine, yours, n, n <= DEEP)), 0)
+
+    def forced(self, mine: int, yours: int, n: int, quiet: bool) -> bool:
+        """Whether the side to move wins within `n` own moves; without `quiet`, by moves that each threaten to win."""
+        key = (mine, yours, n, quiet)
+        known = self._forced.get(key)
+        if known is None:
+            known = self._search(mine, yours, n, quiet)
+            if len(self._forced) >= KEPT:
+                self._forced.clear()
+            self._forced[key] = known
+        return known
+
+    def _search(self, mine: int, yours: int, n: int, quiet: bool) -> bool:
+        free = self.full & ~(mine | yours)
+        if self.wins(mine, free):
+            return n >= 1
+        if n <= 1:
+            return False
+        must = self.wins(yours, free)
+        if must & (must - 1):
+            return False
+        moves = must or free
+        while moves:
+            bit = moves & -moves
+            moves ^= bit
+            if self.lost(yours, mine | bit, n - 1, quiet):
+                return True
+        return False
+
+    def lost(self, mine: int, yours: int, n: int, quiet: bool) -> bool:
+        """Whether the other side, which has just moved, wins within `n` more own moves, whatever the side to move does."""
+        if self.has_line(yours):
+            return True
+        free = self.full & ~(mine | yours)
+        if n < 1 or self.wins(mine, free):
+            return False
+        threats = self.wins(yours, free)
+        if threats & (threats - 1):
+            return True
+        if threats:
+            return n > 1 and self.forced(yours, mine | threats, n, quiet)
+        if not quiet or n < 2 or not self.forced(yours, mine, n, quiet):  # a stone more never hurts the defence
+            return False
+        while free:
+            bit = free & -free
+            free ^= bit
+            if not self.forced(yours, mine | bit, n, quiet):
+                return False
+        return True
+
+    def promise(self, stones: int, other: int) -> int:
+        """The sum of 2^(stones on it) over the lines that the other side has not touched.
+
+        A side whose sum is below 2^line when the other is to move (half of that when it is to move itself) cannot win: the
+        other can always take the free cell with the largest share of the sum (Erdős and Selfridge, 1973).
+        """
+        return sum([1 << (mask & stones).bit_count() for mask in self.lines if not mask & other])
+
+    def exact(self, mine: int, yours: int) -> int:
+        """The worth of any position under best play, by searching to the end: for small boards."""
+        key = (mine, yours)
+        known = self._worth.get(key)
+        if known is None:
+            known = self._to_the_end(mine, yours)
+            if len(self._worth) >= KEPT:
+                self._worth.clear()
+            self._worth[key] = known
+        return known
+
+    def _to_the_end(self, mine: int, yours: int) -> int:
+        if self.has_line(yours):
+            return -1
+        free = self.full & ~(mine | yours)
+        if self.wins(mine, free):
+            return 1
+        best = 1 if 2 * self.promise(mine, yours) >= 1 << self.line else 0  # what could be reached at most, and at least
+        worst = -1 if self.promise(yours, mine) >= 1 << self.line else 0
+        if best == worst or not free:
+            return 0
+        value = worst
+        must = self.wins(yours, free)
+        for bit in (must & -must,) if must else [b for b in self.order if b & free]:
+            value = max(value, -self.exact(yours, mine | bit))
+            if value == best:
+                break
+        return value
+
+
+@functools.lru_cache(maxsize=32)
+def row_game(size: int, line: int) -> RowGame:
+    """The one game of that size and line."""
+    return RowGame(size, line)

@@ -1,0 +1,59 @@
+"""NimGame: take counters from heaps, against an opponent or between two seats."""
+
+from __future__ import annotations
+
+from quintain.registry import register
+from quintain.worlds.engines.board.heaps_look import KNOBS, HeapLook
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.kernel import Facts
+
+RULES = """Two players take counters in turn: in a move one takes one or more counters from one heap. Whether the player who takes
+the very last counter wins or loses, and whether a move has a limit, is said with the heaps."""
+ANSWER = "Name a heap and how many counters to take from it, as in A-2."
+
+# heaps, largest heap, limit of a move, whether the last counter loses, opponent
+TABLE = (
+    (3, 6, 0, 0, "random"),
+    (3, 6, 0, 0, "greedy"),
+    (3, 6, 0, 0, "depth2"),
+    (3, 7, 0, 0, "depth4"),
+    (3, 9, 0, 0, "perfect"),
+    (4, 7, 0, 0, "perfect"),
+    (4, 9, 0, 0, "perfect"),
+    (5, 9, 0, 0, "perfect"),
+    (5, 12, 5, 0, "perfect"),
+    (6, 15, 6, 1, "perfect"),
+)
+
+
+@register("world", "NimGame", domain="games", engine="board")
+def nim_game() -> BoardWorld:
+    """Take the last counter; every start can be won, and from level 4 on one slip is enough to lose."""
+    facts = Facts(
+        name="NimGame",
+        rules=RULES + "\nYou can win from the start, whatever the opponent does.",
+        answer=ANSWER,
+        example="A-2",
+        proof="policy",
+        floor=1.0,
+        ceilings={"random": 0.35, "constant": 0.3, "first": 0.35, "blind": 0.35},
+        sayings=SAYINGS,
+    )
+    return BoardWorld(facts=facts, levels=levels_of((*KNOBS, "opponent"), TABLE), look=HeapLook())
+
+
+@register("world", "NimDuel", domain="games", engine="board")
+def nim_duel() -> BoardWorld:
+    """The game of heaps between two seats; the first can win from the start if it plays without a slip."""
+    facts = Facts(
+        name="NimDuel",
+        rules=RULES,
+        answer=ANSWER,
+        example="A-2",
+        seats=("first", "second"),
+        proof="policy",
+        floor=0.4,
+        ceilings={"random": 0.6, "constant": 0.6, "first": 0.6, "blind": 0.6},
+        sayings=SAYINGS,
+    )
+    return BoardWorld(facts=facts, levels=levels_of(KNOBS, [row[:-1] for row in TABLE]), look=HeapLook())
