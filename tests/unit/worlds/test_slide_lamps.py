@@ -84,6 +84,12 @@ def test_plans_have_the_length_of_the_level(level: int):
         assert outcome.done
 
 
+def test_boards_that_fewer_presses_darken_are_drawn_again():
+    for seed in range(12):
+        state = WORLD.start(seed, 2, low=13, high=13)
+        assert len(WORLD.solve(state, SOLO).moves) == 13
+
+
 def test_each_best_first_press_leaves_one_fewer():
     state = next(s for s in (WORLD.start(seed, 1) for seed in range(99)) if len(WORLD.solve(s, SOLO).first) > 4)
     plan = WORLD.solve(state, SOLO)

@@ -10,7 +10,7 @@ from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.slide import push
 from quintain.worlds.engines.slide.push_board import Crates, layout_of
-from quintain.worlds.engines.slide.push_solve import ground, lost
+from quintain.worlds.engines.slide.push_solve import Search, ground, lost
 from quintain.worlds.kernel import GenerationError, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.splits import canonical, split_of
@@ -166,6 +166,21 @@ def test_any_plan_will_do_where_the_shortest_takes_too_long(monkeypatch: pytest.
     monkeypatch.setattr(push, "SHORTEST_NODES", 1)
     answer = WORLD.solve(start, SOLO)
     assert best <= len(answer.moves) <= len(start.board.plan) and go(start, *(m.key for m in answer.moves)).done
+
+
+def test_the_shorter_of_the_kept_and_the_found_plan_answers(monkeypatch: pytest.MonkeyPatch):
+    start = WORLD.start(1, 7)
+    plan = start.board.plan
+    for extra, proof in (("", "solver"), ("lr", "construction")):
+        found = [Search(extra + plan, 5, False), Search(None, 5, False)]
+        monkeypatch.setattr(push, "search", lambda *_, found=found: found.pop())
+        answer = WORLD.solve(start, SOLO)
+        assert (answer.proof, len(answer.moves)) == (proof, len(plan))
+
+
+def test_a_cell_is_alive_if_there_is_room_to_push_from():
+    assert ground(4, "#####T.#####").alive == 1 << 5
+    assert ground(5, "######T..######").alive == 1 << 6 | 1 << 7
 
 
 @pytest.mark.parametrize("level", range(10))
