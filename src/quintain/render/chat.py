@@ -12,7 +12,7 @@ from typing import Any
 from quintain.render import toolcalls
 from quintain.render.errors import RenderError
 from quintain.render.hub import load_tokenizer, stop_ids
-from quintain.types import Image, Ints, Message, Role, Text, Tool, ToolCall, ToolResult
+from quintain.types import Image, Ints, Message, Text, Tool, ToolCall, ToolResult
 
 _STAND_IN = "Zq7fK2xW"  # stands for the assistant's words; plain letters, so no template treats it in a special way
 _OPENED, _CLOSED = "\ue000", "\ue001"  # private-use characters around control tokens that a message quotes
@@ -256,12 +256,10 @@ def _as_chat(message: Message, control: Any) -> list[dict[str, Any]]:
         turn: dict[str, Any] = {"role": str(message.role), "content": _quoted(text, control)}
         if calls and toolcalls.OPEN not in text:  # else the words hold the calls already, exactly as they were said
             turn["tool_calls"] = calls
-        if message.name:
-            turn["name"] = message.name
         turns.append(turn)
-    if message.role is Role.tool:
+    if message.name:
         for turn in turns:
-            turn.setdefault("name", message.name)
+            turn["name"] = message.name
     return turns
 
 

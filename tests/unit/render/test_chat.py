@@ -135,6 +135,17 @@ def test_tool_calls_and_results(chat):
     assert given == chat.text(path + added)
 
 
+def test_names_reach_the_template(folder):
+    render = ChatRenderer(folder, PLAIN.replace("m.role", "m.role + ' ' + (m.name or '-')"))
+    results = Message(Role.tool, (ToolResult(text="4"),), "add")
+    text = render.text(render.open([M("user", "hi", name="Ann"), M("user", "ho"), results]))
+    assert [line for line in text.splitlines() if "start" in line][:3] == [
+        "<|im_start|>user Ann",
+        "<|im_start|>user -",
+        "<|im_start|>tool add",
+    ]
+
+
 def test_parse_never_raises(chat):
     for tokens in ((), (2,), (10**9, -4, 2), tuple(range(chat.size))):
         assert chat.parse(tokens).role is Role.assistant
@@ -157,3 +168,26 @@ def test_what_cannot_be_rendered_is_refused(folder):
 def test_template_options_reach_the_template(folder):
     render = ChatRenderer(folder, PLAIN + "{% if think %}<think>{% endif %}", {"think": True})
     assert render.text(render.open([M("user", "go")])).endswith("assistant\n<think>")
+
+
+def test_the_end_of_a_turn_is_what_the_template_writes_after_it(folder):
+    other = ChatRenderer(folder, PLAIN.replace("<|im_end|>", "<|endoftext|>"))
+    assert other.stop == (3, 2) and other.say(M("assistant", "up"))[-1] == 3
+    assert play(other, ["up", "down"])[0] is not None
+    opening = [M("user", "go")]
+    wrong = (
+        other.open(opening) + other.say(M("assistant", "up"))[:-1] + (2,)
+    )  # ended by the tokenizer's own end of text
+    with pytest.warns(BranchWarning):
+        assert other.extend([*opening, M("assistant", "up")], [M("user", "x")], wrong) is None
+
+
+def test_templates_without_control_tokens_end_with_the_tokenizers_end_of_text(folder):
+    bare = "{% for m in messages %}{{ m.role + ': ' + m.content + '\n' }}{% endfor %}"
+    render = ChatRenderer(folder, bare)
+    assert render.stop == (2,)
+    with pytest.warns(BranchWarning):  # nothing in the rendered text stands for the sampled end of text
+        assert play(render, ["up"])[0] is None
+    render.tokenizer.eos_token = None
+    with pytest.raises(RenderError, match="nothing ends a turn"):
+        ChatRenderer(render.tokenizer, bare)
