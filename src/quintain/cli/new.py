@@ -1,4 +1,7 @@
-"""`quintain new world|reward|algorithm NAME`: a file of your own that works, with a test that passes."""
+"""`quintain new world|reward|algorithm NAME`: a file of your own that works, with a test that passes.
+
+`quintain new model FOLDER [RECIPE|key=value...]`: a small Hugging Face folder with a tokenizer trained on the world's or the data's texts.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import argparse
 import re
 from pathlib import Path
 
+from quintain import config as configs
+from quintain.cli.args import sources
 from quintain.cli.templates import TEMPLATES
+from quintain.registry import require_extra
 from quintain.types import QuintainError
 
 
@@ -17,12 +23,29 @@ class BadName(QuintainError):
 def main(arguments: list[str]) -> int:
     """Write two files and say how to use them."""
     parser = argparse.ArgumentParser(prog="quintain new", description=__doc__)
-    parser.add_argument("what", choices=sorted(TEMPLATES))
-    parser.add_argument("name", help="a Python name, such as corner_walk")
+    parser.add_argument("what", choices=[*sorted(TEMPLATES), "model"])
+    parser.add_argument("name", help="a Python name, such as corner_walk; for a model, its folder")
+    parser.add_argument("items", nargs="*", metavar="RECIPE|FILE|key=value", help="for a model: what it will read, and its sizes")
+    parser.add_argument("--vocab", type=int, default=512, help="for a model: tokens of the tokenizer (default 512)")
     parser.add_argument("--into", type=Path, default=Path(), help="folder (default: here)")
     given = parser.parse_intermixed_args(arguments)
+    if given.what == "model":
+        return _model(Path(given.name), given.items, given.vocab)
     for line in write(given.what, given.name, given.into):
         print(line)
+    return 0
+
+
+def _model(folder: Path, items: list[str], vocab: int) -> int:
+    require_extra("train", "torch", "transformers", "tokenizers")
+    from quintain.runtime.newmodel import write_model
+
+    if folder.exists() and any(folder.iterdir()):
+        raise BadName(f"{folder} is not empty; choose another folder")
+    files, overrides = sources(items)
+    write_model(configs.make(*files, overrides=overrides), folder, vocab)
+    print(f"wrote {folder}: a tokenizer of {vocab} tokens and a model with random weights")
+    print(f"teach it:  quintain sft {' '.join(items)} model={folder} --out {folder}-taught")
     return 0
 
 

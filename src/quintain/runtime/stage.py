@@ -39,14 +39,14 @@ def make_stage(config: Config) -> Stage:
         ConfigError: the env needs a model folder (for its tokenizer) or data, and the config names none.
     """
     name = config.env.name
-    if config.data or name == "data":
+    if ":" in name:
+        return _data_stage(config, user_object(name))
+    if name in names("env") and name != "world":
+        return _data_stage(config, build("env", {"name": name, **config.env.params}))
+    if config.data:
         return _data_stage(config, build("env", "data"))
     if name in names("world"):
         return _world_stage(config)
-    if ":" in name:
-        return _data_stage(config, user_object(name))
-    if name in names("env"):
-        return _data_stage(config, build("env", {"name": name, **config.env.params}))
     raise ConfigError(unknown("env.name", name, [*names("world"), *names("env")]))
 
 
