@@ -74,7 +74,8 @@ def test_a_damaged_checkpoint_is_loud_and_names_file_and_way_on(run, damage):
         manifest.unlink()
     else:
         manifest.write_text(manifest.read_text().replace('"size": 100', '"size": 101'))
-    named = {"gone": "counters.json", "flip": "weights", "cut": "weights"}.get(damage, "manifest.json")
+    named = {"gone": "counters.json: the file is missing", "flip": "weights.safetensors: the file differs"}
+    named = {**named, "cut": "weights.safetensors: the file has 99 bytes where 100"}.get(damage, "manifest.json")
     with pytest.raises(CorruptCheckpoint, match=rf"{named}.*--resume .* --from 1"):
         run.latest_checkpoint()
     assert steps(run) == [1, 2]  # nothing was deleted
