@@ -86,6 +86,7 @@ def learn(ranks: Ranks, folder: Path) -> dict[str, object]:
     return {
         "figures": figures,
         "warm": [h["ce"] for h in history],
+        "imitated": [h["tokens"] for h in history],
         "state": state,
         "prints": dict(weights.fingerprint),
         "quarantined": learner.quarantined,

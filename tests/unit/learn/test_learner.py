@@ -249,7 +249,8 @@ def test_values_learn_their_returns(make_groups, make_model):
     losses = [run(learner, pack(score(learner, groups, "values")), objective)["value_loss"] for _ in range(60)]
     assert losses[0] == pytest.approx(2.0) and losses[-1] < 0.2
     policy = TorchLearner(make_model(), adamw(1e-3), value=ValueHead(16, detach=True))
-    run(policy, pack(score(policy, groups, "values")), chain(fit_values(), token_mean()))
+    for _ in range(2):  # the head starts at 0, so the first step could not reach the policy anyway
+        run(policy, pack(score(policy, groups, "values")), chain(fit_values(), token_mean()))
     assert torch.equal(flat(policy.model), flat(make_model())), "a detached critic leaves the policy alone"
     assert bool(policy.value.weight.any())
 

@@ -65,10 +65,12 @@ def test_adamw_is_torchs_adamw():
     optimizer = adamw(1e-2, weight_decay=0.1).make([Weight(f"w{i}", p, i % 2 == 0) for i, p in enumerate(ours)])
     groups = [{"params": theirs[0::2], "weight_decay": 0.1}, {"params": theirs[1::2], "weight_decay": 0.0}]
     peer = torch.optim.AdamW(groups, lr=1e-2, betas=(0.9, 0.95))
-    for step in range(4):
+    for step, factor in enumerate((0.5, 1.0, 0.1)):
         feed(ours, step)
         feed(theirs, step)
-        optimizer.step(1.0)
+        for g in peer.param_groups:
+            g["lr"] = 1e-2 * factor
+        optimizer.step(factor)
         peer.step()
     for a, b in zip(ours, theirs, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-6, atol=1e-7)

