@@ -19,6 +19,8 @@ def main(arguments: list[str]) -> int:
     if given.json:
         print(json.dumps(rows, indent=1, default=str))
         return 0
+    for row in rows:
+        row.pop("ceilings", None)
     widths = {k: max(len(str(r[k])) for r in rows) for k in rows[0]} if rows else {}
     for row in rows:
         print("  ".join(f"{row[k]!s:<{widths[k]}}" for k in row).rstrip())
@@ -34,7 +36,16 @@ def worlds() -> list[dict[str, Any]]:
     for e in entries("world"):
         facts = e.make().facts
         tags = {"domain": e.tags.get("domain", ""), "engine": e.tags.get("engine", "")}
-        rows.append({"name": e.name, **tags, "seats": len(facts.seats), "oracle": facts.proof, "summary": e.summary})
+        rows.append(
+            {
+                "name": e.name,
+                **tags,
+                "seats": len(facts.seats),
+                "oracle": facts.proof,
+                "ceilings": dict(facts.ceilings),
+                "summary": e.summary,
+            }
+        )
     return rows
 
 
