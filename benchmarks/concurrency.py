@@ -31,7 +31,9 @@ def main() -> None:
         turns = sum(t.turns for g in groups for t in g.trajectories)
         best = max(best, turns / seconds)
     row = {"name": "256 concurrent episodes in one process, turns/s", "ours": best, "peer": None, "ratio": None}
-    print(json.dumps(row | {"target": "256 at once", "holds": len(groups) == EPISODES, "note": f"{turns} turns a pass"}))
+    print(
+        json.dumps(row | {"target": "256 at once", "holds": len(groups) == EPISODES, "note": f"{turns} turns a pass"})
+    )
 
 
 if __name__ == "__main__":

@@ -75,7 +75,9 @@ def main() -> None:
             chain = audit(store).chain
         same = prints(whole) == prints(run) and chain == books.chain
     good = hits == KILLS and books.ok and same
-    note = f"{hits} kills; lost {len(books.lost)}, trained twice {len(books.duplicated)}; weights and optimizer bitwise "
+    note = (
+        f"{hits} kills; lost {len(books.lost)}, trained twice {len(books.duplicated)}; weights and optimizer bitwise "
+    )
     note += f"{'equal' if same else 'DIFFERENT'}; {time.perf_counter() - begin:.0f} s"
     row = {"name": "40 kills -9: prompts lost or trained twice", "ours": len(books.lost) + len(books.duplicated)}
     print(json.dumps(row | {"peer": None, "ratio": None, "target": "0, bitwise equal", "holds": good, "note": note}))

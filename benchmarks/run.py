@@ -33,7 +33,9 @@ def names() -> list[str]:
 
 def machine() -> str:
     """Processor and cores, in a few words."""
-    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), platform.machine())
+    model = next(
+        (line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), platform.machine()
+    )
     return f"{model}, {len([1 for line in open('/proc/cpuinfo') if line.startswith('processor')])} cores"
 
 

@@ -26,8 +26,22 @@ def main() -> None:
     imported = seconds([sys.executable, "-c", "import quintain"]) - empty
     helped = seconds([str(Path(sys.executable).with_name("quintain")), "--help"])
     rows = [
-        {"name": "import quintain, ms", "ours": 1000 * imported, "peer": None, "ratio": None, "target": "<= 100", "holds": imported <= 0.1},
-        {"name": "quintain --help, ms", "ours": 1000 * helped, "peer": None, "ratio": None, "target": "<= 300", "holds": helped <= 0.3},
+        {
+            "name": "import quintain, ms",
+            "ours": 1000 * imported,
+            "peer": None,
+            "ratio": None,
+            "target": "<= 100",
+            "holds": imported <= 0.1,
+        },
+        {
+            "name": "quintain --help, ms",
+            "ours": 1000 * helped,
+            "peer": None,
+            "ratio": None,
+            "target": "<= 300",
+            "holds": helped <= 0.3,
+        },
     ]
     print(json.dumps(rows))
 

@@ -65,7 +65,14 @@ def main() -> None:
         ("Sokoban steps/s per core, 256 px picture", picture, 20_000),
         ("Sokoban instances/s per core at 10x10", made, 900),
     ]
-    print(json.dumps([{"name": n, "ours": v, "peer": None, "ratio": None, "target": f">= {t:,}", "holds": v >= t} for n, v, t in rows]))
+    print(
+        json.dumps(
+            [
+                {"name": n, "ours": v, "peer": None, "ratio": None, "target": f">= {t:,}", "holds": v >= t}
+                for n, v, t in rows
+            ]
+        )
+    )
 
 
 if __name__ == "__main__":

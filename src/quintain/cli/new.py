@@ -25,7 +25,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="quintain new", description=__doc__)
     parser.add_argument("what", choices=[*sorted(TEMPLATES), "model"])
     parser.add_argument("name", help="a Python name, such as corner_walk; for a model, its folder")
-    parser.add_argument("items", nargs="*", metavar="RECIPE|FILE|key=value", help="for a model: what it will read, and its sizes")
+    parser.add_argument(
+        "items", nargs="*", metavar="RECIPE|FILE|key=value", help="for a model: what it will read, and its sizes"
+    )
     parser.add_argument("--vocab", type=int, default=512, help="for a model: tokens of the tokenizer (default 512)")
     parser.add_argument("--into", type=Path, default=Path(), help="folder (default: here)")
     given = parser.parse_intermixed_args(arguments)

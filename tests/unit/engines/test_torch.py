@@ -278,6 +278,7 @@ async def test_a_caller_that_is_cancelled_frees_its_slot(engine):
     with pytest.raises(asyncio.CancelledError):
         await task
     await until(engine, lambda stats: stats.running == 0)
+    assert engine.stats.generated < 100
     assert (await engine.generate(ask("a", prompt_of(1)))).usage["reused"] == len(prompt_of(1)) - 1
 
 

@@ -9,7 +9,7 @@ import torch
 
 import quintain.models.attention as attention
 import quintain.models.check as check
-from quintain.models import UnsupportedModel, build_model, self_test
+from quintain.models import SlotStore, UnsupportedModel, build_model, self_test
 from quintain.models.attention import slot_attention, slot_mask
 
 SIZES = {"vocab": 64, "hidden": 32, "layers": 2, "heads": 2}
@@ -93,6 +93,29 @@ def test_a_chunk_is_not_a_window(monkeypatch):
 
     monkeypatch.setattr(attention, "_options", windows)
     with pytest.raises(UnsupportedModel, match="llama4_text is wrong"):
+        self_test(model)
+
+
+def test_keys_of_a_wrong_slot_are_seen(make, monkeypatch):
+    real = SlotStore.read
+
+    def wrong(self, layer, slots, tokens):
+        keys, values = real(self, layer, slots, tokens)
+        return keys.roll(1, 0), values.roll(1, 0)
+
+    monkeypatch.setattr(SlotStore, "read", wrong)
+    with pytest.raises(UnsupportedModel, match="qwen3 is wrong under slot attention: extended log-probabilities"):
+        self_test(make("qwen3"))
+
+
+def test_a_layer_that_never_calls_attention_is_seen():
+    class Nothing(torch.nn.Module):
+        def forward(self, hidden_states, **_):
+            return torch.zeros_like(hidden_states), None
+
+    model = build_model("llama", seed=0, **SIZES)
+    model.model.layers[1].self_attn = Nothing()
+    with pytest.raises(UnsupportedModel, match="llama called attention 1 times for 2 layers"):
         self_test(model)
 
 

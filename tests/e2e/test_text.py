@@ -1,0 +1,80 @@
+"""The path that a real model takes: a local Hugging Face folder, byte-pair tokens, chat template, own data and reward."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from quintain.cli import main
+from quintain.ledger import RunDir
+
+SMALL = [
+    "model.sizes={hidden=32, layers=2, heads=2, kv_heads=2, head_dim=16, ffn=64}",
+    "runtime.processes=1",
+    "eval.instances=0",
+]
+SMALL += ["eval.final_instances=0", "run.groups_per_step=4", "rollout.group_size=4", "run.steps=2"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("text") / "model"
+    assert main(["new", "model", str(path), "keydoor_text", *SMALL]) == 0
+    return path
+
+
+def test_a_new_model_is_a_hugging_face_folder(folder):
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    assert model.config.vocab_size == len(tokenizer)
+    assert tokenizer.decode(tokenizer("You hold nothing.").input_ids) == "You hold nothing."
+
+
+@pytest.mark.slow
+def test_text_trains_from_a_folder_and_comes_back_as_one(folder, tmp_path, capsys):
+    from transformers import AutoModelForCausalLM
+
+    taught = tmp_path / "taught"
+    words = ["sft", "keydoor_text", *SMALL, f"model={folder}", "--steps", "3", "--out", str(taught), "-n", "4"]
+    assert main([*words, "warm_start.demos=16", "warm_start.batch=8"]) == 0
+    AutoModelForCausalLM.from_pretrained(taught)
+    assert main(["train", "keydoor_text", *SMALL, f"model={taught}", f"run.folder={tmp_path}"]) == 0
+    with RunDir.open(tmp_path / "keydoor-text") as store:
+        rows = [m for _, m in store.metrics()]
+        trajectories = list(store.trajectories())
+    assert len(rows) == 2 and max(m["mismatch_max"] for m in rows) < 1e-4
+    assert any("You hold" in node.text for t in trajectories for node in t.nodes)
+
+
+def test_own_data_and_reward_train(folder, tmp_path, capsys):
+    rows = [{"prompt": f"say {word}", "answer": word} for word in ("up", "down", "left", "right")]
+    (tmp_path / "prompts.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "my.py").write_text(
+        "async def score(text, answer):\n    return float(answer in text) + 0.01 * (len(text) % 5)\n"
+    )
+    words = ["train", f"data={tmp_path}/prompts.jsonl", f"reward={tmp_path}/my.py:score", f"model={folder}", *SMALL]
+    words += ["rollout.max_tokens=8", f"run.folder={tmp_path}", "run.name=own", 'track.sinks=["tensorboard"]']
+    assert main(words) == 0
+    with RunDir.open(tmp_path / "own") as store:
+        found = [m for _, m in store.metrics()]
+        groups = list(store.groups())
+    assert len(found) == 2 and found[0]["updates"] >= 1
+    assert {g.task.params["answer"] for g in groups} <= {"up", "down", "left", "right"}
+    assert not any(
+        g.task.params["answer"] in node.text.split("say", 1)[0]
+        for g in groups
+        for t in g.trajectories
+        for node in t.nodes[:1]
+    )
+    assert list((tmp_path / "own" / "tensorboard").glob("events*"))
+
+
+def test_a_broken_model_folder_is_a_clear_error(folder, tmp_path, capsys):
+    import shutil
+
+    shutil.copytree(folder, tmp_path / "broken")
+    (tmp_path / "broken" / "model.safetensors").unlink()
+    assert main(["train", "keydoor_text", *SMALL, f"model={tmp_path / 'broken'}", f"run.folder={tmp_path}"]) == 1
+    assert "model.safetensors" in capsys.readouterr().err

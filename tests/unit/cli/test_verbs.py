@@ -1,0 +1,154 @@
+"""Every verb from the outside: what it prints, what it refuses, and with which words."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from quintain.cli import VERBS, main
+from quintain.cli.live import Lines, sparkline
+from quintain.cli.play import blocks
+
+
+def told(capsys, *arguments: str) -> str:
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def test_help_names_every_verb_without_loading_torch(capsys):
+    shown = told(capsys, "--help")
+    assert all(verb in shown for verb in VERBS)
+    code = "import sys; from quintain.cli import main; main(['--help']); assert not {'torch', 'pydantic', 'numpy'} & set(sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_every_verb_explains_itself(verb, capsys):
+    with pytest.raises(SystemExit) as end:
+        main([verb, "--help"])
+    assert end.value.code == 0 and "usage: quintain" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["trian"], "did you mean 'train'"),
+        (["train", "keydor"], "did you mean 'keydoor'"),
+        (["train", "keydoor", "run.sed=1"], "did you mean 'seed'"),
+        (["play", "KeyDor"], "did you mean 'KeyDoor'"),
+        (["play", "KeyDoor", "--level", "11"], "levels are the integers 0 to 9"),
+        (["eval", "randm", "keydoor"], "did you mean 'random'"),
+        (["eval", "random", "world=Sokobn"], "did you mean 'Sokoban'"),
+        (["config", "show", "algorithm=grop"], "did you mean 'grpo'"),
+        (["train", "env.scaffold.style=plain"], "set model=FOLDER"),
+        (["train", "--resume", "nowhere"], "not a run folder"),
+        (["report", "nowhere"], "not a run folder"),
+        (["new", "reward", "Bad Name"], "no module name"),
+    ],
+)
+def test_mistakes_name_the_value_and_the_way_on(arguments, words, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_play_follows_moves_undo_hint_and_nonsense(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("right\nright\nfly\nu\nh\nq\n"))
+    shown = told(capsys, "play", "EmptyRoom", "--level", "3")
+    assert "malformed" in shown and "try: " in shown
+    assert [line for line in shown.splitlines() if line.startswith("turn")][-1].startswith("turn 2/")
+
+
+def test_play_can_be_won_by_its_own_hints(capsys, monkeypatch):
+    class Hinted:
+        def __init__(self) -> None:
+            self.ask = True
+
+        def isatty(self) -> bool:
+            return False
+
+        def readline(self) -> str:
+            self.ask = not self.ask
+            if not self.ask:
+                return "h\n"
+            shown = capsys.readouterr().out
+            self.last = shown
+            return "q\n" if "solved" in shown else shown.rsplit("try: ", 1)[1].split("\n")[0] + "\n"
+
+    stdin = Hinted()
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert main(["play", "KeyDoor", "--level", "1"]) == 0
+    assert "solved in" in stdin.last
+
+
+def test_a_picture_in_half_blocks_has_its_colours():
+    import numpy as np
+
+    pixels = np.zeros((64, 64, 3), np.uint8)
+    pixels[:32] = (255, 0, 0)
+    rows = blocks(pixels, 4).splitlines()
+    assert len(rows) == 4 and rows[0].count("▀") == 8
+    assert "38;2;255;0;0" in rows[0] and "38;2;255;0;0" not in rows[3]
+
+
+def test_list_speaks_json_and_counts(capsys):
+    worlds = json.loads(told(capsys, "list", "worlds", "--json"))
+    assert len(worlds) >= 12 and {w["engine"] for w in worlds} >= {"grid", "slide", "csp", "board"}
+    assert told(capsys, "list", "worlds").strip().endswith(f"{len(worlds)} worlds")
+    names = {(p["family"], p["name"]) for p in json.loads(told(capsys, "list", "parts", "--json"))}
+    assert {("algorithm", "ppo"), ("objective", "clip"), ("gate", "zero_variance"), ("rollout", "episodes")} <= names
+    assert "2402.03300" in told(capsys, "list", "papers")
+    assert "keydoor" in told(capsys, "list", "recipes")
+
+
+def test_config_show_expands_the_chain(capsys):
+    shown = told(capsys, "config", "show", "keydoor", "algorithm=dapo")
+    assert "dapo" in shown and "token_ratio(anchor=rollout)" in shown and "zero_variance(mode=refill)" in shown
+    assert "learner.lr" in told(capsys, "config", "keys")
+
+
+def test_plan_counts_before_anything_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = json.loads(told(capsys, "plan", "tiny", "--json"))
+    assert found["each step"]["episodes"] == 32 and found["whole run"]["episodes"] == 12 * 32
+    assert found["model"]["parameters"] > 10_000 and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("player", ["random", "oracle"])
+def test_players_that_need_no_model(player, capsys):
+    found = json.loads(told(capsys, "eval", player, "tiny", "-n", "20", "--json"))
+    assert found["episodes"] == 20
+    assert found["success"] == 1.0 if player == "oracle" else found["success"] < 0.5
+
+
+def test_doctor_without_a_run_looks_at_the_machine(capsys):
+    assert "python" in told(capsys, "doctor")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["world", "reward", "algorithm"])
+def test_new_files_work_and_their_tests_pass(what, tmp_path, capsys):
+    told(capsys, "new", what, "my_thing", "--into", str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-W", "ignore", str(tmp_path)],
+        capture_output=True,
+        cwd=tmp_path,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    assert main(["new", what, "my_thing", "--into", str(tmp_path)]) == 1, "an existing file is never overwritten"
+
+
+def test_one_line_per_step_when_piped():
+    out = io.StringIO()
+    lines = Lines(10, out)
+    lines.write(0, {"reward": 0.5, "success": 0.25, "entropy": 1.0, "seconds": 2.0, "seconds/rollout": 1.5})
+    lines.write(1, {"eval/success": 0.75})
+    first, second = out.getvalue().splitlines()
+    assert "step 1/10" in first and "success 0.250" in first and "rollout 1.50" in first
+    assert "eval/success 0.750" in second
+    assert sparkline([0.0] * 80 + [1.0] * 80, 4) == "▁▁██"
