@@ -191,7 +191,8 @@ class TorchEngine:
                 job.fail(error)
             jobs.fresh, jobs.waiting = [], []
             jobs.drop(jobs.running, error)
-            raise
+            if not isinstance(error, Exception):
+                raise
         finally:
             self._driver = None
 

@@ -85,7 +85,9 @@ class Job:
 
     def fail(self, error: BaseException) -> None:
         """Raise `error` at the caller."""
-        if not self.future.done():
+        if isinstance(error, asyncio.CancelledError):
+            self.future.cancel()
+        elif not self.future.done():
             self.future.set_exception(error)
 
 

@@ -110,9 +110,8 @@ def _draw_alike(logits: torch.Tensor, sampling: Sampling, noise: np.ndarray) -> 
         logp, order = _cut(logp, sampling)
     mass = logp.exp().cumsum(-1, dtype=torch.float64)
     _check_finite(mass[:, -1])
-    # strictly below the whole mass, so that an id of probability 0 at the end is never taken
+    # noise is at most 1 - 2^-53, so the product is below the whole mass and no id of probability 0 is taken at the end
     goal = torch.from_numpy(noise).to(mass.device)[:, None] * mass[:, -1:]
-    goal = torch.minimum(goal, torch.nextafter(mass[:, -1:], torch.zeros_like(goal)))
     chosen = torch.searchsorted(mass, goal, right=True)
     logprobs = logp.gather(1, chosen)[:, 0].tolist()
     tokens = (chosen if order is None else order.gather(1, chosen))[:, 0].tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import torch
@@ -65,7 +64,7 @@ def build_model(arch: str = "qwen3", *, seed: int, **sizes: Any) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         try:
-            model = AutoModelForCausalLM.from_config(copy.deepcopy(config), attn_implementation=NAME)
+            model = AutoModelForCausalLM.from_config(config, attn_implementation=NAME)
         except Exception as error:  # old classes look the name up in a table of their own
             reason = f"{type(error).__name__}: {error}"
             raise UnsupportedModel(f"{arch} cannot be made with slot attention ({reason})") from error
