@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +70,10 @@ def optimizer(section: LearnerSection, steps: int) -> Any:
 
 
 def make_engine(config: Config, model: Any) -> TorchEngine:
-    """The in-process engine on the learner's own weights."""
+    """The in-process engine: on the learner's own weights in synchronous runs, on a copy where it may lag behind them."""
     context = min(config.model.context, context_limit(model))
-    return TorchEngine(model, slots=config.engine.slots, context=context, **config.engine.options)
+    own = copy.deepcopy(model) if config.run.max_lag else model
+    return TorchEngine(own, slots=config.engine.slots, context=context, **config.engine.options)
 
 
 def describe(model: Any) -> dict[str, Any]:

@@ -109,6 +109,7 @@ class LocalRun:
         self.draining = False
         self.loop: asyncio.AbstractEventLoop | None = None  # where the run goes on, set when it starts
         self.step = 0
+        self._skipped = 0  # quarantined batches already written
         self._finished: list[Group] = []  # since the last step, those that a gate dropped too
 
     # -- what loop.train calls -------------------------------------------------------------------------------------
@@ -172,6 +173,9 @@ class LocalRun:
         row = self.keeper.reduce(played) | dict(metrics)
         row |= measure.timing(self.clock.restart(), row)
         self.keeper.trained(step, row)
+        for skipped in getattr(self.parts.learner, "quarantined", [])[self._skipped :]:
+            self.keeper.write(step, "warning", {"what": "a batch was skipped", **skipped})
+            self._skipped += 1
         for sink in self.sinks:
             sink.write(step, row)
         self.step = step + 1
