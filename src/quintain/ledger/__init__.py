@@ -1,4 +1,16 @@
-"""The run directory: an append-only ledger with a hash chain, blobs, checkpoints, and what reads them."""
+"""The run directory: an append-only ledger with a hash chain, blobs, checkpoints, and what reads them.
+
+    RUN/run.json  config.toml           what it is, how it was made
+    RUN/segments/rank-0/*.seg  lock     the ledger of each rank: frames under a checksum, chained, synced once per commit
+    RUN/blobs/rank-0/*.seg              pictures and other data by content hash, in the same form
+    RUN/index/rank-0.sqlite             where everything lies; rebuilt from the segments when it is missing or wrong
+    RUN/checkpoints/step-000123/        files and a manifest of their hashes
+    RUN/damaged/                        what `quintain doctor --repair` took out
+
+What readers rely on in payloads: `issued` and `dropped` have a `ticket` (a number or a ticket), `dropped` a `reason`,
+`played` a `group`, `trained` its `tickets` in order and perhaps a `digest`; `metrics` is name -> number. The ledger
+itself writes `checkpoint`, `superseded` and `lost`. Other kinds are free.
+"""
 
 from quintain.ledger.audit import Audit as Audit
 from quintain.ledger.audit import audit as audit
