@@ -169,15 +169,14 @@ def test_forks_are_isolated(name: str) -> None:
     if env.limit > 1:
         env.advance(random_moves(env, Rng("before")))
     before = env.snapshot()
-    one, two = env.fork(), env.fork()
-    for fork in (one, two):
-        rng = Rng("fork")
-        while fork.stop is None and fork.turn < 20:
-            heard = fork.advance(random_moves(fork, rng))
-    assert one.snapshot() == two.snapshot() != before
-    assert env.snapshot() == before
-    env.restore(one.snapshot())
-    assert env.snapshot() == one.snapshot() and set(heard) == set(env.facts.seats)
+    fork, rng = env.fork(), Rng("fork")
+    while fork.stop is None and fork.turn < 3:
+        fork.advance(random_moves(fork, rng))
+    assert env.snapshot() == before != fork.snapshot()
+    rng = Rng("fork")
+    while env.stop is None and env.turn < 3:
+        env.advance(random_moves(env, rng))
+    assert env.snapshot() == fork.snapshot()
 
 
 @EVERY

@@ -75,8 +75,7 @@ class Painter:
 
     def _over(self, pixels: np.ndarray, scene: Scene) -> np.ndarray:
         paint, cover = overlay(scene.shapes, self.side, self.unit, self.origin)
-        mixed = pixels + ((paint.astype(np.int16) - pixels) * cover // 255)
-        out = mixed.astype(np.uint8)
+        out = (pixels + ((paint - pixels) * cover + 127) // 255).astype(np.uint8)
         out.flags.writeable = False
         return out
 
@@ -99,7 +98,7 @@ def overlay(shapes: tuple[Shape, ...], side: int, unit: int, origin: tuple[int, 
     image = Image.new("RGBA", (side * fine, side * fine), (0, 0, 0, 0))
     draw(ImageDraw.Draw(image), shapes, unit * fine, (origin[0] * fine, origin[1] * fine))
     flat = np.asarray(image.resize((side, side), Image.Resampling.BOX))
-    return flat[..., :3].copy(), flat[..., 3:].astype(np.int16)
+    return flat[..., :3].astype(np.int32), flat[..., 3:].astype(np.int32)
 
 
 def draw(pen: ImageDraw.ImageDraw, shapes: Sequence[Shape], unit: float, origin: tuple[float, float]) -> None:

@@ -1,0 +1,59 @@
+"""Demonstrations: what they show is what the env shows, what they say earns the reward."""
+
+from __future__ import annotations
+
+import pytest
+
+from quintain.envs.demos import NoDemonstration, demonstrate, demonstrations
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
+from quintain.ports import SOLO
+from quintain.testing.worlds import task_of
+from quintain.types import Task
+
+WORDS = Scaffold.of({"style": "words"})
+
+
+@pytest.mark.parametrize("grammar", ["word", "tagged", "json", "tool"])
+def test_a_demonstration_replays_to_the_reward(grammar: str) -> None:
+    scaffold = Scaffold(grammar=grammar, rules=False)
+    task = task_of("KeyDoor", 5, 2)
+    turns = demonstrate(WorldEnv(world_of("KeyDoor"), scaffold), task)
+    env = WorldEnv(world_of("KeyDoor"), scaffold)
+    heard = env.begin(task)[SOLO]
+    for turn in turns:
+        assert turn.messages == heard.messages and heard.stop is None
+        heard = env.advance({SOLO: turn.answer})[SOLO]
+    assert heard.reward == {"success": 1.0}
+
+
+def test_seeds_choose_among_equally_short_plans() -> None:
+    env = WorldEnv(world_of("EmptyRoom"), WORDS)
+    task = task_of("EmptyRoom", 0, 9)
+    plans = {tuple(t.text for t in demonstrate(env, task, seed)) for seed in range(20)}
+    assert len(plans) >= 8 and len({tuple(sorted(p)) for p in plans}) == 1
+    assert demonstrate(env, task, 3) == demonstrate(env, task, 3)
+
+
+def test_unlucky_walks_over_ice_are_passed_over() -> None:
+    env = WorldEnv(world_of("FrozenLake"), WORDS)
+    tasks = (task_of("FrozenLake", seed, 5) for seed in range(200))
+    tried: list[str] = []
+    made = list(demonstrations(env, (tried.append(t.key) or t for t in tasks), 40))
+    assert len(made) == 40 < len(tried) < 60
+
+
+def test_what_has_no_plan_is_an_error() -> None:
+    env = WorldEnv(world_of("FrozenLake"), WORDS)
+    with pytest.raises(NoDemonstration, match="earned 1 of 2"):
+        demonstrate(env, task_of("FrozenLake", 1, 0), reward=2.0)
+    unlucky = next(t for t in (task_of("FrozenLake", seed, 4) for seed in range(100)) if not _succeeds(env, t))
+    with pytest.raises(NoDemonstration, match="0 of 11 tasks"):
+        next(demonstrations(env, iter([unlucky] * 50), 5), None)
+
+
+def _succeeds(env: WorldEnv, task: Task) -> bool:
+    try:
+        return bool(demonstrate(env, task))
+    except NoDemonstration:
+        return False

@@ -1,0 +1,78 @@
+"""Grammars find the action in what a policy says, and nothing where there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from quintain.envs.grammar import GRAMMARS, TOOL, act_tool
+from quintain.messages import Message, Role, Text, ToolCall
+
+
+def found(grammar: str, text: str) -> list[str]:
+    """The candidates of a text."""
+    return list(GRAMMARS[grammar].find(Message(Role.assistant, (Text(text=text),))))
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text", "first"),
+    [
+        ("word", " up\n", "up"),
+        ("tagged", "I think <action> up </action>", "up"),
+        ("tagged", "<action>down</action> no, <action>up</action>.", "up"),
+        ("tagged", "<think><action>down</think> <action>1 2\n3 4</action>", "1 2\n3 4"),
+        ("tagged", "<action>down</action> or <action>up", "down"),
+        ("json", 'so {"action": "up"} it is', "up"),
+        ("json", '{"action": "down"} {"action": "up"}', "up"),
+        ("json", '{"action": 3}', "3"),
+        ("json", '```json\n{ "action" : "b3=4" }\n```', "b3=4"),
+    ],
+)
+def test_the_action_is_found(grammar: str, text: str, first: str) -> None:
+    assert found(grammar, text)[0] == first
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text"),
+    [
+        ("tagged", "up"),
+        ("tagged", "<action>up"),
+        ("tagged", "</action>up<action>"),
+        ("json", "up"),
+        ("json", '{"action": true}'),
+        ("json", '{"action": "up", "more": 1}'),
+        ("json", '{"actions": ["up"]}'),
+        ("json", '{"action": ' + "[" * 5000),
+        ("tool", '{"action": "up"}'),
+    ],
+)
+def test_nothing_is_found_where_nothing_is(grammar: str, text: str) -> None:
+    assert found(grammar, text) == []
+
+
+def test_free_text_is_searched_from_the_likeliest_place() -> None:
+    assert found("free", "Down is a wall.\nAction: up.")[1] == "up"
+    assert found("free", "I could go down.\nup")[1] == "up"
+    assert found("free", "so I move up, then")[2:4] == ["then", "up"]
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS)
+@pytest.mark.parametrize("action", ["up", "1 2 / 3 4", "b3=4", "place 3"])
+def test_what_is_written_is_found(grammar: str, action: str) -> None:
+    message = GRAMMARS[grammar].write(action)
+    assert next(GRAMMARS[grammar].find(message)) == action
+
+
+def test_a_tool_call_must_be_one_call_of_the_tool() -> None:
+    def of(*calls: ToolCall) -> list[str]:
+        return list(GRAMMARS["tool"].find(Message(Role.assistant, calls)))
+
+    up = ToolCall(name=TOOL, arguments={"action": "up"})
+    assert of(up) == ["up"]
+    assert of(up, up) == of(ToolCall(name="go", arguments={"action": "up"})) == of() == []
+    assert act_tool("a direction").parameters["required"] == ["action"]
+
+
+def test_long_texts_cost_little() -> None:
+    assert found("tagged", "x" * 200_000 + "<action>up</action>") == ["up"]
+    assert found("json", '{"action": "up"}' + " " * 100) == ["up"]
+    assert found("tagged", "<action>" * 20_000) == []

@@ -1,0 +1,70 @@
+"""Scaffolds are values: each option changes what a policy sees, and impossible ones are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from quintain.envs.scaffold import Scaffold, ScaffoldError, sentences
+from quintain.envs.world import WorldEnv, world_of
+from quintain.messages import Message
+from quintain.ports import SOLO
+from quintain.registry import UnknownName
+from quintain.testing.worlds import task_of
+from quintain.worlds.kernel import Facts
+
+TASK = task_of("KeyDoor", 1, 2)
+
+
+def said(scaffold: Scaffold, *actions: str) -> list[Message]:
+    """The messages of an episode's first turns."""
+    env = WorldEnv(world_of("KeyDoor"), scaffold)
+    heard = [env.begin(TASK)[SOLO]]
+    heard += [env.advance({SOLO: env.reader.grammar.write(a)})[SOLO] for a in actions]
+    return [m for f in heard for m in f.messages]
+
+
+def test_each_option_shows() -> None:
+    base = Scaffold()
+    opening = said(base)[0].text
+    assert "locked door" in opening and "<action>up</action>" in opening and "You have 16 turns." in opening
+    assert opening.endswith(world_of("KeyDoor").view(world_of("KeyDoor").start(1, 2), SOLO).caption(2))
+    assert "Each key" not in said(replace(base, rules=False))[0].text
+    assert said(replace(base, caption=1))[0].text.endswith("The goal is at row 4, column 2.")
+    assert said(replace(base, caption=0, image=64))[0].images[0].pixels.shape == (64, 64, 3)
+    assert not said(base)[0].images
+    assert said(base, "right")[1].text.startswith("Something solid")
+    assert said(replace(base, feedback=False), "right")[1].text.startswith(". .")
+    assert "Last actions: up, right." in said(replace(base, history=2), "left", "up", "right")[3].text
+
+
+def test_words_name_static_things_once() -> None:
+    first, second = said(Scaffold.of({"style": "words"}), "left")
+    assert first.text == "#02 #12 #22 #24 #30 G31 #32 P44 a33 A42"
+    assert second.text == "P43 a33 A42"
+    keyed = said(Scaffold.of({"style": "words"}), "left", "up", "down", "left", "up")
+    assert [m.text for m in keyed[2:]] == ["P33 A42", "P43 A42", "P42", "P42"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"capton": 1}, UnknownName, "did you mean 'caption'"),
+        ({"grammar": "jason"}, UnknownName, "did you mean 'json'"),
+        ({"style": "plane"}, UnknownName, "did you mean 'plain'"),
+        ({"caption": 3}, ScaffoldError, r"caption is 3; it is one of \(0, 1, 2\)"),
+        ({"image": 8}, ScaffoldError, "32 to 2048"),
+        ({"penalty": -1.0}, ScaffoldError, "must be >= 0"),
+        ({"caption": 0}, ScaffoldError, "shows nothing"),
+    ],
+)
+def test_impossible_scaffolds_are_refused(options: dict, error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match):
+        Scaffold.of(options)
+
+
+def test_events_become_sentences_in_order() -> None:
+    facts = Facts(name="x", rules="", answer="", example="", sayings={"took": "You took {}.", "fell": "You fell."})
+    assert sentences(("took:a", "secret", "fell"), facts) == "You took a. You fell."
+    assert "can be read" in sentences(("malformed",), facts)

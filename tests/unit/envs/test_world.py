@@ -1,0 +1,174 @@
+"""World envs: what a turn costs, what malformed actions do, two seats, pictures, and the life of an episode."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import NoEpisode, Reader, WorldEnv, world, world_of
+from quintain.messages import Message
+from quintain.ports import SOLO, Env
+from quintain.registry import UnknownName, build, provenance
+from quintain.testing.worlds import task_of
+from quintain.types import Stop, Task
+from quintain.worlds.kernel import Choices, Facts, Move, Outcome, View
+from quintain.worlds.noise import Rng
+from quintain.worlds.scene import Scene
+
+TASK = task_of("KeyDoor", 1, 2)
+
+
+def env_of(**options: Any) -> WorldEnv:
+    """A KeyDoor env that has begun."""
+    env = WorldEnv(world_of("KeyDoor"), Scaffold.of({"grammar": "word", **options}))
+    env.begin(TASK)
+    return env
+
+
+def say(env: WorldEnv, text: str, seat: str = SOLO) -> Any:
+    """One turn of one seat."""
+    return env.advance({seat: Message.of("assistant", text)})[seat]
+
+
+def test_every_turn_counts_until_the_budget_is_spent() -> None:
+    env = env_of()
+    stops = [say(env, text).stop for text in ["up", "nonsense"] * 8]
+    assert stops == [None] * 15 + [Stop.truncated_turns]
+    with pytest.raises(NoEpisode, match="call reset first"):
+        say(env, "up")
+
+
+def test_a_malformed_action_costs_a_turn_and_the_penalty() -> None:
+    env = env_of(penalty=0.1)
+    before = env.state
+    heard = say(env, "fly")
+    assert heard.events == ("malformed",) and heard.reward == {"malformed": -0.1} and heard.action == ""
+    assert env.state is before and heard.acts and "can be read" in heard.messages[0].text
+    strict = env_of(strict=True)
+    heard = say(strict, "fly")
+    assert heard.stop is Stop.parse_error and not heard.acts and not heard.reward
+
+
+def test_success_is_rewarded_once_and_ends_the_episode() -> None:
+    env = env_of()
+    path = [m.key for m in env.world.solve(env.state, SOLO).moves]
+    heard = [say(env, text) for text in path]
+    assert [f.reward for f in heard] == [{}] * (len(path) - 1) + [{"success": 1.0}]
+    assert heard[-1].stop is Stop.done and [f.action for f in heard] == path
+
+
+def test_synonyms_have_one_key() -> None:
+    assert say(env_of(), "NORTH").action == say(env_of(), "u").action == "up"
+
+
+def test_pictures_are_raw_and_change_with_the_state() -> None:
+    env = env_of(image=96, caption=0, feedback=False)
+    one, two, three = (say(env, t).messages[0].images[0].pixels for t in ("left", "right", "left"))
+    assert one.dtype == np.uint8 and not np.array_equal(one, two) and np.array_equal(one, three)
+
+
+def test_members_of_a_group_share_their_start() -> None:
+    make = world({"style": "words"})
+    one, two = make(TASK), make(TASK)
+    assert isinstance(one, Env) and provenance(make) == {"kind": "env", "name": "world", "scaffold": {"style": "words"}}
+    first, second = (asyncio.run(env.reset(TASK)) for env in (one, two))
+    assert first[SOLO].state is second[SOLO].state
+    other = asyncio.run(one.reset(replace(TASK, seed=2)))
+    assert other[SOLO].state != first[SOLO].state
+    assert asyncio.run(make(TASK).reset(replace(TASK, params={"size": 6})))[SOLO].state.board.width == 6
+
+
+def test_unknown_worlds_are_named() -> None:
+    make = build("env", {"name": "world"})
+    with pytest.raises(UnknownName, match="did you mean 'KeyDoor'"):
+        make(replace(TASK, env="KeyDor"))
+
+
+def test_what_readers_remember_is_bounded() -> None:
+    reader = Reader(world_of("KeyDoor"), Scaffold(grammar="free"))
+    for i in range(5000):
+        assert reader.read(Message.of("assistant", f"{i} up"), SOLO) == Move("up")
+        reader.start(replace(TASK, level=0, seed=i % 40))
+    assert len(reader.known) <= 4096 and len(reader.starts) == 40
+    assert reader.read(Message.of("assistant", "up" + " " * 5000), SOLO) == Move("up")
+    assert all(len(text) <= 200 for text, _ in reader.known)
+
+
+@dataclass(frozen=True)
+class Pot:
+    """The state of a tiny game for two: who took what, and a card that only `left` may see."""
+
+    card: int
+    taken: tuple[int, ...] = ()
+
+
+class TakeTurns:
+    """Two seats take one or two chips in turn; whoever takes the fifth wins."""
+
+    facts = Facts(
+        name="TakeTurns",
+        rules="Take one or two.",
+        answer="One of: one, two.",
+        example="one",
+        seats=("left", "right"),
+        sayings={"illegal": "Not that."},
+    )
+    schema = Pot
+    choices = Choices("one", "two")
+
+    def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Pot:
+        return Pot(seed % 7)
+
+    def view(self, state: Pot, seat: str) -> View[Pot]:
+        return View(self, state, seat, acts=self.facts.seats[len(state.taken) % 2] == seat)
+
+    def step(self, state: Pot, moves: Mapping[str, Move]) -> Outcome[Pot]:
+        (seat, move), total = next(iter(moves.items())), sum(state.taken)
+        chips = 1 if move.key == "one" else 2
+        if total + chips > 5:
+            return Outcome(state, events={seat: ("illegal",)})
+        new = Pot(state.card, (*state.taken, chips))
+        return Outcome(new, {seat: {"success": 1.0}} if total + chips == 5 else {}, total + chips == 5)
+
+    def read(self, text: str, seat: str) -> Move | None:
+        return self.choices.read(text)
+
+    def turns(self, state: Pot) -> int:
+        return 20
+
+    def caption(self, state: Pot, seat: str, level: int) -> str:
+        return f"{sum(state.taken)} gone" + (f", card {state.card}" if seat == "left" else "")
+
+    def legal(self, state: Pot, seat: str) -> tuple[Move, ...]:
+        return self.choices.moves
+
+    def sample(self, state: Pot, seat: str, rng: Rng) -> Move:
+        return rng.pick(self.choices.moves)
+
+    def scene(self, state: Pot, seat: str) -> Scene:
+        return Scene(width=1, height=1)
+
+
+def test_two_seats_take_turns_and_see_their_own_side() -> None:
+    env = WorldEnv(TakeTurns(), Scaffold(grammar="word", rules=False, penalty=0.5))  # pyrefly: ignore
+    heard = env.begin(Task(key="t", env="TakeTurns", seed=3))
+    assert heard["left"].acts and not heard["right"].acts
+    assert heard["left"].messages[0].text == "0 gone, card 3" and heard["right"].messages[0].text == "0 gone"
+    heard = env.advance({"left": Message.of("assistant", "two")})
+    assert not heard["left"].acts and not heard["left"].messages and heard["left"].action == "two"
+    assert heard["right"].acts and heard["right"].messages[0].text == "2 gone" and heard["right"].action == ""
+    heard = env.advance({"right": Message.of("assistant", "three")})
+    assert heard["right"].events == ("malformed",) and heard["right"].acts and not heard["left"].events
+    env.advance({"right": Message.of("assistant", "two")})
+    heard = env.advance({"left": Message.of("assistant", "two")})
+    assert heard["left"].events == ("illegal",) and heard["left"].reward == {"malformed": -0.5} and heard["left"].acts
+    heard = env.advance({"left": Message.of("assistant", "one")})
+    assert heard["left"].reward == {"success": 1.0} and heard["right"].reward == {}
+    assert {f.stop for f in heard.values()} == {Stop.done} and heard["right"].messages[0].text == "5 gone"
+    assert env.snapshot()["state"] == {"card": 3, "taken": [2, 2, 1]}

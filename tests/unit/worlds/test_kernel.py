@@ -1,0 +1,57 @@
+"""The kernel: levels, knobs, choices, differences between states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from quintain.types import QuintainError
+from quintain.worlds.kernel import Choices, Move, UnknownLevel, check_knobs, check_level, diff, digest
+
+
+@dataclass(frozen=True)
+class Inner:
+    cells: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Outer:
+    board: Inner
+    at: int
+    keys: tuple[int, ...] = ()
+
+
+@pytest.mark.parametrize(("given", "near"), [(-3, "0"), (10, "9"), (99, "9"), (2.5, "2"), ("7", "0"), (True, None)])
+def test_levels_outside_are_refused_with_the_nearest(given: object, near: str | None) -> None:
+    if near is None:
+        assert check_level(given) == 1  # type: ignore[arg-type]
+        return
+    with pytest.raises(UnknownLevel, match=f"did you mean {near}"):
+        check_level(given)  # type: ignore[arg-type]
+
+
+def test_knobs_override_and_unknown_ones_are_named() -> None:
+    assert check_knobs({}, {"size": 5}) == {"size": 5}
+    with pytest.raises(QuintainError, match="unknown knob 'siz'; did you mean 'size'"):
+        check_knobs({"siz": 7}, {"size": 5})
+
+
+def test_choices_read_names_and_synonyms_in_any_case() -> None:
+    choices = Choices("up", "down", synonyms={"u": "up"})
+    assert choices.read("up") is choices.read("  U\n") is choices["up"] == Move("up")
+    assert [choices.read(t) for t in ("", "upp", "up down", "up\0", " " * 100 + "up")] == [None] * 5
+
+
+def test_a_difference_names_the_path_and_skips_shared_parts() -> None:
+    board = Inner(tuple(range(1000)))
+    old = Outer(board, 3, (0, 1))
+    assert diff(old, Outer(board, 4, (0, 2))) == {"at": (3, 4), "keys.1": (1, 2)}
+    assert diff(old, Outer(Inner((0,)), 3, (0, 1)))["board.cells"][1] == [0]
+    assert diff(old, old) == diff(old, Outer(Inner(tuple(range(1000))), 3, (0, 1))) == {}
+    assert diff({"a": 1}, {"a": 1, "b": 2}, "root") == {"root": ({"a": 1}, {"a": 1, "b": 2})}
+
+
+def test_digests_tell_states_apart() -> None:
+    one, two = Outer(Inner((1,)), 1), Outer(Inner((1,)), 2)
+    assert digest(one) == digest(Outer(Inner((1,)), 1)) != digest(two)

@@ -1,0 +1,96 @@
+"""The painter: shapes land where the scene says, tiles are cached, what did not change is not touched."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from quintain.registry import UnknownName
+from quintain.types import QuintainError
+from quintain.worlds.art import shapes_of, tiles
+from quintain.worlds.engines.grid.art import METALS, SHADES
+from quintain.worlds.painter import Painter, tile
+from quintain.worlds.palette import COLORS, rgb
+from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Sprite
+
+tiles({"test-red": (Box(x=0, y=0, width=1, height=1, fill="brick"),)})
+
+
+def test_shapes_land_where_the_scene_says() -> None:
+    shapes = (
+        Box(x=0, y=0, width=1, height=1, fill="blue"),
+        Disc(x=1.5, y=1.5, radius=0.4, fill="green"),
+        Polygon(points=((2, 0), (3, 0), (3, 1), (2, 1)), fill="gold"),
+        Sprite(tile="test-red", x=0, y=2),
+        Run(text="8", x=2.5, y=2.5, size=0.8),
+    )
+    pixels = Painter(90).paint(Scene(width=3, height=3, shapes=shapes, background="white"))
+    assert tuple(pixels[15, 15]) == rgb("blue")
+    assert tuple(pixels[45, 45]) == rgb("green")
+    assert tuple(pixels[15, 75]) == rgb("gold")
+    assert tuple(pixels[75, 15]) == rgb("brick")
+    assert tuple(pixels[15, 45]) == rgb("white") == tuple(pixels[75, 45])
+    ink = (pixels[60:, 60:] < 80).all(axis=-1)
+    rows, columns = np.nonzero(ink)
+    assert 40 < ink.sum() < 300 and abs(rows.mean() - 15) < 2 and abs(columns.mean() - 15) < 2
+
+
+def test_a_scene_that_is_not_square_is_centred() -> None:
+    pixels = Painter(80).paint(Scene(width=2, height=1, cells=("test-red", "test-red"), columns=2, background="white"))
+    assert (pixels[20:60] == rgb("brick")).all() and (pixels[:20] == 255).all() and (pixels[60:] == 255).all()
+
+
+def test_pictures_are_read_only_and_old_ones_stay() -> None:
+    painter = Painter(64)
+    first = painter.paint(Scene(width=2, height=1, cells=("test-red", ""), columns=2))
+    kept = first.copy()
+    second = painter.paint(Scene(width=2, height=1, cells=("", "test-red"), columns=2))
+    assert not np.array_equal(first, second) and np.array_equal(first, kept)
+    with pytest.raises(ValueError, match="read-only"):
+        second[0, 0] = 0
+    assert painter.paint(Scene(width=2, height=1, cells=("", "test-red"), columns=2)) is second
+
+
+def test_layers_cover_each_other() -> None:
+    plain, keyed = tile("floor", 40, "paper"), tile("floor+key-0", 40, "paper")
+    assert plain.shape == (40, 40, 3) and 0.03 < (plain != keyed).any(axis=-1).mean() < 0.5
+
+
+def test_unknown_and_double_tiles_are_refused() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'floor'"):
+        shapes_of("flor")
+    with pytest.raises(QuintainError, match="drawn twice"):
+        tiles({"floor": (Disc(x=0, y=0, radius=1),)})
+    with pytest.raises(QuintainError, match="separates layers"):
+        tiles({"a+b": ()})
+
+
+def seen_by(matrix: tuple[tuple[float, ...], ...], name: str) -> np.ndarray:
+    """A colour as a dichromat sees it (linear light)."""
+    linear = (np.array(rgb(name)) / 255) ** 2.2
+    return np.clip(np.array(matrix) @ linear, 0, 1) ** (1 / 2.2) * 255
+
+
+# rows give R, G, B seen from R, G, B shown: red-blind and green-blind eyes
+BLIND = (
+    ((0.152, 1.053, -0.205), (0.115, 0.786, 0.099), (-0.004, -0.048, 1.052)),
+    ((0.367, 0.861, -0.228), (0.280, 0.673, 0.047), (-0.012, 0.043, 0.969)),
+)
+
+
+@pytest.mark.parametrize("matrix", BLIND)
+def test_things_that_matter_stay_apart_for_colour_blind_eyes(matrix: tuple[tuple[float, ...], ...]) -> None:
+    groups = ([fill for fill, _ in METALS], ["brick", "green", "floor", "stone"], ["ice", "deep", "green", "brick"])
+    for names in groups:
+        for i, one in enumerate(names):
+            for two in names[i + 1 :]:
+                assert np.linalg.norm(seen_by(matrix, one) - seen_by(matrix, two)) > 40, (one, two)
+
+
+def test_numbers_can_be_read_on_their_tiles() -> None:
+    def light(name: str) -> float:
+        return float(((np.array(COLORS[name]) / 255) ** 2.2) @ np.array([0.2126, 0.7152, 0.0722]))
+
+    for fill, ink in SHADES:
+        bright, dark = sorted((light(fill), light(ink)), reverse=True)
+        assert (bright + 0.05) / (dark + 0.05) > 3, (fill, ink)
