@@ -1,5 +1,7 @@
 """Run every benchmark and write docs/benchmarks.md: `make bench`, or `python benchmarks/run.py worlds startup`.
 
+`python benchmarks/run.py kills=OUTPUT` takes what `python benchmarks/kills.py > OUTPUT` printed, in place of running it.
+
 A benchmark is a script whose last line is one JSON object, or a list of them: name, ours, peer, ratio, target, holds, note.
 Results are kept in benchmarks/results.json, so that one benchmark can be run alone and the page stays whole.
 """
@@ -44,7 +46,12 @@ def measure(name: str) -> list[dict]:
     done = subprocess.run([sys.executable, HERE / f"{name}.py"], stdout=subprocess.PIPE, text=True)
     if done.returncode:
         raise SystemExit(f"benchmarks/{name}.py failed with status {done.returncode}")
-    found = json.loads(done.stdout.strip().splitlines()[-1])
+    return read(name, done.stdout)
+
+
+def read(name: str, output: str) -> list[dict]:
+    """The results in the last line of what a script printed."""
+    found = json.loads(output.strip().splitlines()[-1])
     rows = found if isinstance(found, list) else [found]
     for row in rows:
         row |= {"command": f"python benchmarks/{name}.py", "date": time.strftime("%Y-%m-%d"), "machine": machine()}
@@ -75,9 +82,10 @@ def page(results: dict[str, list[dict]]) -> str:
 def main() -> None:
     """Run the named benchmarks, or all, and write the page."""
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for name in sys.argv[1:] or names():
+    for word in sys.argv[1:] or names():
+        name, _, output = word.partition("=")
         print(f"== {name}", flush=True)
-        results[name] = measure(name)
+        results[name] = read(name, Path(output).read_text()) if output else measure(name)
         for row in results[name]:
             print(json.dumps(row), flush=True)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
