@@ -10,7 +10,7 @@ from typing import Any
 from quintain import config as configs
 from quintain.config import Config
 from quintain.registry import register
-from quintain.worlds.engines.slide.push import CrateWorld, Crates
+from quintain.worlds.engines.slide.push import Crates, CrateWorld
 from quintain.worlds.engines.slide.push_board import DIRECTIONS
 from quintain.worlds.suite.puzzles.sokoban import sokoban
 

@@ -17,7 +17,6 @@ from typing import NamedTuple
 from quintain.ledger import RunDir
 
 
-
 class Target(NamedTuple):
     """Success after the warm start at most, at the end at least (mean, worst seed), gain of greedy success, wall seconds."""
 
@@ -75,11 +74,36 @@ def rows(recipe: str, seeds: list[int], target: Target, runs: list[dict[str, flo
     good = mean >= target.high and min(ends) >= target.worst and starts <= target.low and lifts >= target.gain
     wanted = f">= {target.high} (worst >= {target.worst}) from <= {target.low}"
     out = [
-        {"name": f"{recipe}: success after training, mean of seeds {seeds}", "ours": mean, "target": wanted, "holds": good, "note": told},
-        {"name": f"{recipe}: wall seconds, slowest seed", "ours": wall, "target": f"<= {target.seconds}", "holds": wall <= target.seconds},
+        {
+            "name": f"{recipe}: success after training, mean of seeds {seeds}",
+            "ours": mean,
+            "target": wanted,
+            "holds": good,
+            "note": told,
+        },
+        {
+            "name": f"{recipe}: wall seconds, slowest seed",
+            "ours": wall,
+            "target": f"<= {target.seconds}",
+            "holds": wall <= target.seconds,
+        },
     ]
     if target.gain:
-        out.append({"name": f"{recipe}: gain of greedy success, smallest", "ours": gains, "target": f">= {target.gain}", "holds": gains >= target.gain})
+        out.append(
+            {
+                "name": f"{recipe}: gain of greedy success, smallest",
+                "ours": gains,
+                "target": f">= {target.gain}",
+                "holds": gains >= target.gain,
+            }
+        )
     if recipe == "keydoor":
-        out.append({"name": f"{recipe}: seconds to the first reward, slowest", "ours": first, "target": "<= 20", "holds": first <= 20})
+        out.append(
+            {
+                "name": f"{recipe}: seconds to the first reward, slowest",
+                "ours": first,
+                "target": "<= 20",
+                "holds": first <= 20,
+            }
+        )
     return [row | {"peer": None, "ratio": None} for row in out]

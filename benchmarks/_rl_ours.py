@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import _cells
+
 from quintain.learn.pack import pack
 from quintain.ledger import RunDir
 from quintain.models import read_weights, save_model

@@ -17,9 +17,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import _cells
 import torch
 
-import _cells
 from quintain.envs.world import WorldEnv
 from quintain.ports import SOLO
 from quintain.runtime.stage import make_stage, tasks
@@ -143,9 +143,17 @@ def settings(folder: Path, steps: int, rows: int) -> Any:
     """TRL's own defaults, but for the sizes, the rate, and what a processor without bf16 speed-up wants."""
     from trl import GRPOConfig
 
-    sizes = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": _cells.PROMPTS * _cells.MEMBERS // rows}
+    sizes = {
+        "per_device_train_batch_size": rows,
+        "gradient_accumulation_steps": _cells.PROMPTS * _cells.MEMBERS // rows,
+    }
     loss = {"beta": 0.0, "epsilon": 0.2, "epsilon_high": 0.28, "max_grad_norm": 1.0, "loss_type": "dapo"}
-    adam = {"optim": "adamw_torch_fused", "adam_beta2": 0.95, "learning_rate": _cells.LR, "lr_scheduler_type": "constant"}
+    adam = {
+        "optim": "adamw_torch_fused",
+        "adam_beta2": 0.95,
+        "learning_rate": _cells.LR,
+        "lr_scheduler_type": "constant",
+    }
     quiet = {"report_to": "none", "save_strategy": "no", "disable_tqdm": True, "logging_steps": 1000}
     plain = {"use_cpu": True, "bf16": False, "gradient_checkpointing": False, "shuffle_dataset": False}
     length = {"num_generations": _cells.MEMBERS, "max_completion_length": 512, "max_steps": steps, "seed": _cells.SEED}
@@ -181,7 +189,10 @@ def main() -> None:
         tokens = sum(len(e.path) for e in episodes)
         figures = {"reward": sum(rewards) / len(rewards), "tokens_context": tokens}
         printer.row = {"rollout_s": time.perf_counter() - start, **figures}
-        ids = {"prompt_ids": [e.path[: e.prompt] for e in episodes], "completion_ids": [e.path[e.prompt :] for e in episodes]}
+        ids = {
+            "prompt_ids": [e.path[: e.prompt] for e in episodes],
+            "completion_ids": [e.path[e.prompt :] for e in episodes],
+        }
         return {**ids, "logprobs": None, "env_mask": [e.mask for e in episodes], "earned": rewards}
 
     trainer = GRPOTrainer(

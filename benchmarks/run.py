@@ -35,10 +35,9 @@ def names() -> list[str]:
 
 def machine() -> str:
     """Processor and cores, in a few words."""
-    model = next(
-        (line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), platform.machine()
-    )
-    return f"{model}, {len([1 for line in open('/proc/cpuinfo') if line.startswith('processor')])} cores"
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.split(":", 1)[1].strip() for line in lines if "model name" in line), platform.machine())
+    return f"{model}, {sum(line.startswith('processor') for line in lines)} cores"
 
 
 def measure(name: str) -> list[dict]:

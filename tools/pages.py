@@ -57,7 +57,8 @@ def parts_page() -> str:
     """Every registered part."""
     rows = parts()
     columns = {"family": "family", "name": "name", "paper": "arXiv", "known": "source", "summary": "what it does"}
-    return f"# Parts\n\n{len(rows)} registered parts. Every one runs through the contract tests of `tests/contracts`.\n\n{table(rows, columns)}"
+    head = f"# Parts\n\n{len(rows)} registered parts. Every one runs through the contract tests of `tests/contracts`."
+    return f"{head}\n\n{table(rows, columns)}"
 
 
 def papers_page() -> str:
