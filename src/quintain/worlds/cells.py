@@ -56,7 +56,7 @@ def read_cell(text: str) -> tuple[int, int] | None:
         if not placed:
             return None
         row, column = int(placed[1]) - 1, int(placed[2]) - 1
-    return (row, column) if 0 <= row and 0 <= column < len(LETTERS) else None
+    return (row, column) if row >= 0 and 0 <= column < len(LETTERS) else None
 
 
 @functools.lru_cache(maxsize=128)

@@ -15,6 +15,8 @@ from quintain.worlds.kernel import Move
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Scene
 
+CALM = Noise(0)  # the noise of matches without chance
+
 
 class Verdict(NamedTuple):
     """The worth of a position under best play, and every move that keeps it (wins: those that are quickest, if known)."""
@@ -48,6 +50,10 @@ class Game(Protocol):
         """What each legal move is worth, judged one move ahead: 1, -1 or 0 if it ends the game, else a guess between."""
         ...
 
+    def peak(self, position: Ints) -> float:
+        """The greatest of the values that `ahead` gives."""
+        ...
+
     def guess(self, position: Ints) -> float:
         """A guess at the chance of the side to move, in [0, 1], in a position that is not over."""
         ...
@@ -79,7 +85,7 @@ class Match:
     setup: Setup
     position: Ints
     mover: int = 0
-    noise: Noise = Noise(0)
+    noise: Noise = CALM
 
 
 class Look(Protocol):

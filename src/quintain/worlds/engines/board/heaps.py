@@ -44,6 +44,9 @@ class HeapGame:
         end = -1.0 if self.last_loses else 1.0
         return {move: end if move % STEP == left else 0.0 for move in self.legal(position)}
 
+    def peak(self, position: Ints) -> float:
+        return max(self.ahead(position).values())
+
     def guess(self, position: Ints) -> float:
         return 1.0 if self.wins(position) else 0.0
 

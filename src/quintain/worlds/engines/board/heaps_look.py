@@ -71,7 +71,9 @@ class HeapLook:
     def options(self, knobs: Mapping[str, Any]) -> Ints:
         heaps, tallest, most = knobs["heaps"], knobs["tallest"], knobs["most"]
         if not (1 <= heaps <= len(HEAPS) and 1 <= tallest < STEP and 0 <= most < STEP):
-            raise QuintainError(f"heaps {heaps}, tallest {tallest}, most {most}: 1 to {len(HEAPS)} heaps of at most {STEP - 1}")
+            raise QuintainError(
+                f"heaps {heaps}, tallest {tallest}, most {most}: 1 to {len(HEAPS)} heaps of at most {STEP - 1}"
+            )
         return (most, int(bool(knobs["last_loses"])))
 
     def varied(self, knobs: Mapping[str, Any]) -> bool:
@@ -101,7 +103,9 @@ class HeapLook:
         head, *lines = caption.split("\n")
         said = _HEAD.fullmatch(head)
         sizes = [line.split() for line in lines]
-        if not said or any(len(s) < 2 or s[0] != f"{h}:" or not s[1].isdigit() for h, s in zip(HEAPS, sizes, strict=False)):
+        if not said or any(
+            len(s) < 2 or s[0] != f"{h}:" or not s[1].isdigit() for h, s in zip(HEAPS, sizes, strict=False)
+        ):
             raise QuintainError(f"this is no full caption of a game of heaps: {caption[:60]!r}")
         options = (int(said[4] or 0), int(said[3] == "loses"))
         return Match(Setup(options), tuple(int(s[1]) for s in sizes), SIDES.index(said[2]))

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from quintain.ports import SOLO
-from quintain.types import Ints
-from quintain.worlds.engines.board.game import Look, Match, Setup
+from quintain.worlds.engines.board.game import CALM, Look, Match, Setup
 from quintain.worlds.engines.board.search import check_opponent, choices, replies
 from quintain.worlds.kernel import (
     NOTHING,
     Answer,
-    Events,
     Facts,
     Move,
     Outcome,
@@ -30,6 +28,7 @@ from quintain.worlds.splits import ALL, drawn
 WON = {"success": 1.0}
 DRAWN = {"draw": 0.5}
 SPARE = 2  # turns beyond the longest match, for moves that are refused
+SALT = "board "  # chosen so that the splits of small boards, which have few layouts, are not too uneven
 SAYINGS = {
     "reply": "The opponent plays {}.",
     "won": "You won.",
@@ -71,10 +70,14 @@ class BoardWorld:
             position = self.look.opening(r, chosen)
             return None if position is None else Match(Setup(options, opponent), position)
 
-        first = drawn(make, self.look.layout, rng, split if self.look.varied(chosen) else ALL)
+        first = drawn(make, self._layout, rng, split if self.look.varied(chosen) else ALL)
         moves = self.look.longest(first)
         budget = moves + 2 * SPARE if self.two else (moves + 1) // 2 + SPARE
-        return Match(Setup(options, opponent, budget), first.position, 0, Noise(int(rng.uniform() * 2**53)))
+        noise = CALM if self.two else Noise(int(rng.uniform() * 2**53))
+        return Match(Setup(options, opponent, budget), first.position, 0, noise)
+
+    def _layout(self, match: Match) -> str:
+        return SALT + self.look.layout(match)
 
     def view(self, state: Match, seat: str) -> View[Match]:
         return View(self, state, seat, not self.two or self._side(seat) == state.mover)
@@ -124,24 +127,24 @@ class BoardWorld:
         return Outcome(after, rewards, True, events)
 
     def solve(self, state: Match, seat: str) -> Answer:
-        """The best move from here by proof, or, where none is found in time, by looking ahead; ask again after each move."""
+        """The best next moves, by proof or, where none is found in time, by looking ahead: ask again after each move.
+
+        `value` is what best play earns for certain where that is proved, and an estimate against this opponent elsewhere.
+        """
         game, position, opponent = self.look.game(state.setup.options), state.position, state.setup.opponent
         if game.worth(position) is not None:
             return Unsolvable("the game is over")
         verdict = game.judge(position)
-        worth = None if verdict is None else verdict.worth
         if self._side(seat) != state.mover:
-            return Plan((), "policy", value=0.5 if worth is None else (1 - worth) / 2)
-        if verdict is not None and (worth == 1 or opponent in ("", "perfect")):
-            if worth == -1 and opponent:
+            return Plan((), "policy", value=0.5 if verdict is None else (1 - verdict.worth) / 2)
+        if verdict is not None and (verdict.worth == 1 or opponent in ("", "perfect")):
+            if verdict.worth == -1 and opponent:
                 return Unsolvable("the opponent wins against any play")
-            return self._plan(verdict.moves, state, "solver", (1 + verdict.worth) / 2)
-        value, moves = replies(game, position, opponent or "depth2")
-        return self._plan(moves, state, "policy", value)
-
-    def _plan(self, moves: Ints, state: Match, proof: str, value: float) -> Plan:
+            value, moves = (1 + verdict.worth) / 2, verdict.moves
+        else:
+            value, moves = replies(game, position, opponent or "depth2")
         first = tuple([self.look.move(m, state.setup.options) for m in moves])
-        return Plan(first[:1], proof, first, value)
+        return Plan(first[:1], "policy", first, value)
 
     def legal(self, state: Match, seat: str) -> tuple[Move, ...]:
         options = state.setup.options
@@ -151,7 +154,8 @@ class BoardWorld:
         return tuple([self.look.move(m, options) for m in game.legal(state.position)])
 
     def sample(self, state: Match, seat: str, rng: Rng) -> Move:
-        return rng.pick(self.legal(state, seat) or (self.look.move(0, state.setup.options),))
+        legal = self.legal(state, seat)
+        return rng.pick(legal) if legal else self.read(self.facts.example, seat) or Move(self.facts.example)
 
     def caption(self, state: Match, seat: str, level: int) -> str:
         return self.look.caption(state, self._side(seat), level)
@@ -173,5 +177,3 @@ class BoardWorld:
 def levels_of(knobs: Sequence[str], table: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
     """Ten mappings of knobs from the rows of a table."""
     return [dict(zip(knobs, row, strict=True)) for row in table]
-
-

@@ -7,6 +7,7 @@ position is (stones of the side to move, stones of the other side).
 from __future__ import annotations
 
 import functools
+import struct
 from collections.abc import Mapping, Sequence
 
 from quintain.types import Ints
@@ -16,6 +17,49 @@ EXACT_FREE = 12  # free cells up to which a position is solved to the end
 DEEP, FORCING = 3, 6  # own moves within which any win is found, and within which one made of threats alone is
 WIDTH = 8  # moves that get a deeper look
 KEPT = 1 << 18  # positions that are remembered
+
+
+class Track(dict[tuple[int, int], tuple[int, int, int]]):
+    """All that lies in one straight line of cells, for whatever stones are there: see `RowGame.scan`.
+
+    What each free cell would add stands in 16 bits per cell of one integer, so that one sum adds up a whole board. A line
+    that holds k stones of one side only is worth 5^(k-1) to it.
+    """
+
+    def __init__(self, lines: Ints, bits: Ints, line: int) -> None:
+        self.mask = functools.reduce(int.__or__, lines)
+        self.lines, self.bits, self.line = lines, bits, line
+
+    def __missing__(self, stones: tuple[int, int]) -> tuple[int, int, int]:
+        mine, yours = stones
+        sure = gains = won = 0
+        for mask in self.lines:
+            a, b = (mask & mine).bit_count(), (mask & yours).bit_count()
+            if a and b:
+                continue
+            held = 5 ** (a + b - 1) if a + b else 0
+            sure += held if a else -held
+            gain = held if b else 5**a - held  # taken from the other side, or one stone more
+            for c, bit in enumerate(self.bits):
+                if mask & bit & ~(mine | yours):
+                    gains += gain << 16 * c
+                    won |= bit if a == self.line - 1 else 0
+        value = self[stones] = (sure, gains, won)
+        return value
+
+
+def _tracks(game: RowGame) -> list[Track]:
+    """The straight lines of cells of a board, from edge to edge, each with the lines that win in it."""
+    together: dict[tuple[int, int], list[int]] = {}
+    for mask in game.lines:
+        low = mask & -mask
+        rest = mask ^ low
+        way = (rest & -rest).bit_length() - low.bit_length()
+        start = low
+        while start >> way in game.cell:
+            start >>= way
+        together.setdefault((start, way), []).append(mask)
+    return [Track(tuple(lines), game.bits, game.line) for lines in together.values()]
 
 
 class RowGame:
@@ -30,6 +74,8 @@ class RowGame:
         self.size, self.line, self.cells = size, line, size * size
         stride = size + 1
         self.bits: Ints = tuple(1 << c // size * stride + c % size for c in range(size * size))
+        # moves are listed in steps of nearly two rows: whoever always takes the first builds no line
+        self.spread: Ints = tuple(i * (2 * size - 1) % self.cells for i in range(self.cells))
         self.cell: dict[int, int] = {bit: c for c, bit in enumerate(self.bits)}
         self.full: int = sum(self.bits)
         self.ways: Ints = (1, stride, stride + 1, stride - 1)
@@ -38,22 +84,17 @@ class RowGame:
         )
         spans = [[1 << start + i * way for i in range(line)] for way in self.ways for start in range(stride * size)]
         self.lines: Ints = tuple(sum(s) for s in spans if all(bit in self.cell for bit in s))
-        through = [[i for i, mask in enumerate(self.lines) if mask & bit] for bit in self.bits]
-        self.through: tuple[Ints, ...] = tuple(tuple(t) for t in through)
-        middle_first = sorted(range(size * size), key=lambda c: -len(through[c]))
+        through = [sum(bool(mask & bit) for mask in self.lines) for bit in self.bits]
+        middle_first = sorted(range(size * size), key=lambda c: -through[c])
         self.order: Ints = tuple(self.bits[c] for c in middle_first)
-        scale = [0, *(5**k for k in range(line))]
-        self.gain: tuple[Ints, ...] = tuple(
-            tuple(scale[a + 1] - scale[a] if not b else scale[b] if not a else 0 for b in range(line + 1))
-            for a in range(line)
-        )
-        self.scale: Ints = tuple(scale)
+        self.tracks: tuple[tuple[int, Track], ...] = tuple((t.mask, t) for t in _tracks(self))
+        self._fields = struct.Struct(f"<{self.cells}H").unpack
         self._forced: dict[tuple[int, int, int, bool], bool] = {}
         self._worth: dict[Ints, int] = {}
 
     def legal(self, position: Ints) -> Sequence[int]:
         taken = position[0] | position[1]
-        return [c for c, bit in enumerate(self.bits) if not taken & bit]
+        return [c for c in self.spread if not taken & self.bits[c]]
 
     def tempting(self, position: Ints) -> Sequence[int]:
         mine, yours = position
@@ -93,33 +134,41 @@ class RowGame:
             out |= found
         return out
 
+    def scan(self, mine: int, yours: int) -> tuple[int, Ints, int]:
+        """How much better off `mine` is, what each cell would add to that, and the cells that complete a line of `mine`."""
+        sure = gains = won = 0
+        for mask, track in self.tracks:
+            one, two, three = track[mine & mask, yours & mask]
+            sure += one
+            gains += two
+            won |= three
+        return sure, self._fields(gains.to_bytes(2 * self.cells, "little")), won
+
     def ahead(self, position: Ints) -> Mapping[int, float]:
         mine, yours = position
-        gain, scale, line = self.gain, self.scale, self.line
-        gains, sure = [], 0
-        for mask in self.lines:
-            a, b = (mask & mine).bit_count(), (mask & yours).bit_count()
-            gains.append(gain[a][b])
-            if not b:
-                sure += scale[a]
-            elif not a:
-                sure -= scale[b]
-        free = self.full & ~(mine | yours)
-        won, last = self.wins(mine, free), not free & (free - 1)
+        sure, gains, won = self.scan(mine, yours)
+        free, scale = self.full & ~(mine | yours), 5**self.line
+        if not free & (free - 1):
+            return {self.cell[free]: 1.0 if won else 0.0}
         out: dict[int, float] = {}
-        for c, bit in enumerate(self.bits):
+        for c in self.spread:
+            bit = self.bits[c]
             if free & bit:
-                if won & bit:
-                    out[c] = 1.0
-                elif last:
-                    out[c] = 0.0
-                else:
-                    guess = sure + sum([gains[i] for i in self.through[c]])
-                    out[c] = 0.9 * guess / (abs(guess) + 5**line)
+                guess = sure + gains[c]
+                out[c] = 1.0 if won & bit else 0.9 * guess / (abs(guess) + scale)
         return out
 
+    def peak(self, position: Ints) -> float:
+        mine, yours = position
+        sure, gains, won = self.scan(mine, yours)
+        free = self.full & ~(mine | yours)
+        if won or not free & (free - 1):
+            return 1.0 if won else 0.0
+        guess = sure + max(gains)
+        return 0.9 * guess / (abs(guess) + 5**self.line)
+
     def guess(self, position: Ints) -> float:
-        return (1 + max(self.ahead(position).values())) / 2
+        return (1 + self.peak(position)) / 2
 
     def judge(self, position: Ints) -> Verdict | None:
         mine, yours = position
@@ -215,7 +264,9 @@ class RowGame:
         free = self.full & ~(mine | yours)
         if self.wins(mine, free):
             return 1
-        best = 1 if 2 * self.promise(mine, yours) >= 1 << self.line else 0  # what could be reached at most, and at least
+        best = (
+            1 if 2 * self.promise(mine, yours) >= 1 << self.line else 0
+        )  # what could be reached at most, and at least
         worst = -1 if self.promise(yours, mine) >= 1 << self.line else 0
         if best == worst or not free:
             return 0

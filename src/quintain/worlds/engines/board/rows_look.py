@@ -157,5 +157,3 @@ def _signs(match: Match) -> str:
 
 def _where(signs: str, sign: str, size: int) -> list[str]:
     return [name for name, s in zip(names_of(size, size), signs, strict=True) if s == sign]
-
-

@@ -9,6 +9,7 @@ from quintain.types import Ints, QuintainError
 from quintain.worlds.engines.board.game import Game
 
 LADDER = ("random", "greedy", "depth1", "depth2", "depth3", "depth4", "perfect")
+TIE = 1e-9  # values that differ by less are equal
 SHORT = 9  # legal moves up to which a best reply is worked out to the end
 
 
@@ -50,9 +51,19 @@ def choices(game: Game, position: Ints, opponent: str) -> Ints:
     if won or opponent == "greedy":
         return won or tuple(ahead)
     depth = 4 if opponent == "perfect" else int(opponent[-1])
-    worth = ahead if depth == 1 else {m: -_after(game, position, m, depth, -2.0, 2.0) for m in game.tempting(position)}
+    worth = ahead if depth == 1 else _deeper(game, position, depth)
     best = max(worth.values())
-    return tuple(move for move, value in worth.items() if value >= best - 1e-9)
+    return tuple(move for move, value in worth.items() if value >= best - TIE)
+
+
+def _deeper(game: Game, position: Ints, depth: int) -> dict[int, float]:
+    """What each tempting move is worth, exact for the best ones; of the others it is only known that they are worse."""
+    worth: dict[int, float] = {}
+    best = -2.0
+    for move in game.tempting(position):
+        worth[move] = -_after(game, position, move, depth, -2.0, 2 * TIE - best)
+        best = max(best, worth[move])
+    return worth
 
 
 def _after(game: Game, position: Ints, move: int, depth: int, alpha: float, beta: float) -> float:
@@ -64,7 +75,7 @@ def _after(game: Game, position: Ints, move: int, depth: int, alpha: float, beta
 
 def _alpha_beta(game: Game, position: Ints, depth: int, alpha: float, beta: float) -> float:
     if depth == 1:
-        return max(game.ahead(position).values())
+        return game.peak(position)
     best = -2.0
     for move in game.tempting(position):
         best = max(best, -_after(game, position, move, depth, -beta, -max(alpha, best)))
@@ -83,7 +94,7 @@ def replies(game: Game, position: Ints, opponent: str) -> tuple[float, Ints]:
     legal = game.legal(position)
     worth = {move: _hope(game, position, move, opponent, len(legal) <= SHORT) for move in legal}
     best = max(worth.values())
-    return best, tuple(move for move, value in worth.items() if value >= best - 1e-9)
+    return best, tuple(move for move, value in worth.items() if value >= best - TIE)
 
 
 def _hope(game: Game, position: Ints, move: int, opponent: str, to_the_end: bool) -> float:

@@ -156,7 +156,9 @@ class ProbeWorld:
         if level == 2:
             return f"{head}\n{framed(state.seen, state.width)}"
         near, names = around(state.width, state.height), names_of(state.width, state.height)
-        useful = [c for c, sign in enumerate(state.seen) if sign > "0" and any(state.seen[o] == CLOSED for o in near[c])]
+        useful = [
+            c for c, sign in enumerate(state.seen) if sign > "0" and any(state.seen[o] == CLOSED for o in near[c])
+        ]
         shown = [f"{names[c]} shows {state.seen[c]}" for c in useful if state.seen[c].isdigit()]
         return f"{head} Numbers beside closed cells: {', '.join(shown) or 'none'}."
 

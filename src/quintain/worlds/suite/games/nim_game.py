@@ -13,22 +13,24 @@ ANSWER = "Name a heap and how many counters to take from it, as in A-2."
 
 # heaps, largest heap, limit of a move, whether the last counter loses, opponent
 TABLE = (
-    (3, 6, 0, 0, "random"),
-    (3, 6, 0, 0, "greedy"),
-    (3, 6, 0, 0, "depth2"),
-    (3, 7, 0, 0, "depth4"),
-    (3, 9, 0, 0, "perfect"),
-    (4, 7, 0, 0, "perfect"),
+    (3, 7, 0, 0, "random"),
+    (3, 8, 0, 0, "greedy"),
+    (3, 9, 0, 0, "depth2"),
+    (3, 11, 0, 0, "perfect"),
     (4, 9, 0, 0, "perfect"),
-    (5, 9, 0, 0, "perfect"),
-    (5, 12, 5, 0, "perfect"),
+    (4, 11, 0, 0, "perfect"),
+    (5, 10, 0, 0, "perfect"),
+    (5, 12, 0, 0, "perfect"),
+    (6, 12, 5, 0, "perfect"),
     (6, 15, 6, 1, "perfect"),
 )
+# between two seats: the same without an opponent
+DUEL = tuple(row[:-1] for row in TABLE)
 
 
 @register("world", "NimGame", domain="games", engine="board")
 def nim_game() -> BoardWorld:
-    """Take the last counter; every start can be won, and from level 4 on one slip is enough to lose."""
+    """Take the last counter; every start can be won, and from level 3 on one slip loses."""
     facts = Facts(
         name="NimGame",
         rules=RULES + "\nYou can win from the start, whatever the opponent does.",
@@ -52,8 +54,8 @@ def nim_duel() -> BoardWorld:
         example="A-2",
         seats=("first", "second"),
         proof="policy",
-        floor=0.4,
+        floor=0.97,
         ceilings={"random": 0.6, "constant": 0.6, "first": 0.6, "blind": 0.6},
         sayings=SAYINGS,
     )
-    return BoardWorld(facts=facts, levels=levels_of(KNOBS, [row[:-1] for row in TABLE]), look=HeapLook())
+    return BoardWorld(facts=facts, levels=levels_of(KNOBS, DUEL), look=HeapLook())

@@ -66,7 +66,7 @@ def tic_tac_toe_duel() -> BoardWorld:
         example="b3",
         seats=("X", "O"),
         proof="policy",
-        floor=0.4,
+        floor=0.85,
         ceilings={"random": 0.6, "constant": 0.6, "first": 0.6, "blind": 0.6},
         sayings=SAYINGS,
     )
