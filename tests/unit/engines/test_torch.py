@@ -260,6 +260,27 @@ async def test_an_abort_returns_what_there_is(model, engine):
     assert engine.stats.sessions == 0
 
 
+async def test_an_abort_in_the_middle_of_a_step_keeps_its_token(model, monkeypatch):
+    engine = TorchEngine(model, slots=2, inline=False)
+    entered, leave = threading.Event(), threading.Event()
+    real = engine._runner.step
+
+    def slow(work):
+        entered.set()
+        leave.wait(20)
+        return real(work)
+
+    monkeypatch.setattr(engine._runner, "step", slow)
+    task = asyncio.create_task(engine.generate(ask("a", prompt_of(1), 1)))
+    while not entered.is_set():  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    await engine.abort("a")
+    early = task.done()
+    leave.set()
+    assert not early and len((await task).tokens) == 1 and engine.stats.sessions == 0
+    assert (await engine.generate(ask("b", prompt_of(1), 1))).tokens == (await task).tokens
+
+
 async def test_an_abort_reaches_requests_that_wait(model):
     engine = TorchEngine(model, slots=1)
     first = asyncio.create_task(engine.generate(ask("a", prompt_of(1), 100)))
