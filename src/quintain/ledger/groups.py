@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import msgpack
-
 from quintain.codec import decode, encode
+from quintain.ledger import plain
 from quintain.ledger.columns import (
     Words,
     pack_core,
@@ -63,7 +62,7 @@ class PackedGroup:
     __slots__ = ("_data", "digest", "ticket", "version", "whole")
 
     def __init__(self, data: bytes) -> None:
-        self._data = msgpack.unpackb(data, strict_map_key=False)
+        self._data = plain.unpack(data)
         self.ticket: int = self._data["ticket"]
         self.version: int = self._data["version"]
         self.digest: str = self._data["digest"].hex()
@@ -103,7 +102,7 @@ class PackedGroup:
                 "`.rows` has their rewards"
             )
         raw = zlib.decompressobj().decompress(self._data["body"], _MAX_BODY)
-        body = msgpack.unpackb(raw, strict_map_key=False)
+        body = plain.unpack(raw)
         words = read_table(body["words"])
         nodes = list(read_nodes(body["core"], body["nodes"], words))
         return Group(
@@ -132,15 +131,15 @@ def pack_group(group: Group, *, whole: bool = True, task: Task | None = None) ->
         "task": encode(group.task if task is None else task),
         "tags": encode(group.tags),
         "rows": rows,
-        "digest": hashlib.blake2b(msgpack.packb([group.ticket, rows, core]), digest_size=16).digest(),
+        "digest": hashlib.blake2b(plain.pack([group.ticket, rows, core]), digest_size=16).digest(),
     }
     if whole:
         words = Words()
         body: dict[str, Any] = {"core": core, "nodes": pack_nodes(columns, words)}
         body["trajectories"] = pack_trajectories(group.trajectories, words)
         body["words"] = words.table()
-        data["body"] = zlib.compress(msgpack.packb(body), 1)
-    return msgpack.packb(data)
+        data["body"] = zlib.compress(plain.pack(body), 1)
+    return plain.pack(data)
 
 
 def _rows(group: Group, columns: Mapping[str, tuple[Any, ...]]) -> dict[str, list[Any]]:

@@ -12,9 +12,10 @@ import msgpack
 from quintain.codec import encode
 from quintain.ledger.errors import CorruptLedger
 from quintain.ledger.groups import PackedGroup, pack_group
+from quintain.ledger.plain import INTEGER, big_integer
 from quintain.types import Event, Group, Image, Message, QuintainError, Task, Ticket
 
-_GROUP, _ARRAY, _INTEGER = 1, 2, 3
+_GROUP, _ARRAY = 1, 2
 
 Keep = Callable[[Image], Image]  # puts the pixels of a picture away and returns a reference to them
 
@@ -35,7 +36,7 @@ def pack_event(event: Event, keep: Keep, *, whole: bool = True) -> bytes:
         if isinstance(value, Mapping):
             return dict(value)
         if isinstance(value, int):
-            return msgpack.ExtType(_INTEGER, str(value).encode())
+            return big_integer(value)
         if isinstance(value, Enum):
             return value.value
         if hasattr(value, "tobytes") and hasattr(value, "dtype"):
@@ -78,7 +79,7 @@ def _without_pixels(value: Any, keep: Keep) -> Any:
 def _revive(code: int, data: bytes) -> Any:
     if code == _GROUP:
         return PackedGroup(data)
-    if code == _INTEGER:
+    if code == INTEGER:
         return int(data.decode())
     if code == _ARRAY:
         import numpy as np

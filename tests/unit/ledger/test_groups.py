@@ -113,6 +113,12 @@ def test_rows_and_digest_do_not_depend_on_keeping_the_trajectories(group):
         rows.open()
 
 
+def test_integers_of_any_size_come_back(make_group):
+    group = make_group(1)
+    big = replace(group, task=replace(group.task, seed=2**100, params={"n": -(2**70)}), tags={"n": 2**64})
+    assert PackedGroup(pack_group(big)).open() == big
+
+
 def test_the_digest_follows_every_token_logprob_version_and_reward(make_group):
     group = make_group(3)
     first = group.trajectories[0]
