@@ -116,6 +116,7 @@ class WorldEnv:
         self.turn = 0
         self.limit = 0
         self.stop: Stop | None = None
+        self.movers: set[str] = set()
         self.past: tuple[str, ...] = ()
         self.calls: dict[str, str] = {}
 
@@ -139,16 +140,19 @@ class WorldEnv:
             out[seat] = Feedback(
                 messages=(self._message(text, seat, view),), acts=view.acts, tools=self.tools, state=self.state
             )
+        self.movers = {seat for seat, said in out.items() if said.acts}
         return out
 
     def advance(self, moves: Mapping[str, Message]) -> dict[str, Feedback]:
         """`step` without a coroutine.
 
         Raises:
-            NoEpisode: no episode is under way.
+            NoEpisode: no episode is under way, or other seats are to move.
         """
         if self.stop is not None or self.task is None:
             raise NoEpisode(f"{self.facts.name}: the episode is over or was never begun; call reset first")
+        if moves.keys() != self.movers:
+            raise NoEpisode(f"{self.facts.name}: {sorted(self.movers)} are to move, not {sorted(moves)}")
         read, readings = self.reader.read, {}
         for seat, message in moves.items():
             readings[seat] = read(message, seat)
@@ -179,6 +183,7 @@ class WorldEnv:
         self, readings: Mapping[str, Move | None], rewards: Mapping[str, Any], events: Mapping[str, tuple[str, ...]]
     ) -> dict[str, Feedback]:
         out, stop, scaffold = {}, self.stop, self.scaffold
+        self.movers.clear()
         for seat in self.facts.seats:
             view = self.world.view(self.state, seat)
             happened = events.get(seat, ())
@@ -187,6 +192,8 @@ class WorldEnv:
             if happened and scaffold.penalty and ("malformed" in happened or "illegal" in happened):
                 reward = {**reward, "malformed": -scaffold.penalty}
             acts = view.acts and stop is None
+            if acts:
+                self.movers.add(seat)
             messages: tuple[Message, ...] = ()
             if acts or stop is not None:
                 said = self.reader.say(happened) if happened and scaffold.feedback else ""
@@ -218,6 +225,7 @@ class WorldEnv:
             "task": encode(self.task),
             "state": encode(self.state),
             "turn": self.turn,
+            "limit": self.limit,
             "stop": self.stop,
             "past": list(self.past),
             "calls": dict(self.calls),
@@ -230,14 +238,15 @@ class WorldEnv:
         self.turn = snapshot["turn"]
         self.stop = Stop(snapshot["stop"]) if snapshot["stop"] else None
         self.past, self.calls = tuple(snapshot["past"]), dict(snapshot["calls"])
-        self.limit = self.world.turns(self.state) if self.task is not None else 0
+        self.limit = snapshot["limit"]
+        self.movers = {s for s in self.facts.seats if self.stop is None and self.world.view(self.state, s).acts}
 
     def fork(self) -> WorldEnv:
         """A second env in the same state; the two go on apart."""
         other = WorldEnv(self.world, self.scaffold, self.reader)
         for name in ("task", "state", "turn", "limit", "stop", "past"):
             setattr(other, name, getattr(self, name))
-        other.calls = dict(self.calls)
+        other.calls, other.movers = dict(self.calls), set(self.movers)
         return other
 
     async def close(self) -> None:

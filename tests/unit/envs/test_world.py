@@ -160,6 +160,8 @@ def test_two_seats_take_turns_and_see_their_own_side() -> None:
     heard = env.begin(Task(key="t", env="TakeTurns", seed=3))
     assert heard["left"].acts and not heard["right"].acts
     assert heard["left"].messages[0].text == "0 gone, card 3" and heard["right"].messages[0].text == "0 gone"
+    with pytest.raises(NoEpisode, match=r"\['left'\] are to move, not \['right'\]"):
+        env.advance({"right": Message.of("assistant", "two")})
     heard = env.advance({"left": Message.of("assistant", "two")})
     assert not heard["left"].acts and not heard["left"].messages and heard["left"].action == "two"
     assert heard["right"].acts and heard["right"].messages[0].text == "2 gone" and heard["right"].action == ""

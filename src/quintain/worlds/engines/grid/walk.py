@@ -28,6 +28,7 @@ from quintain.worlds.kernel import (
     Choices,
     Events,
     Facts,
+    GenerationError,
     Move,
     Outcome,
     Plan,
@@ -85,7 +86,10 @@ class WalkWorld:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels[check_level(level)])
         rng = Rng(self.facts.name, seed, level, split)
-        return drawn(lambda r: self.make(r, chosen), self._canonical, rng, split)
+        try:
+            return drawn(lambda r: self.make(r, chosen), self._canonical, rng, split)
+        except (ValueError, TypeError) as error:
+            raise GenerationError(f"{self.facts.name}: no board has the knobs {chosen} ({error})") from error
 
     def _canonical(self, state: Walk) -> str:
         return canonical(self.layout(state), state.board.width, state.board.height)
