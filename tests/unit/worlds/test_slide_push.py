@@ -130,7 +130,7 @@ def test_positions_called_lost_are_lost():
         rng = Rng("lost", seed)
         state = wander(WORLD.start(seed, 2 + seed % 2), rng, 30)
         on = ground(state.board.width, state.board.cells)
-        reason = lost(on, sum(1 << c for c in state.boxes))
+        reason = lost(on, state.player, sum(1 << c for c in state.boxes))
         if reason:
             reasons.add(reason)
             assert shortest(state) is None, WORLD.caption(state, SOLO, 2)
@@ -139,11 +139,11 @@ def test_positions_called_lost_are_lost():
 
 def test_a_box_held_by_a_box_that_may_leave_is_not_lost():
     state = board("########", "#......#", "#.BB...#", "#P.....#", "#....TT#", "########")
-    assert not lost(ground(8, state.board.cells), sum(1 << c for c in state.boxes))
+    assert not lost(ground(8, state.board.cells), state.player, sum(1 << c for c in state.boxes))
     stuck = board("########", "#.BB...#", "#......#", "#P.....#", "#TT....#", "########")
-    assert "target" in lost(ground(8, stuck.board.cells), sum(1 << c for c in stuck.boxes))
+    assert "target" in lost(ground(8, stuck.board.cells), stuck.player, sum(1 << c for c in stuck.boxes))
     square = board("########", "#......#", "#..BB..#", "#..BB..#", "#P.....#", "#TTTT..#", "########")
-    assert "block one another" in lost(ground(8, square.board.cells), sum(1 << c for c in square.boxes))
+    assert "block one another" in lost(ground(8, square.board.cells), square.player, sum(1 << c for c in square.boxes))
 
 
 def test_the_kept_plan_answers_where_the_search_gives_up(monkeypatch: pytest.MonkeyPatch):
@@ -181,6 +181,13 @@ def test_the_shorter_of_the_kept_and_the_found_plan_answers(monkeypatch: pytest.
 def test_a_cell_is_alive_if_there_is_room_to_push_from():
     assert ground(4, "#####T.#####").alive == 1 << 5
     assert ground(5, "######T..######").alive == 1 << 6 | 1 << 7
+
+
+def test_a_box_that_the_player_cannot_get_behind_is_lost():
+    rows = ("#######", "#T.B.P#", "#######", "#######")
+    inside, outside = board(*rows), board("#######", "#TP.B.#", "#######", "#######")
+    assert not lost(ground(7, inside.board.cells), inside.player, 1 << inside.boxes[0])
+    assert "target" in lost(ground(7, outside.board.cells), outside.player, 1 << outside.boxes[0])
 
 
 @pytest.mark.parametrize("level", range(10))

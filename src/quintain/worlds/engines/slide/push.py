@@ -118,7 +118,7 @@ class CrateWorld:
         if state.boxes == board.targets:
             return Unsolvable("the episode is over")
         on, boxes = ground(board.width, board.cells), sum(1 << c for c in state.boxes)
-        reason = lost(on, boxes)
+        reason = lost(on, state.player, boxes)
         if reason:
             return Unsolvable(reason)
         found = search(on, state.player, boxes, SHORTEST_NODES)
@@ -145,7 +145,7 @@ class CrateWorld:
             elif move in self.legal(state, SOLO):
                 after = self.step(state, {SOLO: move}).state
                 boxes = sum(1 << c for c in after.boxes)
-                other = search(on, after.player, boxes, SHORTEST_NODES) if not lost(on, boxes) else None
+                other = search(on, after.player, boxes, SHORTEST_NODES) if not lost(on, after.player, boxes) else None
                 if other and other.plan is not None and len(other.plan) < len(plan):
                     out.append(move)
         return tuple(out)

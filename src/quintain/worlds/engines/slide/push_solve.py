@@ -8,7 +8,7 @@ import itertools
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from quintain.worlds.engines.slide.push_board import LETTERS, TARGET, WALL, bits, waves, way_back
+from quintain.worlds.engines.slide.push_board import LETTERS, TARGET, WALL, bits, reach, waves, way_back
 
 SHORTEST_NODES = 2_000  # expansions spent on the shortest plan
 ANY_NODES = 20_000  # expansions spent on any plan, or on the proof that there is none
@@ -17,13 +17,19 @@ HASTE = 4  # weight of the estimate while any plan will do
 
 @dataclass(frozen=True)
 class Ground:
-    """Tables of the fixed cells: `rows[c]` lists (target as a bit, pushes) of each target a lone box on c can reach."""
+    """Tables of the fixed cells.
+
+    `rows[c]` lists (target as a bit, pushes) of each target that a lone box on c could reach if the player could be
+    anywhere; `hope[c]` are the cells from which the player can bring a lone box on c to some target; `alive` are the
+    cells with hope.
+    """
 
     width: int
     floor: int
     targets: int
     alive: int
     rows: tuple[tuple[tuple[int, int], ...], ...]
+    hope: tuple[int, ...]
 
 
 class Search(NamedTuple):
@@ -36,7 +42,7 @@ class Search(NamedTuple):
 
 @functools.lru_cache(maxsize=1024)
 def ground(width: int, cells: str) -> Ground:
-    """The tables of a board; a cell is alive if a lone box on it can be pushed to some target."""
+    """The tables of a board."""
     floor = sum(1 << c for c, sign in enumerate(cells) if sign != WALL)
     rows: list[list[tuple[int, int]]] = [[] for _ in cells]
     targets = [c for c, sign in enumerate(cells) if sign == TARGET]
@@ -52,8 +58,26 @@ def ground(width: int, cells: str) -> Ground:
                 back |= wave << step & floor & floor >> step
             wave = back & rest
             pushes += 1
-    alive = sum(1 << c for c, row in enumerate(rows) if row)
-    return Ground(width, floor, sum(1 << c for c in targets), alive, tuple(map(tuple, rows)))
+    hope = _hope(width, floor, targets)
+    alive = sum(1 << c for c, players in enumerate(hope) if players)
+    return Ground(width, floor, sum(1 << c for c in targets), alive, tuple(map(tuple, rows)), hope)
+
+
+def _hope(width: int, floor: int, targets: list[int]) -> tuple[int, ...]:
+    """For each cell of a lone box, the cells of a player who can bring it to a target: by pulls back from the targets."""
+    hope = [0] * (floor.bit_length() + width)
+    waiting = [(cell, floor & ~(1 << cell)) for cell in targets]
+    for cell, area in waiting:
+        hope[cell] = area
+    while waiting:
+        cell, area = waiting.pop()
+        for step in (-width, width, -1, 1):
+            behind, before = cell - step, cell - 2 * step
+            if area >> behind & 1 and floor >> before & 1 and not hope[behind] >> before & 1:
+                zone = reach(1 << before, floor & ~(1 << behind), width)
+                hope[behind] |= zone
+                waiting.append((behind, zone))
+    return tuple(hope)
 
 
 def pushes_left(on: Ground, boxes: int) -> int:
@@ -96,9 +120,9 @@ def frozen(on: Ground, boxes: int) -> int:
     return stuck
 
 
-def lost(on: Ground, boxes: int) -> str:
+def lost(on: Ground, player: int, boxes: int) -> str:
     """Why these boxes can never all be on targets, or the empty text if no such reason is seen."""
-    if boxes & ~on.alive:
+    if not all(on.hope[box] >> player & 1 for box in bits(boxes)):
         return "a box is where it can never be brought to a target"
     if frozen(on, boxes) & ~on.targets:
         return "boxes off the targets block one another for good"
@@ -133,6 +157,8 @@ def search(on: Ground, player: int, boxes: int, limit: int, haste: int = 1) -> S
             return Search(None, nodes, False)
         nodes += 1
         for box, step in _pushes(on, boxes, area):
+            if not on.hope[box + step] >> box & 1:
+                continue
             behind, after = box - step, boxes ^ 1 << box ^ 1 << box + step
             steps = next(i for i, wave in enumerate(walk) if wave >> behind & 1)
             total = spent + steps + 1
