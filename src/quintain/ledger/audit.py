@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import msgpack
+from quintain.ledger.plain import packed
 
 if TYPE_CHECKING:
     from quintain.ledger.rundir import RunDir
@@ -74,7 +74,7 @@ def audit(run: RunDir) -> Audit:
             steps += 1
             seen["trained"].update(payload["tickets"])
             content = [groups.get(t, "") for t in payload["tickets"]]
-            chain.update(msgpack.packb([event.step, list(payload["tickets"]), payload.get("digest", ""), content]))
+            chain.update(packed([event.step, list(payload["tickets"]), payload.get("digest", ""), content]))
         else:
             seen[event.kind][ticket_of(payload)] += 1
         if event.kind == "played":

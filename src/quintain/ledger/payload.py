@@ -12,7 +12,7 @@ import msgpack
 from quintain.codec import encode
 from quintain.ledger.errors import CorruptLedger
 from quintain.ledger.groups import PackedGroup, pack_group
-from quintain.ledger.plain import INTEGER, big_integer
+from quintain.ledger.plain import INTEGER, big_integer, packed
 from quintain.types import Event, Group, Image, Message, QuintainError, Task, Ticket
 
 _GROUP, _ARRAY = 1, 2
@@ -44,7 +44,7 @@ def pack_event(event: Event, keep: Keep, *, whole: bool = True) -> bytes:
         return encode(value)
 
     line = [event.time, event.step, event.actor, event.kind, event.payload]
-    return msgpack.packb(line, default=other)
+    return packed(line, other)
 
 
 def _array(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgpack
@@ -26,6 +27,13 @@ def _revive(code: int, data: bytes) -> Any:
     raise ValueError(f"unknown extension {code}")
 
 
+def packed(value: Any, default: Callable[[Any], Any] | None = None) -> bytes:
+    """msgpack of `value`; what it does not know goes through `default`."""
+    data = msgpack.packb(value, default=default)
+    assert data is not None  # only a stream packer returns nothing
+    return data
+
+
 def pack(value: Any) -> bytes:
     """The bytes of mappings, lists and scalars.
 
@@ -33,7 +41,7 @@ def pack(value: Any) -> bytes:
         >>> unpack(pack({"seed": 2**70})) == {"seed": 2**70}
         True
     """
-    return msgpack.packb(value, default=_default)
+    return packed(value, _default)
 
 
 def unpack(data: bytes) -> Any:
