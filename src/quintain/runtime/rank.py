@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _watch_parent() -> None:
-    sys.stdin.buffer.read()  # returns when the parent's end closes, however it died
+    os.read(0, 1)  # returns when the parent's end closes, however it died; unbuffered, so nothing is locked at exit
     os._exit(ORPHANED)
 
 
