@@ -179,7 +179,8 @@ def test_the_shorter_of_the_kept_and_the_found_plan_answers(monkeypatch: pytest.
 
 
 def test_a_cell_is_alive_if_there_is_room_to_push_from():
-    assert ground(4, "#####T.#####").alive == 1 << 5
+    tight = ground(4, "#####T.#####")
+    assert tight.alive == 1 << 5 and tight.rows[5:7] == (((1, 0),), ())
     assert ground(5, "######T..######").alive == 1 << 6 | 1 << 7
 
 
