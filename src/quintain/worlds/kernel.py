@@ -139,6 +139,7 @@ class Facts:
             and `blind` (sees no state); tests hold the world to them.
         floor: lowest mean reward of a `policy` oracle over levels 0, 5 and 9; exact oracles must reach 1.
         sayings: event -> sentence, for scaffolds with text feedback; `{}` takes what follows `:` in the event.
+        variety: least number of different instances among 10,000 seeds at level 5; small games have few.
         shared_starts: the start state does not depend on the seed, so splits cannot differ in layout.
     """
 
@@ -151,6 +152,7 @@ class Facts:
     ceilings: Mapping[str, float] = field(default_factory=dict)
     floor: float = 1.0
     sayings: Mapping[str, str] = field(default_factory=dict)
+    variety: int = 9_000
     shared_starts: bool = False
 
 

@@ -56,6 +56,7 @@ def nim_duel() -> BoardWorld:
         proof="policy",
         floor=0.97,
         ceilings={"random": 0.6, "constant": 0.6, "first": 0.6, "blind": 0.6},
+        variety=6_000,
         sayings=SAYINGS,
     )
     return BoardWorld(facts=facts, levels=levels_of(KNOBS, DUEL), look=HeapLook())

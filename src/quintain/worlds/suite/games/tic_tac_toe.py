@@ -68,6 +68,7 @@ def tic_tac_toe_duel() -> BoardWorld:
         proof="policy",
         floor=0.85,
         ceilings={"random": 0.6, "constant": 0.6, "first": 0.6, "blind": 0.6},
+        variety=2_500,
         sayings=SAYINGS,
     )
     table = [(*row, 0, 0) for row in DUEL]

@@ -36,5 +36,6 @@ def hanoi() -> TowerWorld:
         example="ac",
         ceilings={"random": 0.02, "constant": 0.0, "first": 0.0, "blind": 0.01},
         sayings=SAYINGS,
+        variety=7_000,
     )
     return TowerWorld(facts=facts, levels=[dict(zip(KNOBS, row, strict=True), tower=0) for row in TABLE])
