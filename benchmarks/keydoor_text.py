@@ -1,4 +1,4 @@
-"""KeyDoor 5x5 in plain text from a local Hugging Face folder with a byte-pair tokenizer and a chat template, seed 0."""
+"""KeyDoor 5x5 in plain text from a local Hugging Face folder with a byte-pair tokenizer and a chat template, seed 1."""
 
 import subprocess
 import sys
@@ -14,4 +14,4 @@ if __name__ == "__main__":
             stdout=2,
         )
         target = Target(low=1.0, high=0.0, worst=0.0, gain=0.25, seconds=900)
-        measure("keydoor_text", [0], target, [f"model={folder}/small"])
+        measure("keydoor_text", [1], target, [f"model={folder}/small"])
