@@ -140,7 +140,6 @@ class Facts:
         floor: lowest mean reward of a `policy` oracle over levels 0, 5 and 9; exact oracles must reach 1.
         sayings: event -> sentence, for scaffolds with text feedback; `{}` takes what follows `:` in the event.
         variety: least number of different instances among 10,000 seeds at level 5; small games have few.
-        variety: fewest different instances of level 5 among 10,000 seeds.
         shared_starts: the start state does not depend on the seed, so splits cannot differ in layout.
     """
 
@@ -155,7 +154,6 @@ class Facts:
     sayings: Mapping[str, str] = field(default_factory=dict)
     variety: int = 9_000
     shared_starts: bool = False
-    variety: int = 9_000
 
 
 class Lens(Protocol[Seen]):

@@ -25,7 +25,6 @@ def empty_room() -> WalkWorld:
         ceilings={"random": 0.06, "constant": 0.1, "first": 0.1, "blind": 0.12},
         sayings=SAYINGS,
         variety=3_000,  # all that a bare 9x9 floor has
-        variety=3_000,
     )
     levels = [{"size": side} for side in SIDES]
     return WalkWorld(
