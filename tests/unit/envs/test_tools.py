@@ -90,6 +90,8 @@ async def test_turns_are_limited_and_results_cut():
     other = ToolEnv({"add": add})
     other.restore(json.loads(json.dumps(kept)))
     assert other.snapshot() == kept
+    await env.reset(TASK)
+    assert env.snapshot() == {"turn": 0, "calls": []}
 
 
 async def test_bad_tools_are_refused_before_a_run():

@@ -31,6 +31,7 @@ async def right(part, text, answer):
         ("sum\n#### 12\n", "12"),
         ("Final answer: Paris", "Paris"),
         ("  just this ", "just this"),
+        ("a bracket } alone", "a bracket } alone"),
         (r"\boxed{open", r"\boxed{open"),
         ("", ""),
     ],

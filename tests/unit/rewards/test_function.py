@@ -59,14 +59,15 @@ async def test_async_functions_dicts_and_everything_by_kwargs(file):
 
 
 async def test_what_a_function_can_ask_for():
-    seen = {}
+    seen: dict = {}
 
     def look(completion, prompt, messages, task, trajectory, group, source):
         seen.update(locals())
         return True
 
     group = group_of("2")
-    assert (await function(look)(group)).trajectories[0].rewards["look"] == 1.0
+    value = (await function(look)(group)).trajectories[0].rewards["look"]
+    assert value == 1.0 and type(value) is float
     assert seen["completion"] == "2" and seen["prompt"] == "1 + 1?" and seen["source"] == "made"
     assert [m["role"] for m in seen["messages"]] == ["system", "user", "assistant"] and seen["task"] is group.task
     assert seen["trajectory"] is group.trajectories[0] and seen["group"] is group
