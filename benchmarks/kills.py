@@ -18,8 +18,8 @@ from pathlib import Path
 
 from quintain.ledger import RunDir, audit
 
-KILLS, SEED = 40, 0
-RECIPE = ["tiny", "run.steps=300", "run.checkpoint_every=5", "eval.instances=0", "run.record=none"]
+KILLS, SEED, STEPS = 40, 0, 600
+RECIPE = ["tiny", f"run.steps={STEPS}", "run.checkpoint_every=5", "eval.instances=0", "run.record=none"]
 
 
 def command(folder: Path, *words: str) -> list[str]:
@@ -31,7 +31,7 @@ def prints(run: Path) -> dict[str, str]:
     """Hashes of the tensors of the newest checkpoint."""
     with RunDir.open(run) as store:
         newest = store.latest_checkpoint()
-    assert newest is not None and newest.step == 300
+    assert newest is not None and newest.step == STEPS
     return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(newest.path.glob("*.safetensors"))}
 
 
