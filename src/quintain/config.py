@@ -10,7 +10,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
@@ -148,7 +148,7 @@ class EvalSection(BaseModel, extra="forbid", validate_default=True):
     instances: int = Field(0, ge=0, description="episodes of one evaluation; 0 is off")
     final_instances: int = Field(0, ge=0, description="episodes of the first and last evaluation; 0 takes `instances`")
     greedy: bool = Field(True, description="also evaluate with temperature 0 at start and end")
-    split: str = Field("test", description="validation or test")
+    split: Literal["test", "validation"] = Field("test", description="validation or test")
 
 
 class TrackSection(BaseModel, extra="forbid", validate_default=True):

@@ -280,6 +280,6 @@ async def running(producer: Coroutine[Any, Any, None], window: Window) -> AsyncI
         task.cancel()
         await asyncio.wait([task])
     if not task.cancelled() and (error := task.exception()) is not None:
-        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        while isinstance(error, BaseExceptionGroup):  # several groups may fail in the same way: the first one tells it
             error = error.exceptions[0]
         raise error

@@ -94,6 +94,23 @@ def test_resuming_a_finished_run_changes_nothing(straight):
     assert prints(straight) == before
 
 
+def test_a_run_goes_on_with_other_settings_and_keeps_them(tmp_path, capsys):
+    folder = start(tmp_path, "run.steps=2")
+    assert main(["train", "--resume", str(folder), "run.steps=3"]) == 0
+    assert configs.make(folder / "config.toml").run.steps == 3 and len(rewards(folder)) == 3
+    assert main(["train", "--resume", str(folder), "run.steps=1"]) == 0, "a run past its end is done, not stopped"
+    for words, told in (
+        (["model.sizes.hidden=16"], "this learner wants"),
+        (["tiny"], "its own settings"),
+        (["runtime.processes=2"], "the run has 1"),
+    ):
+        assert main(["train", "--resume", str(folder), *words]) == 1
+        assert told in capsys.readouterr().err
+    assert main(["eval", str(folder), "sokoban"]) == 1 and "its own setting" in capsys.readouterr().err
+    assert configs.make(folder / "config.toml").model.sizes["hidden"] == 32, "settings that fail are not kept"
+    assert main(["train", "--resume", str(folder), "run.steps=4"]) == 0
+
+
 def test_lag_is_measured_and_bounded(tmp_path):
     folder = start(tmp_path, "run.max_lag=2", "run.steps=8")
     with RunDir.open(folder) as store:
@@ -110,6 +127,8 @@ def test_two_ranks_train_and_hold_the_same_weights(tmp_path):
         rows = [m for _, m in store.metrics()]
     assert books.ok and books.issued == 6 * 8 and not books.pending
     assert all(m["groups_played"] == 8 for m in rows), "the metrics of a step cover both ranks"
+    assert main(["train", "--resume", str(folder), "run.steps=8"]) == 0, "both ranks learn of the new end"
+    assert len(rewards(folder)) == 8
 
 
 @pytest.mark.slow

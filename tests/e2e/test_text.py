@@ -6,8 +6,11 @@ import json
 
 import pytest
 
+from quintain import config as configs
 from quintain.cli import main
+from quintain.evals.players import held_out
 from quintain.ledger import RunDir
+from quintain.runtime.stage import make_stage, tasks
 
 SMALL = [
     "model.sizes={hidden=32, layers=2, heads=2, kv_heads=2, head_dim=16, ffn=64}",
@@ -69,6 +72,30 @@ def test_own_data_and_reward_train(folder, tmp_path, capsys):
         for node in t.nodes[:1]
     )
     assert list((tmp_path / "own" / "tensorboard").glob("events*"))
+
+
+def test_data_is_split_where_a_run_evaluates_and_ends_with_its_rows(folder, tmp_path, capsys):
+    data = tmp_path / "sums.jsonl"
+    data.write_text("\n".join(json.dumps({"prompt": f"say {n}", "answer": str(n)}) for n in range(40)))
+    config = configs.make(overrides=[f"data={data}", f"model={folder}", "eval.instances=99"])
+    stage = make_stage(config)
+    seen, kept = ({t.key for t in tasks(stage.sampler(s, 0, (0, 1)), 400)} for s in ("train", "test"))
+    assert seen and kept and not seen & kept, "no row is both trained on and evaluated on"
+    held = [t.key for t in held_out(config, 200, 1)]
+    assert set(held) == kept and len(held) == len(kept), "every row is evaluated once"
+    everything = config.model_copy(update={"eval": config.eval.model_copy(update={"instances": 0})})
+    assert len({t.key for t in tasks(make_stage(everything).sampler("train", 0, (0, 1)), 40)}) == 40
+    words = ["train", f"data={data}", "reward=number", f"model={folder}", *SMALL, f"run.folder={tmp_path}"]
+    words += ["run.name=once", "run.steps=20", "run.groups_per_step=16", "sampler.name=dataset", "sampler.epochs=1"]
+    assert main(words) == 0, "a run whose tasks end is done"
+    assert "no more tasks after step 3 of 20" in capsys.readouterr().out
+
+
+def test_a_model_can_be_made_for_data(tmp_path):
+    data = tmp_path / "sums.jsonl"
+    data.write_text("\n".join(json.dumps({"prompt": f"say {n}", "answer": str(n)}) for n in range(40)))
+    assert main(["new", "model", str(tmp_path / "model"), f"data={data}", SMALL[0], "--vocab", "300"]) == 0
+    assert (tmp_path / "model" / "tokenizer.json").is_file()
 
 
 def test_a_broken_model_folder_is_a_clear_error(folder, tmp_path, capsys):

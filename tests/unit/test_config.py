@@ -53,12 +53,12 @@ def test_another_algorithm_comes_without_the_options_of_the_one_before():
 
 def test_python_files_of_the_user_run_first(tmp_path):
     (tmp_path / "mine.py").write_text(
-        "from quintain.registry import register\n@register('test_part', 'mine')\ndef mine():\n    return object\n"
+        "from quintain.registry import register\n@register('test_mine', 'mine')\ndef mine():\n    return object\n"
     )
     make({"run": {"imports": [str(tmp_path / "mine.py")]}})
     from quintain.registry import names
 
-    assert "mine" in names("test_part")
+    assert "mine" in names("test_mine")
 
 
 def test_later_sources_win_and_parts_are_replaced_whole():

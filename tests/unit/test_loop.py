@@ -167,6 +167,17 @@ def test_an_error_in_a_rollout_ends_the_run_with_that_error():
         play(script)
 
 
+def test_rollouts_that_fail_together_end_the_run_with_one_of_their_errors():
+    script = Script(Window(3, steps=5))
+
+    async def broken(task, cast, index):
+        raise QuintainError(f"no use in {index}")
+
+    script.rollout = broken
+    with pytest.raises(QuintainError, match="no use in 0"):
+        play(script)
+
+
 def test_tokens_older_than_the_bound_are_refused():
     script = Script(Window(1, 1, steps=6))
     original = script.rollout

@@ -67,3 +67,8 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe went away: not an error of ours
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if os.environ.get("QUINTAIN_TRACEBACK") or error.filename is None:
+            raise
+        print(f"quintain {verb}: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 1

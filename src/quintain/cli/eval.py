@@ -7,6 +7,7 @@ import asyncio
 import json
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from quintain import config as configs
@@ -47,15 +48,23 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     from quintain.evals.stats import summary
     from quintain.runtime.assemble import make_reward, make_rollout
     from quintain.runtime.evaluate import play
+    from quintain.runtime.stage import rows_of
 
     files, overrides = sources(given.items)
     config = configs.make(*files, overrides=overrides)
     options = {"model": given.model, "key_env": given.key_env}
+    if given.n < 1 or given.k < 1:
+        raise configs.ConfigError(f"-n is {given.n} and -k is {given.k}; both must be at least 1")
     config, cast = cast_of(given.player, config, overrides, options)
+    if files and Path(given.player, "run.json").is_file():
+        raise configs.ConfigError(
+            f"a run is evaluated in its own setting, not that of {files[0]!r}; change it with key=value"
+        )
     if given.greedy:
         cast = replace(cast, sampling=replace(cast.sampling, temperature=0.0))
     drawn = held_out(config, given.n, given.seed)
     start = time.perf_counter()
     groups = asyncio.run(play(drawn, cast, make_rollout(config, given.k), make_reward(config)))
-    where = config.data or f"{config.env.name} level {','.join(map(str, config.env.levels))} ({config.eval.split})"
+    split = rows_of(config, config.eval.split) if config.data else config.eval.split
+    where = f"{config.data or f'{config.env.name} level ' + ','.join(map(str, config.env.levels))} ({split})"
     return {"player": given.player, "where": where, "seconds": time.perf_counter() - start, **summary(groups)}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from quintain import config as configs
 from quintain.cli.args import sources
 from quintain.registry import require_extra
+from quintain.types import QuintainError
 
 
 def main(arguments: list[str]) -> int:
@@ -25,24 +28,61 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--fresh", action="store_true", help="delete a run of the same name first")
     given = parser.parse_intermixed_args(arguments)
     require_extra("train", "torch", "transformers", "safetensors")
+    if given.resume:
+        return resume(given.resume, given.items, given.step)
+    files, overrides = sources(given.items)
+    return begin(configs.make(*files, overrides=overrides), fresh=given.fresh)
+
+
+def begin(config: configs.Config, *, fresh: bool) -> int:
+    """Start a run; what fails before its first checkpoint leaves no folder behind, and no name taken."""
     from quintain.ledger import RunDir
 
-    if given.resume:
-        with RunDir.open(given.resume, "a") as store:
-            store.rewind(store.latest_checkpoint(given.step))  # what came after it is played again
-            config = configs.make(store.path / "config.toml", overrides=sources(given.items)[1])
-        return run(config, given.resume, resume=True)
-    files, overrides = sources(given.items)
-    config = configs.make(*files, overrides=overrides)
     folder = Path(config.run.folder) / config.run.name
-    if given.fresh and (folder / "run.json").exists():
-        import shutil
-
+    if fresh and (folder / "run.json").exists():
         shutil.rmtree(folder)
     folder = unused(folder)
     config.run.name = folder.name
     RunDir.create(folder, config.toml(full=True)).close()
-    return run(config, folder, resume=False)
+    try:
+        return run(config, folder, resume=False)
+    except QuintainError:
+        if not any((folder / "checkpoints").glob("step-*")):
+            shutil.rmtree(folder)
+        raise
+
+
+def resume(folder: Path, items: Sequence[str], step: int | None) -> int:
+    """Continue a run, with other settings where `items` has key=value; they are kept unless the run fails with them.
+
+    Raises:
+        ConfigError: a recipe or a file is given, or another number of processes.
+    """
+    from quintain.ledger import RunDir
+    from quintain.ledger.disk import Disk
+
+    files, overrides = sources(items)
+    if files:
+        raise configs.ConfigError(
+            f"a run goes on with its own settings, {files[0]!r} would change all; change one with key=value, such as run.steps=200"
+        )
+    with RunDir.open(folder, "a") as store:
+        before, path = store.config, store.path / "config.toml"
+        config = configs.make(path, overrides=overrides)
+        count = configs.make(path).runtime.processes
+        if config.runtime.processes != count:
+            raise configs.ConfigError(
+                f"runtime.processes is {config.runtime.processes}, but the run has {count}, which share its tasks; leave it so"
+            )
+        store.rewind(store.latest_checkpoint(step))  # what came after it is played again
+    if overrides:
+        Disk().put(path, config.toml(full=True).encode())  # the other ranks, reports and evaluations read it
+    try:
+        return run(config, folder, resume=True)
+    except QuintainError:
+        if overrides:
+            Disk().put(path, before.encode())
+        raise
 
 
 def unused(folder: Path) -> Path:

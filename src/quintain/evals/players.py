@@ -119,11 +119,12 @@ def cast_of(player: str, config: Config, overrides: Sequence[str], options: Mapp
 
 
 def held_out(config: Config, count: int, seed: int) -> list[Task]:
-    """`count` tasks of the config's evaluation split."""
-    from quintain.runtime.stage import tasks
+    """`count` tasks of the config's evaluation split; of data the rows that training held back, or all if it held back none."""
+    from quintain.runtime.stage import rows_of, tasks
 
     if config.data:
-        return tasks(build("sampler", {"name": "dataset", "path": config.data, "columns": config.columns}), count)
+        rows = {"path": config.data, "columns": config.columns, "split": rows_of(config, config.eval.split)}
+        return tasks(build("sampler", {"name": "dataset", **rows, "epochs": 1, "seed": seed}), count)
     section = config.env
     options = {"env": section.name, "levels": section.levels, "params": section.params, "split": config.eval.split}
     return tasks(build("sampler", {"name": "worlds", **options, "seed": seed}), count)

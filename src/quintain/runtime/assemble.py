@@ -185,10 +185,11 @@ async def _play(config: Config, opened: Open, resume: bool, say: Say) -> dict[st
     gc.freeze()  # a full collection looks at millions of objects of torch: without it rollouts lose a third of their time
     if run.step < config.run.steps:
         await train(run)
-        if run.step == config.run.steps:
+        if run.step < config.run.steps:
+            run.checkpoint()
+        if not run.draining or run.step == config.run.steps:
             scores = await run.evaluate(run.step)
-    reason = "done" if run.step == config.run.steps else "drained"
-    if reason == "drained":
-        run.checkpoint()
+            say("" if run.step == config.run.steps else f"no more tasks after step {run.step} of {config.run.steps}")
+    reason = "drained" if run.draining and run.step < config.run.steps else "done"
     run.keeper.stopped(run.step, reason)
     return {"reason": reason, "step": run.step, "scores": dict(scores)}

@@ -21,7 +21,7 @@ ROLES = ("user", "assistant")  # chat templates write them in every turn, so eac
 def corpus(config: Config) -> Iterator[str]:
     """Texts of the kind that the policy will read and write: oracle episodes of the world, or the rows of the data."""
     if config.data:
-        options = {"path": config.data, "columns": config.columns, "epochs": 1, "shuffle": False}
+        options = {"path": config.data, "columns": config.columns, "epochs": 1, "seed": None}
         for task in tasks(build("sampler", {"name": "dataset", **options}), 5000):
             yield from (m.text for m in task.messages)
             yield from (str(v) for v in task.params.values())

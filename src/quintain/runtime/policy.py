@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from pathlib import Path
 from typing import Any
 
-from quintain.config import Config, LearnerSection
-from quintain.engines.torch import TorchEngine
+from quintain.config import Config, ConfigError, LearnerSection
 from quintain.learn.checkpoint import load_weights
 from quintain.learn.learner import Plan, TorchLearner
 from quintain.learn.lora import add_lora
@@ -16,8 +16,8 @@ from quintain.learn.precision import set_threads as set_threads
 from quintain.learn.ranks import Ranks
 from quintain.learn.value import ValueHead
 from quintain.models import build_model, context_limit, load_model, self_test, text_config
-from quintain.ports import Renderer
-from quintain.registry import build
+from quintain.ports import Engine, Renderer
+from quintain.registry import build, entry
 
 
 def make_model(config: Config, renderer: Renderer) -> Any:
@@ -69,11 +69,22 @@ def optimizer(section: LearnerSection, steps: int) -> Any:
     return build("optimizer", {"name": section.optimizer, **options})
 
 
-def make_engine(config: Config, model: Any) -> TorchEngine:
-    """The in-process engine: on the learner's own weights in synchronous runs, on a copy where it may lag behind them."""
+def make_engine(config: Config, model: Any) -> Engine:
+    """The in-process engine: on the learner's own weights in synchronous runs, on a copy where it may lag behind them.
+
+    Raises:
+        ConfigError: the engine does not run a model of ours.
+    """
     context = min(config.model.context, context_limit(model))
     own = copy.deepcopy(model) if config.run.max_lag else model
-    return TorchEngine(own, slots=config.engine.slots, context=context, **config.engine.options)
+    shape = {"model": own, "slots": config.engine.slots, "context": context}
+    lacking = shape.keys() - inspect.signature(entry("engine", config.engine.name).make).parameters.keys()
+    if lacking:
+        raise ConfigError(
+            f"engine.name is {config.engine.name!r}, which cannot run the model that is trained; an engine for that takes "
+            f"{', '.join(shape)}: use torch, or name a player or a URL in `quintain eval`"
+        )
+    return build("engine", {"name": config.engine.name, **shape, **config.engine.options})
 
 
 def describe(model: Any) -> dict[str, Any]:

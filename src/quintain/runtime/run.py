@@ -145,7 +145,8 @@ class LocalRun:
             Drained: a rank was asked to stop.
         """
         self.clock.lap("score")
-        if self.keeper.any_rank(self.draining):
+        self.draining = self.keeper.any_rank(self.draining)
+        if self.draining:
             raise Drained(f"stopped before step {self.window.step} was trained")
         self.clock.lap("wait")
         credited, self.advantage_state = self.parts.advantage.apply(tuple(groups), self.advantage_state)

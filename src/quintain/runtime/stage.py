@@ -94,9 +94,16 @@ def _data_stage(config: Config, env: Callable[[Task], Env]) -> Stage:
             )
         more = {"path": config.data} if config.data else {}
         more |= {"columns": config.columns} if config.columns else {}
-        return build("sampler", {**more, "seed": seed, "shard": shard, **own})
+        chosen = {"split": rows_of(config, split)} if own["name"] == "dataset" else {}
+        once = {**chosen, "epochs": 1} if chosen and split != "train" else {}  # no row is evaluated twice
+        return build("sampler", {**more, **chosen, "seed": seed, "shard": shard, **own, **once})
 
     return Stage(env=env, renderer=ChatRenderer(Path(config.model.folder)), sampler=sampler)
+
+
+def rows_of(config: Config, split: str) -> str:
+    """The rows of the data that belong to a split: all of them, unless the run evaluates and so must hold some back."""
+    return split if config.eval.instances or config.eval.final_instances else "all"
 
 
 def need_demos(stage: Stage) -> Callable[[int, int], Iterable[Demo]]:

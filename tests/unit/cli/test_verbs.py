@@ -48,12 +48,18 @@ def test_every_verb_explains_itself(verb, capsys):
         (["train", "--resume", "nowhere"], "not a run folder"),
         (["report", "nowhere"], "not a run folder"),
         (["new", "reward", "Bad Name"], "no module name"),
+        (["new", "reward", "fine", "--into", "/proc/nowhere"], "/proc/nowhere: No such file or directory"),
+        (["train", "tiny", "eval.split=train"], "should be 'test' or 'validation'"),
+        (["train", "tiny", "engine.name=openai"], "engine.name is 'openai'"),
+        (["train", "tiny", "engine.options.slot=1"], "unknown option of engine 'torch'"),
+        (["eval", "random", "tiny", "-n", "0"], "at least 1"),
     ],
 )
 def test_mistakes_name_the_value_and_the_way_on(arguments, words, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(arguments) == 1
     assert words in capsys.readouterr().err
+    assert not [p for p in tmp_path.rglob("*") if p.is_file()], "what never ran leaves nothing behind"
 
 
 def test_play_follows_moves_undo_hint_and_nonsense(capsys, monkeypatch):
