@@ -219,14 +219,16 @@ async def test_cancelled_requests_do_not_hold_the_loop(serve):
     gate.set()
 
 
-async def test_pausing_holds_new_requests_back(serve):
-    engine = engine_of(serve(lambda path, body: chat("ok")))
+@pytest.mark.parametrize("tokens", [False, True])
+async def test_pausing_holds_new_requests_back(serve, tokens):
+    engine = engine_of(serve(lambda path, body: completion() if tokens else chat("ok")), tokens=tokens)
     await engine.pause()
-    job = asyncio.ensure_future(engine.converse([M("user", "x")], (), ask(), None))
+    asked = engine.generate(ask()) if tokens else engine.converse([M("user", "x")], (), ask(), None)
+    job = asyncio.ensure_future(asked)
     done, _ = await asyncio.wait([job], timeout=0.05)
     assert not done
     await engine.resume()
-    assert (await job).text == "ok"
+    assert (await job).finish == "stop"
 
 
 def completion(**rest):
