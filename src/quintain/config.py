@@ -81,7 +81,7 @@ class RolloutSection(BaseModel, extra="forbid", validate_default=True):
     name: str = Field("episodes", description="rollout part")
     group_size: int = Field(8, ge=1, description="episodes of one task")
     max_turns: int = Field(0, ge=0, description="turn limit; 0 takes the world's own")
-    max_tokens: int = Field(1, ge=1, description="tokens a turn")
+    max_tokens: int = Field(0, ge=0, description="tokens a turn; 0 is 128 for a model folder, 1 for a model of words")
     temperature: float = Field(1.0, ge=0, description="softmax temperature; 0 is greedy")
     top_p: float = Field(1.0, gt=0, le=1, description="nucleus cut")
     top_k: int = Field(0, ge=0, description="keep the k likeliest tokens; 0 keeps all")

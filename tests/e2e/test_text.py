@@ -10,7 +10,7 @@ from quintain import config as configs
 from quintain.cli import main
 from quintain.evals.players import held_out
 from quintain.ledger import RunDir
-from quintain.runtime.stage import make_stage, tasks
+from quintain.runtime.stage import make_stage, tasks, turn_tokens
 
 SMALL = [
     "model.sizes={hidden=32, layers=2, heads=2, kv_heads=2, head_dim=16, ffn=64}",
@@ -89,6 +89,13 @@ def test_data_is_split_where_a_run_evaluates_and_ends_with_its_rows(folder, tmp_
     words += ["run.name=once", "run.steps=20", "run.groups_per_step=16", "sampler.name=dataset", "sampler.epochs=1"]
     assert main(words) == 0, "a run whose tasks end is done"
     assert "no more tasks after step 3 of 20" in capsys.readouterr().out
+
+
+def test_text_may_be_longer_than_a_word_unless_told(folder):
+    given = [f"model={folder}", "data=some.jsonl"]
+    assert turn_tokens(configs.make(overrides=given)) == 128
+    assert turn_tokens(configs.make(overrides=[*given, "rollout.max_tokens=7"])) == 7
+    assert turn_tokens(configs.make(overrides=["env.scaffold.style=words"])) == 1
 
 
 def test_a_model_can_be_made_for_data(tmp_path):

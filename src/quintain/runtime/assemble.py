@@ -25,7 +25,7 @@ from quintain.runtime.evaluate import Evaluator
 from quintain.runtime.keeper import Keeper
 from quintain.runtime.launch import Place
 from quintain.runtime.run import LocalRun, Parts, Plan
-from quintain.runtime.stage import APART, Stage, make_stage, need_demos, tasks
+from quintain.runtime.stage import APART, Stage, make_stage, need_demos, tasks, turn_tokens
 from quintain.types import QuintainError, Sampling, Weights
 
 Say = Callable[[str], None]
@@ -72,7 +72,7 @@ def make_cast(config: Config, stage: Stage, engine: Any) -> Cast:
         top_p=section.top_p,
         top_k=section.top_k,
         min_p=section.min_p,
-        max_tokens=section.max_tokens,
+        max_tokens=turn_tokens(config),
         stop=tuple(stage.renderer.stop),
     )
     players = {"engines": {"policy": engine}, "renderers": {"policy": stage.renderer}}
@@ -189,7 +189,8 @@ async def _play(config: Config, opened: Open, resume: bool, say: Say) -> dict[st
             run.checkpoint()
         if not run.draining or run.step == config.run.steps:
             scores = await run.evaluate(run.step)
-            say("" if run.step == config.run.steps else f"no more tasks after step {run.step} of {config.run.steps}")
+            if run.step < config.run.steps:
+                say(f"no more tasks after step {run.step} of {config.run.steps}")
     reason = "drained" if run.draining and run.step < config.run.steps else "done"
     run.keeper.stopped(run.step, reason)
     return {"reason": reason, "step": run.step, "scores": dict(scores)}

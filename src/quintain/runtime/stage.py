@@ -76,8 +76,8 @@ def _world_renderer(config: Config, world: Any, scaffold: Scaffold) -> Renderer:
             "model.folder is empty and env.scaffold.style is not 'words': plain text needs the tokenizer of a model folder; "
             "set model=FOLDER, or env.scaffold.style=words to build a word-level model"
         )
-    turn_tokens = 1 if config.rollout.max_tokens == 1 else 0
-    return WordRenderer([w for level in config.env.levels for w in world.words(level)], turn_tokens=turn_tokens)
+    one = 1 if turn_tokens(config) == 1 else 0
+    return WordRenderer([w for level in config.env.levels for w in world.words(level)], turn_tokens=one)
 
 
 def _data_stage(config: Config, env: Callable[[Task], Env]) -> Stage:
@@ -99,6 +99,11 @@ def _data_stage(config: Config, env: Callable[[Task], Env]) -> Stage:
         return build("sampler", {**more, **chosen, "seed": seed, "shard": shard, **own, **once})
 
     return Stage(env=env, renderer=ChatRenderer(Path(config.model.folder)), sampler=sampler)
+
+
+def turn_tokens(config: Config) -> int:
+    """The tokens of a turn: as set, or else enough for a short answer in text and for one word."""
+    return config.rollout.max_tokens or (128 if config.model.folder else 1)
 
 
 def rows_of(config: Config, split: str) -> str:
