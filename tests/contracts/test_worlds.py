@@ -165,9 +165,12 @@ def test_a_snapshot_has_the_same_future(name: str) -> None:
 
 @EVERY
 def test_forks_are_isolated(name: str) -> None:
-    env = episode(name, {"history": 3, "grammar": "tool"}, seed=4)
-    if env.limit > 1:
-        env.advance(random_moves(env, Rng("before")))
+    for seed in range(4, 20):
+        env = episode(name, {"history": 3, "grammar": "tool"}, seed=seed)
+        if env.limit > 1:
+            env.advance(random_moves(env, Rng("before")))
+        if env.stop is None:  # a random move may end the game
+            break
     before = env.snapshot()
     fork, rng = env.fork(), Rng("fork")
     while fork.stop is None and fork.turn < 3:

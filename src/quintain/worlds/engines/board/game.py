@@ -106,6 +106,10 @@ class Look(Protocol):
         """A position to begin with, or None to draw again."""
         ...
 
+    def suits(self, position: Ints, knobs: Mapping[str, Any]) -> bool:
+        """Whether an opening is as hard as the knobs ask for."""
+        ...
+
     def varied(self, knobs: Mapping[str, Any]) -> bool:
         """Whether matches begin in different ways, so that splits can be kept apart."""
         ...

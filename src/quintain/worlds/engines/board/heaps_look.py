@@ -50,7 +50,7 @@ tiles(
         "second": _badge("2nd", "brick"),
         "last-wins": _badge("L+", "forest"),
         "last-loses": _badge("L-", "rust"),
-        **{f"most-{n}": _badge(f"≤{n}", "ink") for n in range(1, STEP)},
+        **{f"most-{n}": _badge(f"1-{n}", "ink") for n in range(1, STEP)},
     }
 )
 
@@ -80,8 +80,10 @@ class HeapLook:
         return True
 
     def opening(self, rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
-        sizes = tuple(1 + rng.below(knobs["tallest"]) for _ in range(knobs["heaps"]))
-        return sizes if heap_game(*self.options(knobs)).wins(sizes) else None
+        return tuple(1 + rng.below(knobs["tallest"]) for _ in range(knobs["heaps"]))
+
+    def suits(self, position: Ints, knobs: Mapping[str, Any]) -> bool:
+        return heap_game(*self.options(knobs)).wins(position)
 
     def layout(self, match: Match) -> str:
         return " ".join(map(str, (*sorted(match.position), *match.setup.options)))

@@ -13,6 +13,7 @@ from quintain.worlds.kernel import (
     NOTHING,
     Answer,
     Facts,
+    GenerationError,
     Move,
     Outcome,
     Plan,
@@ -28,6 +29,7 @@ from quintain.worlds.splits import ALL, drawn
 WON = {"success": 1.0}
 DRAWN = {"draw": 0.5}
 SPARE = 2  # turns beyond the longest match, for moves that are refused
+TRIES = 20_000
 SALT = "board "  # chosen so that the splits of small boards, which have few layouts, are not too uneven
 SAYINGS = {
     "reply": "The opponent plays {}.",
@@ -70,7 +72,14 @@ class BoardWorld:
             position = self.look.opening(r, chosen)
             return None if position is None else Match(Setup(options, opponent), position)
 
-        first = drawn(make, self._layout, rng, split if self.look.varied(chosen) else ALL)
+        for _ in range(TRIES):
+            first = drawn(make, self._layout, rng, split if self.look.varied(chosen) else ALL)
+            if self.look.suits(first.position, chosen):
+                break
+        else:
+            raise GenerationError(
+                f"{self.facts.name} level {level}: no opening in {TRIES} draws with the knobs {chosen}"
+            )
         moves = self.look.longest(first)
         budget = moves + 2 * SPARE if self.two else (moves + 1) // 2 + SPARE
         noise = CALM if self.two else Noise(int(rng.uniform() * 2**53))

@@ -15,8 +15,8 @@ from quintain.worlds.engines.board.game import Verdict
 
 EXACT_FREE = 12  # free cells up to which a position is solved to the end
 DEEP, FORCING = 3, 6  # own moves within which any win is found, and within which one made of threats alone is
-WIDTH = 8  # moves that get a deeper look
-KEPT = 1 << 18  # positions that are remembered
+WIDTH = 6  # moves that get a deeper look
+KEPT = 1 << 16  # positions that are remembered
 
 
 class Track(dict[tuple[int, int], tuple[int, int, int]]):

@@ -84,11 +84,15 @@ class RowLook:
         yours = sum(game.bits[c] for c in cells[count // 2 :])
         if game.has_line(mine) or game.has_line(yours):
             return None
+        return (mine, yours)
+
+    def suits(self, position: Ints, knobs: Mapping[str, Any]) -> bool:
+        game, (mine, yours) = row_game(knobs["size"], knobs["line"]), position
         low, high = knobs["low"], knobs["high"]
         threats = next((n for n in range(1, (high or 1) + 1) if game.forced(mine, yours, n, False)), 0)
         if not high:
-            return None if threats else (mine, yours)
-        return (mine, yours) if threats >= low and game.distance(mine, yours, threats) >= low else None
+            return not threats
+        return threats >= max(low, 1) and game.distance(mine, yours, threats) >= low
 
     def layout(self, match: Match) -> str:
         size, _ = match.setup.options

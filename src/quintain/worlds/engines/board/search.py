@@ -33,7 +33,8 @@ def choices(game: Game, position: Ints, opponent: str) -> Ints:
     """The moves among which an opponent draws evenly.
 
     `random` takes any legal move. `greedy` wins at once where it can and is random otherwise. `depthN` takes the best move
-    by an alpha-beta search N moves deep. `perfect` plays by proof where one is found, and as `depth4` elsewhere.
+    by an alpha-beta search N moves deep. `perfect` plays by proof where one is found, the move that looks best
+    where nothing can be won, and as `depth4` where there is no proof.
 
     Args:
         game: the rules.
@@ -45,7 +46,7 @@ def choices(game: Game, position: Ints, opponent: str) -> Ints:
     if opponent == "perfect":
         verdict = game.judge(position)
         if verdict is not None:
-            return verdict.moves
+            return verdict.moves if verdict.worth == 1 else _hardest(game, position, verdict.moves)
     ahead = game.ahead(position)
     won = tuple(move for move, value in ahead.items() if value == 1)
     if won or opponent == "greedy":
@@ -54,6 +55,14 @@ def choices(game: Game, position: Ints, opponent: str) -> Ints:
     worth = ahead if depth == 1 else _deeper(game, position, depth)
     best = max(worth.values())
     return tuple(move for move, value in worth.items() if value >= best - TIE)
+
+
+def _hardest(game: Game, position: Ints, moves: Ints) -> Ints:
+    """Those of equally good moves that look best at first sight: where nothing can be won, they give up least."""
+    kept = [move for move in game.tempting(position) if move in moves] or moves
+    ahead = game.ahead(position)
+    best = max(ahead[move] for move in kept)
+    return tuple(move for move in kept if ahead[move] >= best - TIE)
 
 
 def _deeper(game: Game, position: Ints, depth: int) -> dict[int, float]:

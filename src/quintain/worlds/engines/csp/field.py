@@ -110,22 +110,29 @@ class Clues:
         domains = self.start.copy()
         self.solver.narrow(domains)
         seen = [0] * len(domains)  # the values that some placement has
-        for cell in range(len(domains)):
-            while domains[cell] & (domains[cell] - 1) and domains[cell] & ~seen[cell]:
-                guess = domains.copy()
-                guess[cell] &= ~seen[cell]
-                found = self.solver.search(guess, first=self._orders[cell])
-                if found.solutions:
-                    for i, value in enumerate(found.solutions[0]):
-                        seen[i] |= 1 << value
-                elif found.complete:
-                    domains[cell] &= seen[cell]
-                    self.solver.narrow(domains, (cell,))
-                else:
-                    break
-            if enough < len(domains) and domains[:-1].count(SAFE_BIT) >= enough:
-                break
+        last = len(self.border)
+        for cell in range(last):
+            for value in (MINE_BIT, SAFE_BIT):
+                self._try(domains, seen, cell, value)
+            if enough < last and domains[:-1].count(SAFE_BIT) >= enough:
+                return self._known(domains, False)
+        for none_or_all in (1, 1 << len(self.inner)):  # of the count of inner mines only its ends matter
+            self._try(domains, seen, last, domains[last] & ~none_or_all)
         return self._known(domains, False)
+
+    def _try(self, domains: list[int], seen: list[int], cell: int, values: int) -> None:
+        """Look for a placement in which `cell` has one of `values`, unless one is known; without any, rule them out."""
+        if seen[cell] & values or not domains[cell] & values or domains[cell] == values:
+            return
+        guess = domains.copy()
+        guess[cell] &= values
+        found = self.solver.search(guess, first=self._orders[cell])
+        if found.solutions:
+            for i, value in enumerate(found.solutions[0]):
+                seen[i] |= 1 << value
+        elif found.complete:
+            domains[cell] &= ~values
+            self.solver.narrow(domains, (cell,))
 
     def placement(self) -> Ints | None:
         """Some placement of the mines in the closed cells that fits the numbers, or None."""

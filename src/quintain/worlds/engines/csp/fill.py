@@ -42,6 +42,7 @@ from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.splits import drawn
 
+TRIES = 400  # full grids after which it gives up leaving so many blanks
 WON = {SOLO: {"success": 1.0}}
 WRONG: Events = {SOLO: ("wrong",)}
 ILLEGAL: Events = {SOLO: ("illegal",)}
@@ -114,7 +115,7 @@ class FillWorld:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels[check_level(level)])
         rng = Rng("sheet", seed, level, split)
-        return drawn(lambda r: self._make(r, chosen), layout_of, rng, split)
+        return drawn(lambda r: self._make(r, chosen), layout_of, rng, split, TRIES)
 
     def _make(self, rng: Rng, knobs: Mapping[str, Any]) -> Sheet | None:
         """A full grid, then blanks in random cells as long as one way to fill them is left."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from quintain.ports import SOLO
-from quintain.types import QuintainError
+from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.cells import framed, labelled, name_of, names_of, read_cell, unframed
 from quintain.worlds.engines.csp.field import CLOSED, MINE, Clues, Field, around, certain, show, unravel
@@ -18,6 +18,7 @@ from quintain.worlds.kernel import (
     Answer,
     Events,
     Facts,
+    GenerationError,
     Move,
     Outcome,
     Plan,
@@ -36,6 +37,7 @@ ILLEGAL: Events = {SOLO: ("illegal",)}
 HIT: Events = {SOLO: ("hit",)}
 SAYINGS = {"hit": "That was a mine."}
 SPARE = 3  # turns beyond one for each safe cell
+TRIES = 5000
 HELP = 2  # cells that are open at the start to spare a guess
 _COUNT = re.compile(r"(\d+) mines?\. ?(?:\d+ safe cells? (?:is|are) still closed\.)?", re.ASCII)
 _INK = ("", "blue", "forest", "brick", "navy", "rust", "wine", "plum", "ink")
@@ -97,8 +99,19 @@ class ProbeWorld:
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Field:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels[check_level(level)])
-        rng = Rng(self.facts.name, seed, level, split)
-        return drawn(lambda r: _make(r, chosen), _layout, rng, split)
+        side, rng = chosen["size"], Rng(self.facts.name, seed, level, split)
+        if not 0 < chosen["mines"] < side * side:
+            raise GenerationError(
+                f"{chosen['mines']} mines on {side * side} cells: there must be 1 to {side * side - 1}"
+            )
+        for _ in range(TRIES):
+            mines = drawn(
+                lambda r: r.sample(range(side * side), chosen["mines"]), lambda m: _layout(m, side), rng, split
+            )
+            field = _opened(rng, tuple(sorted(mines)), side, chosen["hard"])
+            if field is not None:
+                return field
+        raise GenerationError(f"{self.facts.name} level {level}: no field in {TRIES} draws with the knobs {chosen}")
 
     def view(self, state: Field, seat: str) -> View[Field]:
         return View(self, state, seat)
@@ -187,15 +200,12 @@ class ProbeWorld:
         return labelled([TILES[sign] for sign in state.seen], state.width, f"mines-{len(state.mines)}")
 
 
-def _make(rng: Rng, knobs: Mapping[str, Any]) -> Field | None:
-    """Random mines with one cell opened, a cell that touches none where there is one.
+def _opened(rng: Rng, mines: Ints, side: int, hard: int) -> Field | None:
+    """The field with one cell opened, a cell that touches no mine where there is one; None if logic clears it too easily.
 
-    Wherever only a guess would help, one more cell is open from the start; boards that need more than `HELP` are rejected.
+    Wherever only a guess would help, one more cell is open from the start; None if that is not enough `HELP` times.
     """
-    side = knobs["size"]
-    cells = range(side * side)
-    mines = tuple(sorted(rng.sample(cells, knobs["mines"])))
-    near = around(side, side)
+    cells, near = range(side * side), around(side, side)
     safe = [c for c in cells if c not in mines]
     calm = [c for c in safe if not any(o in mines for o in near[c])]
     field = show(Field(side, side, mines, CLOSED * len(cells)), rng.pick(calm or safe))
@@ -210,7 +220,7 @@ def _make(rng: Rng, knobs: Mapping[str, Any]) -> Field | None:
         field, end = show(field, given), show(trail.end, given)
     else:
         return None
-    if not _left(field) or unravel(field).puzzles < knobs["hard"]:
+    if not _left(field) or (hard and unravel(field).puzzles < hard):
         return None
     return replace(field, budget=_left(field) + SPARE)
 
@@ -219,11 +229,8 @@ def _left(field: Field) -> int:
     return field.seen.count(CLOSED) + field.seen.count(MINE) - len(field.mines)
 
 
-def _layout(field: Field) -> str:
-    signs = ["o" if sign != CLOSED else "." for sign in field.seen]
-    for cell in field.mines:
-        signs[cell] = MINE
-    return canonical(signs, field.width, field.height)
+def _layout(mines: Sequence[int], side: int) -> str:
+    return canonical([MINE if c in mines else "." for c in range(side * side)], side, side)
 
 
 def _moves(cells: Sequence[int], width: int) -> tuple[Move, ...]:

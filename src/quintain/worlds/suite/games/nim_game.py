@@ -8,7 +8,9 @@ from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
 from quintain.worlds.kernel import Facts
 
 RULES = """Two players take counters in turn: in a move one takes one or more counters from one heap. Whether the player who takes
-the very last counter wins or loses, and whether a move has a limit, is said with the heaps."""
+the very last counter wins or loses, and whether a move has a limit, is said with the heaps. In a picture every fifth
+counter is golden; the signs below say that the last counter wins (L+) or loses (L-), whether you move first or second,
+and how many counters a move may take if that is limited."""
 ANSWER = "Name a heap and how many counters to take from it, as in A-2."
 
 # heaps, largest heap, limit of a move, whether the last counter loses, opponent
@@ -38,7 +40,7 @@ def nim_game() -> BoardWorld:
         example="A-2",
         proof="policy",
         floor=1.0,
-        ceilings={"random": 0.35, "constant": 0.3, "first": 0.35, "blind": 0.35},
+        ceilings={"random": 0.05, "constant": 0.02, "first": 0.06, "blind": 0.13},
         sayings=SAYINGS,
     )
     return BoardWorld(facts=facts, levels=levels_of((*KNOBS, "opponent"), TABLE), look=HeapLook())
@@ -55,7 +57,7 @@ def nim_duel() -> BoardWorld:
         seats=("first", "second"),
         proof="policy",
         floor=0.97,
-        ceilings={"random": 0.6, "constant": 0.6, "first": 0.6, "blind": 0.6},
+        ceilings={"random": 0.6, "constant": 0.03, "first": 0.5, "blind": 0.13},
         variety=6_000,
         sayings=SAYINGS,
     )

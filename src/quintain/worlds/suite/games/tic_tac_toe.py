@@ -9,7 +9,8 @@ from quintain.worlds.kernel import Facts
 
 RULES = """Two players put stones on the free cells of a square board in turn, X and O. The first who has a line of own stones
 wins: across, down or diagonal, as long as the first line of the board says. A full board without such a line is a draw.
-Columns have letters, rows have numbers from the top; . is a free cell."""
+Columns have letters, rows have numbers from the top; . is a free cell. The corner of a picture says which stones are yours
+and how many in a row win."""
 ANSWER = "Name a free cell: its column letter and row number."
 
 # board, line, stones there at the start, so many more at most, own moves to a forced win at least and at most, opponent
@@ -50,7 +51,7 @@ def tic_tac_toe() -> BoardWorld:
         example="b3",
         proof="policy",
         floor=1.0,
-        ceilings={"random": 0.4, "constant": 0.3, "first": 0.4, "blind": 0.4},
+        ceilings={"random": 0.05, "constant": 0.02, "first": 0.05, "blind": 0.12},
         sayings=SAYINGS,
     )
     return BoardWorld(facts=facts, levels=levels_of((*KNOBS, "opponent"), TABLE), look=RowLook())
@@ -67,7 +68,7 @@ def tic_tac_toe_duel() -> BoardWorld:
         seats=("X", "O"),
         proof="policy",
         floor=0.85,
-        ceilings={"random": 0.6, "constant": 0.6, "first": 0.6, "blind": 0.6},
+        ceilings={"random": 0.55, "constant": 0.02, "first": 0.5, "blind": 0.1},
         variety=2_500,
         sayings=SAYINGS,
     )

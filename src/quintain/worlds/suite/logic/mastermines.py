@@ -9,11 +9,12 @@ from quintain.worlds.kernel import Facts
 RULES = """Open every cell that hides no mine, one cell a turn. An open cell shows how many of the up to eight cells around it hide
 mines; a 0 opens the cells around it by itself. Opening a mine ends the game. The numbers always make some closed cell
 certain, so that no guess is needed.
-Map: ? closed, 0 to 8 open, * the mine that was opened. Columns have letters, rows have numbers from the top."""
+Map: ? closed, 0 to 8 open, * the mine that was opened. Columns have letters, rows have numbers from the top; the
+corner of a picture counts all mines."""
 
 # size, mines, how often several numbers must be thought of together
 TABLE = (
-    (4, 2, 0),
+    (4, 3, 0),
     (5, 3, 0),
     (5, 4, 0),
     (6, 6, 0),
@@ -35,7 +36,7 @@ def mastermines() -> ProbeWorld:
         rules=RULES,
         answer="Name the cell to open: its column letter and row number.",
         example="b3",
-        ceilings={"random": 0.03, "constant": 0.02, "first": 0.02, "blind": 0.03},
+        ceilings={"random": 0.02, "constant": 0.01, "first": 0.01, "blind": 0.02},
         sayings=SAYINGS,
     )
     return ProbeWorld(facts=facts, levels=[dict(zip(KNOBS, row, strict=True)) for row in TABLE])

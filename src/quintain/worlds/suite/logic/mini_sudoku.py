@@ -52,7 +52,7 @@ def mini_sudoku_steps() -> FillWorld:
         rules=RULES + "\nYou write one cell a turn, and may write over what you wrote.",
         answer="Name a cell and its digit, as in b3=4.",
         example="b3=4",
-        ceilings={"random": 0.01, "constant": 0.0, "first": 0.01, "blind": 0.01},
+        ceilings={"random": 0.01, "constant": 0.0, "first": 0.0, "blind": 0.01},
         sayings=SAYINGS,
     )
     return FillWorld(facts=facts, levels=LEVELS, rules=rules, regions=regions, stepwise=True)
