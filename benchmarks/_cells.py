@@ -16,7 +16,7 @@ from quintain.worlds.suite.puzzles.sokoban import sokoban
 
 SIGNS = ("#", ".", "T", "P", "p", "B", "b")  # wall, floor, target, player, player and box on a target
 ASK = "?"
-PROMPTS, MEMBERS, LR, SEED = 16, 8, 3e-4, 0
+PROMPTS, MEMBERS, LR, SEED = 16, 8, 1e-4, 0
 TREE = {
     "run": {"seed": SEED, "groups_per_step": PROMPTS, "imports": [__file__], "checkpoint_every": 0},
     "model": {"sizes": {"hidden": 128, "layers": 4, "heads": 4, "kv_heads": 4, "head_dim": 32, "ffn": 384}},

@@ -1,4 +1,4 @@
-"""The TRL side of rl_step.py, a process of its own: `_rl_trl.py turns|cache FOLDER STEPS ROWS`.
+"""The TRL side of rl_step.py, a process of its own: `_rl_trl.py turns|cache ROWS FOLDER STEPS`.
 
 `GRPOTrainer` with a rollout function over the same worlds, texts and tokens as ours. `turns` calls `model.generate` once
 a turn on the histories of the episodes that still run; `cache` also carries the keys and values from turn to turn by
@@ -165,7 +165,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
-    how, folder, steps, rows = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+    how, rows, folder, steps = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])
     from datasets import Dataset
     from transformers import AutoModelForCausalLM
     from trl import GRPOTrainer

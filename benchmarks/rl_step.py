@@ -1,0 +1,96 @@
+"""One RL step on multi-turn Sokoban: ours against TRL's GRPOTrainer with a hand-written rollout function.
+
+Same world, texts and tokens (16 cells and a mark, then a move and an end: 19 tokens a turn, 10 turns, the whole history
+kept), same 0.86M model and start weights (a short imitation of the oracle), same 16 tasks x 8 episodes a step in the
+same order, T=1, AdamW at one rate, GRPO with a token mean, one update a step, one thread. Each side is a process of its
+own; they take turns. The first step of a process warms it and is not counted.
+
+Ours: `all` trains every group, as TRL does; `shipped` leaves out groups whose rewards are all equal, as our recipes do.
+TRL: `turns` calls `model.generate` once a turn on the episodes that still run; `cache` carries the keys and values over
+turns by hand, which TRL does not do by itself; each with 128 and with 32 rows a device batch. The targets are against
+whichever of the four has the fastest step, rollout and smallest peak, each on its own.
+Arguments: counted steps of a process, rounds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+HERE = Path(__file__).parent
+STEPS, ROUNDS = 5, 2
+SIDES = {
+    "all": ["_rl_ours.py", "all"],
+    "shipped": ["_rl_ours.py", "shipped"],
+}
+PEERS = {f"{how}-{rows}": ["_rl_trl.py", how, str(rows)] for how in ("turns", "cache") for rows in (128, 32)}
+Line = dict[str, float]
+
+
+def child(arguments: Sequence[str]) -> list[Line]:
+    """Run one side and read its lines."""
+    env = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TRL_EXPERIMENTAL_SILENCE": "1"}
+    done = subprocess.run(
+        [sys.executable, HERE / arguments[0], *arguments[1:]], stdout=subprocess.PIPE, text=True, env=env
+    )
+    if done.returncode:
+        raise SystemExit(f"{' '.join(arguments)} failed with status {done.returncode}")
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def measure(steps: int, rounds: int) -> dict[str, list[Line]]:
+    """The lines of every side: counted steps, each with the peak memory of its process."""
+    out: dict[str, list[Line]] = {side: [] for side in [*SIDES, *PEERS]}
+    with tempfile.TemporaryDirectory() as folder:
+        child(["_rl_ours.py", "warm", folder])
+        for number in range(rounds):
+            for side, command in (SIDES | PEERS).items():
+                *lines, last = child([*command, folder, str(steps + 1)])
+                assert len(lines) == steps + 1, f"{side} took {len(lines)} steps"
+                out[side] += [line | last for line in lines[1:]]
+                print(json.dumps({"round": number, "side": side, **summary(lines[1:]), **last}), flush=True)
+    return out
+
+
+def summary(lines: list[Line]) -> Line:
+    """Medians over steps."""
+    names = ("step_s", "step_cpu", "rollout_s", "tokens_context", "reward")
+    return {name: statistics.median(line[name] for line in lines) for name in names}
+
+
+def main() -> None:
+    """Measure and print the figures."""
+    steps, rounds = (int(a) for a in (sys.argv[1:] + [str(STEPS), str(ROUNDS)][len(sys.argv) - 1 :]))
+    found = measure(steps, rounds)
+    s = {side: summary(lines) | {"peak": max(line["peak_mib"] for line in lines)} for side, lines in found.items()}
+    facts = [
+        f"{side}: {v['step_s']:.2f} s ({v['rollout_s']:.2f} rollout; {v['step_cpu']:.2f} processor s), "
+        f"{v['tokens_context']:,.0f} tokens, reward {v['reward']:.2f}, {v['peak']:,.0f} MiB"
+        for side, v in s.items()
+    ]
+    best = {what: min(PEERS, key=lambda side, w=what: s[side][w]) for what in ("step_s", "rollout_s", "peak")}
+    note = f"medians of {rounds} x {steps} steps, largest peaks; " + "; ".join(facts)
+    rows = []
+    for name, side, what, least in (
+        ("RL step on multi-turn Sokoban, s, against TRL, same groups trained", "all", "step_s", 2.5),
+        ("rollout of that step, s, against TRL", "all", "rollout_s", 5.0),
+        ("peak memory of that run, MiB, against TRL", "all", "peak", 2.0),
+        ("RL step as shipped (groups of equal rewards dropped), s, against TRL", "shipped", "step_s", None),
+    ):
+        ours, peer = s[side][what], s[best[what]][what]
+        row = {"name": name, "ours": ours, "peer": peer, "ratio": peer / ours}
+        row["target"] = "given" if least is None else f">= {least:g}x"
+        row["holds"] = least is None or row["ratio"] >= least
+        rows.append(row | {"note": f"TRL {best[what]}"})
+    rows[0]["note"] += f"; {note}"
+    print(json.dumps(rows))
+
+
+if __name__ == "__main__":
+    main()
