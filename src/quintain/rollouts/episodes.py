@@ -55,9 +55,9 @@ def episodes(
     Raises:
         PlanError: a number is out of range. Errors of engines and renderers end the rollout with that error.
 
-    Special cases: an env that raises ends its episode with `Stop.crashed`, one that is late with `Stop.timeout`, an
-    engine that gives up a request with `Stop.aborted`, spent budgets with `truncated_turns` and `truncated_tokens`;
-    the others go on.
+    Special cases: an env that raises, or whose factory does, ends its episode with `Stop.crashed`, one that is late
+    with `Stop.timeout`, an engine that gives up a request with `Stop.aborted`, spent budgets with `truncated_turns`
+    and `truncated_tokens`; the others go on.
     """
     limits = {"max_turns": max_turns, "max_tokens": max_tokens, "context": context, "deadline_s": deadline_s}
     for name, value in {"group_size": group_size - 1, **limits}.items():
@@ -87,12 +87,19 @@ async def _together(episodes_: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
 
 
 async def _episode(task: Task, cast: Cast, plan: Plan, place: tuple[int, int]) -> list[Trajectory]:
-    env = cast.env(task)
+    env: Env | None = None
     seats: dict[str, Seat] = {}
     heard = _Ear(cast, plan, place, seats)
+
+    async def begin(task: Task) -> Mapping[str, Feedback]:
+        nonlocal env
+        env = cast.env(task)
+        return await env.reset(task)
+
     try:
-        stop = await heard(env.reset, task)
+        stop = await heard(begin, task)
         while stop is None:
+            assert env is not None  # it answered
             movers = [s for s in seats.values() if s.acts and s.stop is None]
             stop = _over(seats, movers, plan)
             if stop is not None:
@@ -169,9 +176,10 @@ class _Ear:
         return stop
 
 
-async def _clean_up(env: Env, seats: Mapping[str, Seat], plan: Plan) -> None:
+async def _clean_up(env: Env | None, seats: Mapping[str, Seat], plan: Plan) -> None:
     try:
-        await within(env.close(), plan.deadline_s)
+        if env is not None:
+            await within(env.close(), plan.deadline_s)
     except (Late, Exception) as error:  # an env that cannot close is a fact to record, not a reason to lose the episode
         for seat in seats.values():
             seat.events.append(f"close failed: {type(error).__name__}: {error}"[:300])

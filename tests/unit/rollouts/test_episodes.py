@@ -205,6 +205,21 @@ async def test_an_env_that_raises_ends_its_own_episode_only():
     assert group.trajectories[2].nodes == () and group.trajectories[2].events[0].startswith("crashed: KeyError")
 
 
+async def test_a_factory_that_fails_ends_its_own_episode_only():
+    made = iter([Count(), OSError("no display"), None, Count()])
+
+    def make():
+        env = next(made)
+        if isinstance(env, Exception):
+            raise env
+        return env
+
+    group = await episodes(group_size=4)(TASK, cast_of(Engine(), make)[0], 7)
+    assert [t.stop for t in group.trajectories] == [Stop.done, Stop.crashed, Stop.crashed, Stop.done]
+    assert group.trajectories[1].events == ("crashed: OSError: no display",)
+    assert group.trajectories[2].events[0].startswith("crashed: AttributeError: 'NoneType'")
+
+
 async def test_an_env_that_hangs_is_a_timeout():
     faults = {1: asyncio.Event().wait}
     t = (await play(Engine(), lambda: Count(faults=faults), deadline_s=0.02)).trajectories[0]
