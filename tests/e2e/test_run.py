@@ -15,6 +15,7 @@ from quintain import config as configs
 from quintain.cli import main
 from quintain.cli.train import run
 from quintain.ledger import RunDir, audit
+from quintain.runtime.failures import EnvFailed
 
 QUIET = ["eval.instances=0", "run.steps=6", "run.checkpoint_every=2"]
 
@@ -117,6 +118,39 @@ def test_lag_is_measured_and_bounded(tmp_path):
         lags = [m["lag_max"] for _, m in store.metrics()]
         assert audit(store).ok
     assert max(lags) <= 2 and max(lags) >= 1
+
+
+def failing(monkeypatch, episodes: int) -> None:
+    """The env crashes in the first so many episodes of training."""
+    from quintain.envs.world import WorldEnv
+
+    reset, left = WorldEnv.reset, [episodes]
+
+    async def broken(self, task):
+        left[0] -= 1
+        if left[0] >= 0:
+            raise OSError("no display")
+        return await reset(self, task)
+
+    monkeypatch.setattr(WorldEnv, "reset", broken)
+
+
+@pytest.mark.parametrize("algorithm", ["grpo", "dapo"])
+def test_a_run_in_which_every_episode_crashes_ends_with_the_cause(algorithm, tmp_path, monkeypatch, capsys):
+    failing(monkeypatch, 10**9)
+    given = [f"algorithm={algorithm}", "algorithm.gate=[]", "run.max_refills=4", "warm_start.steps=0"]
+    with pytest.raises(EnvFailed, match=r"0\.0, task KeyDoor/.*: crashed: OSError: no display"):
+        start(tmp_path, *given)
+    assert len(rewards(tmp_path / "tiny")) < 3
+
+
+def test_a_step_in_which_every_episode_crashed_is_told_once(tmp_path, monkeypatch, capsys):
+    failing(monkeypatch, 2 * 8 * 4)
+    folder = start(tmp_path, "run.steps=4", "algorithm.gate=[]", "warm_start.steps=0")
+    with RunDir.open(folder) as store:
+        warnings = [e for e in store.events(["warning"]) if "episodes of this step" in e.payload["what"]]
+    assert [w.step for w in warnings] == [0] and "crashed: OSError: no display" in warnings[0].payload["what"]
+    assert capsys.readouterr().out.count("WARNING: 32 of 32 episodes of this step failed in the env") == 1
 
 
 @pytest.mark.slow

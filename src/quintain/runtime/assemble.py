@@ -16,7 +16,7 @@ from quintain.learn.pack import pack
 from quintain.learn.ranks import Ranks
 from quintain.learn.sft import imitate
 from quintain.ledger import RunDir
-from quintain.loop import Window, train
+from quintain.loop import LagError, Window, train
 from quintain.parts import Cast, Reward, Rollout
 from quintain.ports import Sink
 from quintain.registry import build
@@ -171,7 +171,7 @@ def play(
 
 async def _play(config: Config, opened: Open, resume: bool, say: Say) -> dict[str, Any]:
     run, scores = opened.run, {}
-    run.loop = asyncio.get_running_loop()
+    run.loop, run.say = asyncio.get_running_loop(), say
     resumed = resume and run.restore()
     if resumed:
         say(f"resumed at step {run.step} of {config.run.steps}")
@@ -184,7 +184,11 @@ async def _play(config: Config, opened: Open, resume: bool, say: Say) -> dict[st
     gc.collect()
     gc.freeze()  # a full collection looks at millions of objects of torch: without it rollouts lose a third of their time
     if run.step < config.run.steps:
-        await train(run)
+        try:
+            await train(run)
+        except LagError:  # refills without end have a cause where no episode gets through
+            run.failures.check()
+            raise
         if run.step < config.run.steps:
             run.checkpoint()
         if not run.draining or run.step == config.run.steps:

@@ -12,6 +12,7 @@ from quintain.loop import Drained, Window
 from quintain.parts import Advantage, Cast, Objective, Reward, Rollout, Sampler
 from quintain.ports import Learner, Sink
 from quintain.runtime import measure
+from quintain.runtime.failures import STEPS, Failures
 from quintain.runtime.keeper import Keeper
 from quintain.types import Batch, Group, Ticket, Weights
 
@@ -109,6 +110,8 @@ class LocalRun:
         self.draining = False
         self.loop: asyncio.AbstractEventLoop | None = None  # where the run goes on, set when it starts
         self.step = 0
+        self.say: Callable[[str], None] = lambda text: None  # what a person should read
+        self.failures = Failures(window.size * max(1, min(STEPS, plan.steps)))
         self._skipped = 0  # quarantined batches already written
         self._finished: list[Group] = []  # since the last step, those that a gate dropped too
 
@@ -132,10 +135,15 @@ class LocalRun:
             yield step
 
     async def reward(self, group: Group) -> Group:
-        """Score a played group and write it to the ledger."""
+        """Score a played group and write it to the ledger.
+
+        Raises:
+            EnvFailed: every episode of the first steps failed in the env.
+        """
         group = await self.parts.reward(group)
         self.keeper.played(self.window.step, group)
         self._finished.append(group)
+        self.failures.see(group)
         return group
 
     def credit(self, groups: Sequence[Group]) -> Sequence[Group]:
@@ -174,6 +182,9 @@ class LocalRun:
         row = self.keeper.reduce(played) | dict(metrics)
         row |= measure.timing(self.clock.restart(), row)
         self.keeper.trained(step, row)
+        if warning := self.failures.warning():
+            self.keeper.write(step, "warning", {"what": warning})
+            self.say(f"WARNING: {warning}")
         for skipped in getattr(self.parts.learner, "quarantined", [])[self._skipped :]:
             self.keeper.write(step, "warning", {"what": "a batch was skipped", **skipped})
             self._skipped += 1

@@ -1,0 +1,63 @@
+"""An env that fails in every episode: told at once, and after a few steps the end of the run."""
+
+from __future__ import annotations
+
+from quintain.types import Group, QuintainError, Stop
+
+STEPS = 3  # steps in which not one episode may get through before the run ends
+SHARE = 0.9  # of a step's episodes: from here on nearly all
+
+
+class EnvFailed(QuintainError):
+    """Not one episode got through: the env crashes or misses its deadline every time. The message quotes the first cause."""
+
+
+class Failures:
+    """Counts the episodes that their env ended by a fault.
+
+    Args:
+        limit: groups after which the run ends if not one episode got through, >= 1.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.groups = 0
+        self.cause = ""  # of the first failure
+        self.healthy = self.told = False
+        self._episodes = self._failed = 0  # since the last step
+
+    def see(self, group: Group) -> None:
+        """Count a played group.
+
+        Raises:
+            EnvFailed: it is group number `limit`, and every episode so far failed.
+        """
+        failed = [t for t in group.trajectories if t.stop in (Stop.crashed, Stop.timeout)]
+        self.groups += 1
+        self._episodes += len(group.trajectories)
+        self._failed += len(failed)
+        self.healthy = self.healthy or len(failed) < len(group.trajectories)
+        if failed and not self.cause:
+            self.cause = f"{failed[0].id}, task {group.task.key}: {_told(failed[0].events, failed[0].stop)}"
+        if self.groups >= self.limit:
+            self.check()
+
+    def check(self) -> None:
+        """Refuse to go on if there were episodes and every one failed."""
+        if self.cause and not self.healthy:
+            raise EnvFailed(
+                f"every episode of the first {self.groups} groups failed in the env, so there is nothing to learn from; "
+                f"the first was {self.cause}: mend the env, its options or the task"
+            )
+
+    def warning(self) -> str:
+        """What to say of the step that ends now: "" unless nearly all of its episodes failed and it was not said before."""
+        episodes, failed, self._episodes, self._failed = self._episodes, self._failed, 0, 0
+        if self.told or not failed or failed < SHARE * episodes:
+            return ""
+        self.told = True
+        return f"{failed} of {episodes} episodes of this step failed in the env; the first was {self.cause}"
+
+
+def _told(events: tuple[str, ...], stop: Stop) -> str:
+    return next((e for e in events if e.startswith((f"{stop}:", "stalled"))), str(stop))
