@@ -245,7 +245,7 @@ def read(source: str | Path) -> dict[str, Any]:
         path = found[str(source)]
     try:
         return tomllib.loads(path.read_text())
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
 
 

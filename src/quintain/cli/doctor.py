@@ -10,6 +10,8 @@ import platform
 from pathlib import Path
 from typing import Any
 
+from quintain.types import QuintainError
+
 EXTRAS = {
     "train": ("torch", "transformers", "safetensors", "peft"),
     "track": ("tensorboard",),
@@ -49,7 +51,8 @@ def check_run(folder: Path, repair: bool) -> dict[str, Any]:
         told = [str(line) for line in mend(folder)]
     findings = verify(folder)
     damaged = any(f.level == "error" for f in findings)
-    found: dict[str, Any] = {"ok": not damaged, "repaired": told, "findings": [str(f) for f in findings]}
+    lines = [*map(str, findings), *check_config(folder)]
+    found: dict[str, Any] = {"ok": len(lines) == len(findings) and not damaged, "repaired": told, "findings": lines}
     if damaged:
         return found
     with RunDir.open(folder) as store:
@@ -58,6 +61,19 @@ def check_run(folder: Path, repair: bool) -> dict[str, Any]:
     found["checkpoint"] = f"step {checkpoint.step}, verified" if checkpoint else "none"
     found["end"] = ends[-1].payload["reason"] if ends else "none: the run is going on, or was killed"
     return found
+
+
+def check_config(folder: Path) -> list[str]:
+    """What is wrong with the config of a run: nothing else reads it before it is needed."""
+    from quintain import config as configs
+
+    path = folder / "config.toml"
+    try:
+        configs.make(path)
+    except QuintainError as error:
+        fix = "restore it from a copy: without it the run is neither continued nor evaluated nor reported"
+        return [f"error: {path}: {error}; {fix}"]
+    return []
 
 
 def machine() -> dict[str, Any]:

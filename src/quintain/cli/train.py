@@ -67,9 +67,9 @@ def resume(folder: Path, items: Sequence[str], step: int | None) -> int:
             f"a run goes on with its own settings, {files[0]!r} would change all; change one with key=value, such as run.steps=200"
         )
     with RunDir.open(folder, "a") as store:
-        before, path = store.config, store.path / "config.toml"
+        path = store.path / "config.toml"
         config = configs.make(path, overrides=overrides)
-        count = configs.make(path).runtime.processes
+        before, count = store.config, configs.make(path).runtime.processes
         if config.runtime.processes != count:
             raise configs.ConfigError(
                 f"runtime.processes is {config.runtime.processes}, but the run has {count}, which share its tasks; leave it so"

@@ -6,7 +6,6 @@ import base64
 import html
 import io
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     with RunDir.open(folder) as store:
         rows = [(step, m) for step, m in store.metrics()]
         evals = [(e.step, dict(e.payload)) for e in store.events(["eval"])]
-        config = configs.make(tomllib.loads(store.config))
+        config = configs.make(store.path / "config.toml")
         samples = _choose(store)
         times = [e.time for e in store.events(["issued", "trained", "eval", "sft"])]
     wall = max(times) - min(times) if times else 0.0

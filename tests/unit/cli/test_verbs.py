@@ -131,6 +131,21 @@ def test_players_that_need_no_model(player, capsys):
     assert found["success"] == 1.0 if player == "oracle" else found["success"] < 0.5
 
 
+@pytest.mark.parametrize("damage", [b"[run\nname", b"\xff\xfe\x00", b"[run]\nsteps = 'many'\n", None])
+@pytest.mark.parametrize("verb", ["train --resume", "eval", "report", "doctor"])
+def test_a_damaged_config_is_explained(verb, damage, capsys, tmp_path):
+    from quintain.ledger import RunDir
+
+    RunDir.create(tmp_path / "run", "").close()
+    path = tmp_path / "run" / "config.toml"
+    path.write_bytes(damage) if damage is not None else path.unlink()
+    assert main([*verb.split(), str(tmp_path / "run")]) == 1
+    shown = capsys.readouterr()
+    told = "run.steps is 'many'" if damage and b"many" in damage else str(path)
+    assert told in shown.out + shown.err
+    assert main(["show", str(tmp_path / "run"), "--list"]) == 0, "what needs no config still works"
+
+
 def test_doctor_without_a_run_looks_at_the_machine(capsys):
     assert "python" in told(capsys, "doctor")
 
