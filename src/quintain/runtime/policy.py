@@ -54,11 +54,13 @@ def make_learner(config: Config, model: Any, needs: frozenset[str], ranks: Ranks
 
 
 def make_teacher(config: Config, model: Any, ranks: Ranks) -> TorchLearner:
-    """The learner of the supervised steps: constant rate after its warm-up, one update a batch."""
-    section = config.warm_start
+    """The learner of the supervised steps: constant rate after its warm-up, one update a batch, else as in `learner`."""
+    section, like = config.warm_start, config.learner
     rate = build("schedule", {"name": "constant", "warmup": section.warmup_steps})
-    recipe = build("optimizer", {"name": config.learner.optimizer, "lr": section.lr, "schedule": rate})
-    return TorchLearner(model, recipe, plan=Plan(seed=config.run.seed), ranks=ranks)
+    options = {"lr": section.lr, "weight_decay": like.weight_decay, "schedule": rate}
+    recipe = build("optimizer", {"name": like.optimizer, **options})
+    plan = Plan(clip_norm=like.clip_norm, micro_tokens=like.micro_tokens, seed=config.run.seed)
+    return TorchLearner(model, recipe, plan=plan, precision=build("precision", like.precision), ranks=ranks)
 
 
 def optimizer(section: LearnerSection, steps: int) -> Any:
