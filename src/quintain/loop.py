@@ -127,6 +127,8 @@ class Window:
         self._changed = asyncio.Condition()
         self._closed = False
         self._dry = False  # the sampler has no more tasks
+        self.shared = False  # other ranks may have tasks when there are none here: `take` gives none then
+        self.over = False  # the step has nothing to consume, and no later one will
 
     @property
     def pending(self) -> list[Ticket]:
@@ -196,13 +198,14 @@ class Window:
         """Wait for the G groups of this step, in ticket order; dropped ones are missing from the result.
 
         Raises:
-            Drained: the window was closed.
+            Drained: the window was closed, or there are no more tasks and the window is not shared.
             LagError: a group is older than `max_lag` (an engine or a producer broke the protocol).
         """
         async with self._changed:
             await self._changed.wait_for(lambda: self._closed or self._ready() is not None)
             chosen = self._ready()
-            if not chosen or self._closed:
+            self.over = not chosen
+            if self._closed or chosen is None or (self.over and not self.shared):
                 raise Drained(f"stopped at step {self.step}: {'no more tasks' if self._dry else 'asked to'}")
             groups = [self._waiting.pop(i)[1] for i in chosen]
         for group in groups:

@@ -9,7 +9,7 @@ import pytest
 from quintain import config as configs
 from quintain.cli import main
 from quintain.evals.players import held_out
-from quintain.ledger import RunDir
+from quintain.ledger import RunDir, audit
 from quintain.runtime.stage import make_stage, tasks, turn_tokens
 
 SMALL = [
@@ -89,6 +89,21 @@ def test_data_is_split_where_a_run_evaluates_and_ends_with_its_rows(folder, tmp_
     words += ["run.name=once", "run.steps=20", "run.groups_per_step=16", "sampler.name=dataset", "sampler.epochs=1"]
     assert main(words) == 0, "a run whose tasks end is done"
     assert "no more tasks after step 3 of 20" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_ranks_whose_shares_of_the_data_differ_end_together(folder, tmp_path, capsys):
+    data = tmp_path / "sums.jsonl"
+    data.write_text("\n".join(json.dumps({"prompt": f"say {n}", "answer": str(n)}) for n in range(9)))
+    words = ["train", f"data={data}", "reward=number", f"model={folder}", *SMALL, f"run.folder={tmp_path}"]
+    words += ["runtime.processes=2", "run.steps=20", "sampler.name=dataset", "sampler.epochs=1"]
+    assert main(words) == 0
+    assert "no more tasks after step 3 of 20" in capsys.readouterr().out, "rank 0 has 5 rows for 2 a step, rank 1 has 4"
+    with RunDir.open(tmp_path / "run") as store:
+        books = audit(store)
+        played = [m["groups_played"] for _, m in store.metrics()]
+    assert books.ok and books.issued == 9 and not books.pending and played == [4, 4, 1]
+    assert main(["train", "--resume", str(tmp_path / "run")]) == 0, "there is nothing left to do"
 
 
 def test_text_may_be_longer_than_a_word_unless_told(folder):

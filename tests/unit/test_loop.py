@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintain.loop import LagError, Window, train
+from quintain.loop import Drained, LagError, Window, train
 from quintain.parts import Transform
 from quintain.types import (
     Completion,
@@ -152,6 +152,22 @@ def test_a_synchronous_run_does_not_depend_on_who_finishes_first():
 def test_a_run_ends_when_the_tasks_do_and_trains_the_rest():
     run = play(Script(Window(4, steps=10), tasks=10))
     assert [len(b) for b in run.batches] == [4, 4, 2]
+
+
+def test_a_shared_window_gives_nothing_where_its_own_tasks_end():
+    window = Window(4, steps=10)
+    window.shared = True
+    script, seen = Script(window, tasks=6), []
+
+    def credit(groups):
+        seen.append((len(groups), window.over))
+        if len(seen) == 4:
+            raise Drained("no rank has tasks left")
+        return groups
+
+    script.credit = credit
+    assert [len(b) for b in play(script).batches] == [4, 2, 0]
+    assert seen == [(4, False), (2, False), (0, True), (0, True)]
 
 
 def test_drain_ends_the_run_at_a_step_boundary():

@@ -189,6 +189,7 @@ async def _play(config: Config, opened: Open, resume: bool, say: Say) -> dict[st
         except LagError:  # refills without end have a cause where no episode gets through
             run.failures.check()
             raise
+        run.draining = run.keeper.any_rank(run.draining)
         if run.step < config.run.steps:
             run.checkpoint()
         if not run.draining or run.step == config.run.steps:

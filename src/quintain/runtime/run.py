@@ -101,6 +101,7 @@ class LocalRun:
 
     def __init__(self, parts: Parts, window: Window, plan: Plan, keeper: Keeper, sinks: Sequence[Sink] = ()) -> None:
         self.parts, self.window, self.plan, self.keeper, self.sinks = parts, window, plan, keeper, list(sinks)
+        window.shared = not keeper.alone
         self.clock = Clock()
         self.rollout, self.cast, self.objective = parts.rollout, parts.cast, parts.objective
         self.learner: Learner = Timed(parts.learner, self.clock)
@@ -129,6 +130,7 @@ class LocalRun:
     def steps(self) -> Iterator[int]:
         """The steps from the window's on, until the last one or a drain."""
         for step in range(self.window.step, self.plan.steps):
+            self.draining = self.keeper.any_rank(self.draining)
             if self.draining:
                 return
             self.clock.restart()
@@ -150,12 +152,13 @@ class LocalRun:
         """Advantages over the groups of the step together; what a gate left out is counted.
 
         Raises:
-            Drained: a rank was asked to stop.
+            Drained: a rank was asked to stop, or none has tasks left.
         """
         self.clock.lap("score")
         self.draining = self.keeper.any_rank(self.draining)
-        if self.draining:
-            raise Drained(f"stopped before step {self.window.step} was trained")
+        if self.draining or not self.keeper.any_rank(not self.window.over):
+            why = "asked to" if self.draining else "no more tasks"
+            raise Drained(f"stopped before step {self.window.step} was trained: {why}")
         self.clock.lap("wait")
         credited, self.advantage_state = self.parts.advantage.apply(tuple(groups), self.advantage_state)
         gone = {g.ticket for g in groups} - {g.ticket for g in credited}
