@@ -95,6 +95,16 @@ def test_resuming_a_finished_run_changes_nothing(straight):
     assert prints(straight) == before
 
 
+def test_a_fresh_run_takes_the_place_of_an_old_one_but_not_of_a_living_one(tmp_path, capsys):
+    words = ["train", "tiny", *QUIET, f"run.folder={tmp_path}", "warm_start.steps=0"]
+    assert main([*words, "run.steps=2"]) == 0
+    with RunDir.open(tmp_path / "tiny", "a"):
+        assert main([*words, "--fresh", "run.steps=1"]) == 1
+    assert "writes to this run" in capsys.readouterr().err and len(rewards(tmp_path / "tiny")) == 2
+    assert main([*words, "--fresh", "run.steps=1"]) == 0
+    assert len(rewards(tmp_path / "tiny")) == 1 and [p.name for p in tmp_path.iterdir()] == ["tiny"]
+
+
 def test_a_run_goes_on_with_other_settings_and_keeps_them(tmp_path, capsys):
     folder = start(tmp_path, "run.steps=2")
     assert main(["train", "--resume", str(folder), "run.steps=3"]) == 0

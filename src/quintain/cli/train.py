@@ -40,7 +40,7 @@ def begin(config: configs.Config, *, fresh: bool) -> int:
 
     folder = Path(config.run.folder) / config.run.name
     if fresh and (folder / "run.json").exists():
-        shutil.rmtree(folder)
+        RunDir.delete(folder)
     folder = unused(folder)
     config.run.name = folder.name
     RunDir.create(folder, config.toml(full=True)).close()

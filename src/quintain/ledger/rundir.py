@@ -18,11 +18,13 @@ from quintain.ledger.disk import Disk, explained
 from quintain.ledger.errors import CorruptCheckpoint, NotARun, ReadOnlyRun
 from quintain.ledger.groups import PackedGroup
 from quintain.ledger.index import keys_of
+from quintain.ledger.lock import Lock
 from quintain.ledger.log import Cut
 from quintain.ledger.payload import pack_event
 from quintain.ledger.pictures import read_picture, write_picture
 from quintain.ledger.reading import Line, Reading
 from quintain.ledger.recording import Recording
+from quintain.ledger.stream import lock_path, ranks
 from quintain.ledger.writer import Writer
 from quintain.types import Event, Group, Image, Trajectory
 
@@ -124,6 +126,22 @@ class RunDir:
             with explained(home, "opening the run"):
                 writer = Writer(home, rank, disk)
         return cls(home, writer, recording, keep, disk)
+
+    @staticmethod
+    def delete(path: str | Path) -> None:
+        """Delete a run with all that is in its folder; a damaged one too.
+
+        Raises:
+            NotARun: the folder is not a run.
+            RunLocked: a living process writes to it; nothing was deleted.
+        """
+        home, locks = Path(path).absolute(), contextlib.ExitStack()
+        if not (home / _MARKER).exists():
+            raise NotARun(f"{home} is not a run folder: it has no {_MARKER}; nothing was deleted")
+        with locks, explained(home, "deleting the run"):
+            for rank in ranks(home):
+                locks.callback(Lock(lock_path(home, rank)).release)
+            Disk().remove(home)
 
     def __enter__(self) -> RunDir:
         return self

@@ -78,6 +78,23 @@ def test_nothing_shows_before_its_commit_and_a_reader_follows_the_writer(home, e
     assert [e.payload["text"] for e in reader.events()] == ["first", "second"]
 
 
+def test_a_run_is_deleted_but_not_while_a_process_writes_to_it(home, event):
+    with RunDir.create(home, "") as run, RunDir.open(home, "a", rank=1) as other:
+        run.append(event("warning", text="kept"))
+        run.commit()
+        with pytest.raises(RunLocked, match="writes to this run"):
+            RunDir.delete(home)
+        run.close()
+        with pytest.raises(RunLocked, match="writes to this run"):
+            RunDir.delete(home)
+        other.close()
+    assert RunDir.open(home).offset == 1, "nothing was deleted"
+    RunDir.delete(home)
+    assert not home.exists()
+    with pytest.raises(NotARun, match="nothing was deleted"):
+        RunDir.delete(home.parent)
+
+
 def test_closing_commits_also_after_an_error(home, event):
     with pytest.raises(RuntimeError, match="boom"), RunDir.create(home, "") as run:
         run.append(event("warning", text="kept"))
