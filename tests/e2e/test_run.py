@@ -38,6 +38,11 @@ def prints(folder: Path) -> dict[str, str]:
     return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
+def ledger(folder: Path) -> list[tuple[float, str]]:
+    with RunDir.open(folder) as store:
+        return [(e.time, e.kind) for e in store.events()]
+
+
 def rewards(folder: Path) -> list[float]:
     with RunDir.open(folder) as store:
         return [m["reward"] for _, m in store.metrics()]
@@ -115,8 +120,10 @@ def test_a_run_goes_on_with_other_settings_and_keeps_them(tmp_path, capsys):
         (["tiny"], "its own settings"),
         (["runtime.processes=2"], "the run has 1"),
     ):
+        before = ledger(folder)
         assert main(["train", "--resume", str(folder), *words]) == 1
         assert told in capsys.readouterr().err
+        assert ledger(folder) == before and "stopped" in dict(before).values(), "the ledger is as it was"
     assert main(["eval", str(folder), "sokoban"]) == 1 and "its own setting" in capsys.readouterr().err
     assert configs.make(folder / "config.toml").model.sizes["hidden"] == 32, "settings that fail are not kept"
     assert main(["train", "--resume", str(folder), "run.steps=4"]) == 0
@@ -173,6 +180,12 @@ def test_two_ranks_train_and_hold_the_same_weights(tmp_path):
     assert all(m["groups_played"] == 8 for m in rows), "the metrics of a step cover both ranks"
     assert main(["train", "--resume", str(folder), "run.steps=8"]) == 0, "both ranks learn of the new end"
     assert len(rewards(folder)) == 8
+    assert main(["train", "--resume", str(folder), "--from", "6"]) == 0, "and of the step to go on from"
+    assert len(rewards(folder)) == 8
+    with RunDir.open(folder) as store:
+        books = audit(store)
+        assert books.ok and books.trained + books.dropped == books.issued
+        assert sum(line.dead for line in store.lines(["trained"], dead=True)) == 2 * 2
 
 
 @pytest.mark.slow

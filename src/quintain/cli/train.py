@@ -74,11 +74,10 @@ def resume(folder: Path, items: Sequence[str], step: int | None) -> int:
             raise configs.ConfigError(
                 f"runtime.processes is {config.runtime.processes}, but the run has {count}, which share its tasks; leave it so"
             )
-        store.rewind(store.latest_checkpoint(step))  # what came after it is played again
     if overrides:
         Disk().put(path, config.toml(full=True).encode())  # the other ranks, reports and evaluations read it
     try:
-        return run(config, folder, resume=True)
+        return run(config, folder, resume=True, step=step)
     except QuintainError:
         if overrides:
             Disk().put(path, before.encode())
@@ -94,7 +93,7 @@ def unused(folder: Path) -> Path:
     return free
 
 
-def run(config: configs.Config, folder: Path, *, resume: bool) -> int:
+def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None = None) -> int:
     """Train in this process and the ranks that the config asks for, with the live table and the config's sinks."""
     from quintain.cli.live import screen
     from quintain.cli.track import trackers
@@ -116,9 +115,9 @@ def run(config: configs.Config, folder: Path, *, resume: bool) -> int:
     try:
         with (
             Drain(call=drain),
-            ranks(folder, count, resume=resume) as place,
+            ranks(folder, count, resume=resume, step=step) as place,
         ):
-            end = play(config, folder, place, resume=resume, sinks=sinks, say=say, ready=running.append)
+            end = play(config, folder, place, sinks=sinks, say=say, ready=running.append)
         for name, value in end["scores"].items():
             say(f"{name} {value:.3f}")
         drained = end["reason"] == "drained"

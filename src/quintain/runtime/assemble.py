@@ -146,12 +146,11 @@ def play(
     folder: Path,
     place: Place | None = None,
     *,
-    resume: bool = False,
     sinks: Sequence[Sink] = (),
     say: Say = lambda text: None,
     ready: Callable[[LocalRun], None] = lambda run: None,
 ) -> dict[str, Any]:
-    """Train the run in `folder` as one rank, from its start or its newest checkpoint, until it is done or drained.
+    """Train the run in `folder` as one rank, from its start or a checkpoint, until it is done or drained.
 
     Returns:
         `reason` (`done` or `drained`), `step`, and the last evaluation.
@@ -163,16 +162,16 @@ def play(
     try:
         opened = open_run(config, store, ranks, sinks)
         ready(opened.run)
-        return asyncio.run(_play(config, opened, resume, say))
+        return asyncio.run(_play(config, opened, place, say))
     finally:
         store.close()
         ranks.close()
 
 
-async def _play(config: Config, opened: Open, resume: bool, say: Say) -> dict[str, Any]:
+async def _play(config: Config, opened: Open, place: Place, say: Say) -> dict[str, Any]:
     run, scores = opened.run, {}
     run.loop, run.say = asyncio.get_running_loop(), say
-    resumed = resume and run.restore()
+    resumed = place.resume and run.restore(place.step)
     if resumed:
         say(f"resumed at step {run.step} of {config.run.steps}")
         await run.cast.load(Weights(version=run.step, kind="pointer", source=opened.model))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from quintain.ledger import RunDir
+from quintain.ledger import Checkpoint, RunDir
 from quintain.types import Event, Group, Stop, Ticket
 
 COUNTS = ("episodes", "groups_played", "groups_trained", "tokens_sampled", "tokens_context")  # sums over ranks
@@ -125,18 +125,36 @@ class Keeper:
         if not self.alone:
             self.ranks.barrier()
 
-    def restore(self, load: Callable[[str], None]) -> dict[str, Any] | None:
-        """Load the newest checkpoint into the learner and give its boundary; None when there is none yet."""
-        found = self.store.latest_checkpoint()
+    def restore(self, load: Callable[[str], None], step: int | None = None) -> dict[str, Any] | None:
+        """Load the checkpoint of `step`, or the newest, into the learner, and give its boundary; None when there is none yet.
+
+        What came after it is played again, so its events are superseded: once every rank has loaded, and not before.
+        """
+        found = self._chosen(step)
+        if found is not None:
+            load(str(found.path))
+        if not self.alone:
+            self.ranks.barrier()
+        if self.first:
+            self.store.rewind(found)
+        if not self.alone:
+            self.ranks.barrier()
         if found is None:
             return None
-        load(str(found.path))
         if self.first:
             return found.notes["boundary"]
         own = [
             e for e in self.store.events(["boundary"]) if e.step == found.step and e.actor == f"rank{self.ranks.rank}"
         ]
         return dict(own[-1].payload["state"])
+
+    def _chosen(self, step: int | None) -> Checkpoint | None:
+        """The checkpoint that rank 0 finds, on every rank."""
+        found = self.store.latest_checkpoint(step) if self.first else None
+        if self.alone:
+            return found
+        number = int(self.ranks.largest({"step": -1.0 if found is None else float(found.step)})["step"])
+        return found if self.first or number < 0 else self.store.latest_checkpoint(number)
 
     def stopped(self, step: int, reason: str) -> None:
         """The run ended: `done`, `drained`, or an error."""

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from quintain.types import QuintainError
@@ -24,11 +24,16 @@ class RankError(QuintainError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Which rank of how many this process is, and the loopback port where they meet."""
+    """Which rank of how many this process is, the loopback port where they meet, and where the run begins.
+
+    With `resume` it goes on from a checkpoint: that of `step` (rank 0 says which), or the newest.
+    """
 
     rank: int = 0
     size: int = 1
     port: int = 0
+    resume: bool = False
+    step: int | None = None
 
     @property
     def first(self) -> bool:
@@ -44,14 +49,14 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def ranks(folder: Path, size: int, *, resume: bool = False) -> Iterator[Place]:
+def ranks(folder: Path, size: int, *, resume: bool = False, step: int | None = None) -> Iterator[Place]:
     """Start the other ranks of the run in `folder`, yield the place of this one, and end them all at exit.
 
     Raises:
         RankError: a rank failed; the end of its log is quoted.
     """
-    place = Place(rank=0, size=size, port=free_port() if size > 1 else 0)
-    children = [_start(folder, Place(rank=r, size=size, port=place.port), resume) for r in range(1, size)]
+    place = Place(size=size, port=free_port() if size > 1 else 0, resume=resume, step=step)
+    children = [_start(folder, replace(place, rank=r)) for r in range(1, size)]
     try:
         yield place
     except BaseException as error:
@@ -63,7 +68,7 @@ def ranks(folder: Path, size: int, *, resume: bool = False) -> Iterator[Place]:
         _end(children)
 
 
-def _start(folder: Path, place: Place, resume: bool) -> subprocess.Popen[bytes]:
+def _start(folder: Path, place: Place) -> subprocess.Popen[bytes]:
     command = [
         sys.executable,
         "-m",
@@ -75,7 +80,7 @@ def _start(folder: Path, place: Place, resume: bool) -> subprocess.Popen[bytes]:
     ]
     with (folder / f"rank{place.rank}.log").open("ab") as log:
         return subprocess.Popen(
-            [*command, *(["--resume"] if resume else [])],
+            [*command, *(["--resume"] if place.resume else [])],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=subprocess.STDOUT,

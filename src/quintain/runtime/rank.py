@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> None:
         signal.signal(number, signal.SIG_IGN)  # the first rank decides when all stop
     threading.Thread(target=_watch_parent, daemon=True).start()
     config = configs.make(folder / "config.toml")
-    play(config, folder, Place(rank=rank, size=size, port=port), resume="--resume" in arguments)
+    play(config, folder, Place(rank=rank, size=size, port=port, resume="--resume" in arguments))
 
 
 def _watch_parent() -> None:

@@ -236,9 +236,12 @@ class LocalRun:
         """Save the learner and the last boundary together, durably."""
         self.keeper.checkpoint(self.step, self.learner.save)
 
-    def restore(self) -> bool:
-        """Continue from the newest checkpoint: learner, states, counters, pending tickets. False when there is none."""
-        boundary = self.keeper.restore(self.learner.load)
+    def restore(self, step: int | None = None) -> bool:
+        """Continue from the checkpoint of `step` (None: the newest): learner, states, counters, pending tickets.
+
+        False when there is none. What does not fit is an error that leaves the ledger as it was.
+        """
+        boundary = self.keeper.restore(self.learner.load, step)
         if boundary is None:
             return False
         self.sampler_state, self.advantage_state = boundary["sampler"], boundary["advantage"]
