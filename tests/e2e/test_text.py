@@ -74,6 +74,20 @@ def test_own_data_and_reward_train(folder, tmp_path, capsys):
     assert list((tmp_path / "own" / "tensorboard").glob("events*"))
 
 
+@pytest.mark.parametrize(("env", "played"), [("KeyDoor", "data"), ("data", "data"), ("tools", "tools")])
+def test_data_without_a_reward_are_refused(env, played, folder, tmp_path, capsys):
+    data = tmp_path / "sums.jsonl"
+    data.write_text(json.dumps({"prompt": "say 1", "answer": "1"}))
+    words = [f"data={data}", f"model={folder}", f"env.name={env}", *SMALL, f"run.folder={tmp_path}"]
+    words += ['env.params={functions=["quintain.rewards.length:overlong_cost"]}'] if env == "tools" else []
+    for verb in ("train", "plan"):
+        assert main([verb, *words]) == 1
+        told = capsys.readouterr().err
+        assert f"the env {played!r} gives no reward" in told
+        assert "reward=FILE.py:function" in told and "reward=exact" in told
+    assert not (tmp_path / "run").exists()
+
+
 def test_data_is_split_where_a_run_evaluates_and_ends_with_its_rows(folder, tmp_path, capsys):
     data = tmp_path / "sums.jsonl"
     data.write_text("\n".join(json.dumps({"prompt": f"say {n}", "answer": str(n)}) for n in range(40)))

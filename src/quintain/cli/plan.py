@@ -36,9 +36,10 @@ def plan(config: Config) -> dict[str, dict[str, Any]]:
     """Counts, and memory of weights, optimizer and keys and values, from the model that the config would build."""
     require_extra("train", "torch", "transformers")
     from quintain.runtime import policy
-    from quintain.runtime.assemble import make_algorithm
+    from quintain.runtime.assemble import check, make_algorithm
     from quintain.runtime.stage import make_stage
 
+    check(config)
     stage = make_stage(config)
     facts = policy.describe(policy.make_model(config, stage.renderer))
     algorithm = make_algorithm(config)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from quintain.algorithms import Algorithm, assemble
-from quintain.config import Config
+from quintain.config import Config, ConfigError
 from quintain.learn.pack import pack
 from quintain.learn.ranks import Ranks
 from quintain.learn.sft import imitate
@@ -25,8 +25,8 @@ from quintain.runtime.evaluate import Evaluator
 from quintain.runtime.keeper import Keeper
 from quintain.runtime.launch import Place
 from quintain.runtime.run import LocalRun, Parts, Plan
-from quintain.runtime.stage import APART, Stage, make_stage, need_demos, tasks, turn_tokens
-from quintain.types import QuintainError, Sampling, Weights
+from quintain.runtime.stage import APART, Stage, env_of, make_stage, need_demos, tasks, turn_tokens
+from quintain.types import Sampling, Weights
 
 Say = Callable[[str], None]
 
@@ -49,8 +49,17 @@ def make_algorithm(config: Config) -> Algorithm:
 
 
 def make_reward(config: Config) -> Reward:
-    """The reward part of a config; `FILE.py:function` is a function of the user's."""
-    spec = config.reward
+    """The reward part of a config; `FILE.py:function` is a function of the user's.
+
+    Raises:
+        ConfigError: nothing would give a reward.
+    """
+    spec, env = config.reward, env_of(config)
+    if spec["name"] == "env" and env in ("data", "tools"):
+        raise ConfigError(
+            f"reward is 'env', but the env {env!r} gives no reward, so that every episode would score 0; set "
+            "reward=FILE.py:function, or compare with the answer of the data: reward=exact, number or math_verify"
+        )
     if ":" in spec["name"]:
         options = {k: v for k, v in spec.items() if k != "name"}
         return build("reward", {"name": "function", "path": spec["name"], **options})
@@ -58,10 +67,39 @@ def make_reward(config: Config) -> Reward:
 
 
 def make_rollout(config: Config, group_size: int, **more: Any) -> Rollout:
-    """The rollout part of a config, with groups of `group_size`."""
+    """The rollout part of a config, with groups of `group_size`.
+
+    Raises:
+        ConfigError: `rollout.options` sets what has a key of its own.
+    """
     section = config.rollout
+    for key in ("group_size", "max_turns", "context"):
+        if key in section.options:
+            own = "model.context" if key == "context" else f"rollout.{key}"
+            raise ConfigError(f"rollout.options.{key} is {section.options[key]!r}, which {own} sets; set {own} instead")
     limits = {"max_turns": section.max_turns, "context": config.model.context}
     return build("rollout", {"name": section.name, "group_size": group_size, **limits, **section.options, **more})
+
+
+def groups_of_rank(config: Config, size: int) -> int:
+    """The groups that each of `size` ranks plays in a step.
+
+    Raises:
+        ConfigError: they cannot share equally.
+    """
+    count = config.run.groups_per_step
+    if count % size:
+        raise ConfigError(
+            f"run.groups_per_step is {count}, which {size} processes cannot share equally; make it a multiple of {size}"
+        )
+    return count // size
+
+
+def check(config: Config) -> None:
+    """Refuse what a run of this config would refuse, as far as that shows before a model is built."""
+    groups_of_rank(config, config.runtime.processes)
+    make_rollout(config, config.rollout.group_size)
+    make_reward(config)
 
 
 def make_cast(config: Config, stage: Stage, engine: Any) -> Cast:
@@ -98,13 +136,7 @@ def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] 
     algorithm = make_algorithm(config)
     learner = policy.make_learner(config, model, algorithm.needs, ranks)
     cast = make_cast(config, stage, policy.make_engine(config, model))
-    section = config.run
-    if section.groups_per_step % ranks.size:
-        raise QuintainError(
-            f"run.groups_per_step is {section.groups_per_step}, which {ranks.size} processes cannot share equally; "
-            f"make it a multiple of {ranks.size}"
-        )
-    share = section.groups_per_step // ranks.size
+    section, share = config.run, groups_of_rank(config, ranks.size)
     refills = {"steps": section.steps, "max_refills": section.max_refills}
     window = Window(share, section.max_lag, section.look, algorithm.gate, **refills)
     keep_digests = "digests" in algorithm.needs

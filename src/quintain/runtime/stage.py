@@ -31,6 +31,13 @@ class Stage:
     demos: Callable[[int, int], Iterable[Demo]] | None = None
 
 
+def env_of(config: Config) -> str:
+    """The env that is played: the one named, or `data` where a world is named and there is data."""
+    name = config.env.name
+    own = ":" in name or (name in names("env") and name != "world")
+    return "data" if config.data and not own else name
+
+
 def make_stage(config: Config) -> Stage:
     """The stage of a config: a world, data, tools, or an env factory of the user's.
 
@@ -38,13 +45,12 @@ def make_stage(config: Config) -> Stage:
         UnknownName: no such world or env; the nearest match is named.
         ConfigError: the env needs a model folder (for its tokenizer) or data, and the config names none.
     """
-    name = config.env.name
+    name = env_of(config)
     if ":" in name:
         return _data_stage(config, user_object(name))
     if name in names("env") and name != "world":
-        return _data_stage(config, build("env", {"name": name, **config.env.params}))
-    if config.data:
-        return _data_stage(config, build("env", "data"))
+        params = config.env.params if name == config.env.name else {}
+        return _data_stage(config, build("env", {"name": name, **params}))
     if name in names("world"):
         return _world_stage(config)
     raise ConfigError(unknown("env.name", name, [*names("world"), *names("env")]))

@@ -53,6 +53,10 @@ def test_every_verb_explains_itself(verb, capsys):
         (["train", "tiny", "engine.name=openai"], "engine.name is 'openai'"),
         (["train", "tiny", "engine.options.slot=1"], "unknown option of engine 'torch'"),
         (["eval", "random", "tiny", "-n", "0"], "at least 1"),
+        (["plan", "tiny", "runtime.processes=3"], "8, which 3 processes cannot share equally; make it a multiple of 3"),
+        (["plan", "tiny", "rollout.options.group_size=2"], "rollout.group_size sets; set rollout.group_size instead"),
+        (["train", "tiny", "rollout.options.group_size=2"], "rollout.group_size sets; set rollout.group_size instead"),
+        (["eval", "random", "tiny", "rollout.options.context=2"], "model.context sets; set model.context instead"),
     ],
 )
 def test_mistakes_name_the_value_and_the_way_on(arguments, words, capsys, tmp_path, monkeypatch):
