@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -54,8 +55,9 @@ def function(
     options: Mapping[str, Any] | None = None,
     on_error: float | None = None,
     timeout_s: float = 60.0,
+    thread: bool = True,
 ) -> Reward:
-    """Score every trajectory with a plain function, sync or async: the way to bring your own reward.
+    """Score every trajectory with a function of yours, sync or async: the way to bring your own reward.
 
     The function is given what its parameters are named after: `text` (what the policy said last; also `completion`),
     `answer` and every other column of the task, `prompt`, `messages` (dicts with `role` and `content`), `task`,
@@ -69,6 +71,9 @@ def function(
         on_error: the reward of a trajectory whose scoring fails (event `reward_error`); None stops the run with the
             error.
         timeout_s: seconds that an async function may take for one trajectory, 0 for no limit.
+        thread: call a sync function in a thread of its own, one trajectory after the other in order, so that a slow
+            one holds up nothing else; False calls it between everything else in the main thread, for functions that
+            set alarm signals, and for runs with refills that must be equal bit for bit.
 
     Raises:
         UnknownName: no such file or function.
@@ -92,10 +97,22 @@ def function(
         raise RewardError(f"{path!r} is a {type(score).__name__}; a reward is a function")
     name = label or getattr(score, "__name__", type(score).__name__)
     extra = dict(options or {})
+    own = ThreadPoolExecutor(1, thread_name_prefix="reward") if thread and not _is_async(score) else None
+
+    def call(group: Group, trajectory: Trajectory) -> tuple[Any, Exception | None]:
+        try:
+            return score(**_arguments(score, _given(group, trajectory), extra)), None
+        except Exception as error:  # no future can carry a StopIteration
+            return None, error
 
     async def one(group: Group, trajectory: Trajectory) -> Trajectory:
         try:
-            value = score(**_arguments(score, _given(group, trajectory), extra))
+            if own is None:
+                value, error = call(group, trajectory)
+            else:
+                value, error = await asyncio.get_running_loop().run_in_executor(own, call, group, trajectory)
+            if error is not None:
+                raise error
             if inspect.isawaitable(value):
                 value = await asyncio.wait_for(value, timeout_s or None)
             named = value if isinstance(value, Mapping) else {name: float(value)}
@@ -108,6 +125,10 @@ def function(
         return replace(group, trajectories=tuple(done))
 
     return score_group
+
+
+def _is_async(score: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(score) or inspect.iscoroutinefunction(type(score).__call__)
 
 
 def _failed(group: Group, trajectory: Trajectory, name: str, on_error: float | None, error: Exception) -> Trajectory:

@@ -1,5 +1,7 @@
 import asyncio
 import math
+import threading
+import time
 
 import pytest
 
@@ -101,6 +103,54 @@ async def test_late_functions_fail():
 
     with pytest.raises(RewardError, match="took longer than timeout_s"):
         await function(forever, timeout_s=0.01)(group_of("x"))
+
+
+async def test_a_slow_function_holds_up_nothing_else():
+    ticks = 0
+
+    async def tick():
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.005)
+            ticks += 1
+
+    ticker = asyncio.create_task(tick())
+    await function(lambda text: time.sleep(0.2) or 1.0, label="slow")(group_of("x"))
+    ticker.cancel()
+    assert ticks >= 5
+
+
+async def test_a_function_scores_one_trajectory_after_the_other_in_order():
+    seen, inside = [], []
+
+    def score(text):
+        inside.append(text)
+        time.sleep(0.001)
+        seen.append((text, len(inside), threading.current_thread() is threading.main_thread()))
+        inside.remove(text)
+        return float(text)
+
+    parts = [group_of("1", "2", "3"), group_of("4", "5")]
+    done = await asyncio.gather(*map(function(score), parts))
+    assert seen == [(t, 1, False) for t in "12345"]
+    assert [t.rewards["score"] for g in done for t in g.trajectories] == [1.0, 2.0, 3.0, 4.0, 5.0]
+    await function(score, thread=False)(group_of("6"))
+    assert seen[-1] == ("6", 1, True)
+
+
+async def test_whatever_a_function_raises_is_its_failure():
+    with pytest.raises(RewardError, match="failed on trajectory 0.0 .*StopIteration"):
+        await asyncio.wait_for(function(lambda text: next(iter(())), label="f")(group_of("x")), 5)
+
+
+async def test_objects_with_an_async_call_are_awaited():
+    class Judge:
+        async def __call__(self, text):
+            return float(threading.current_thread() is threading.main_thread())
+
+    for judge in (Judge(), lambda text: Judge()(text)):
+        scored = await function(judge, label="judge")(group_of("x"))
+        assert scored.trajectories[0].rewards["judge"] == 1.0
 
 
 async def test_unknown_arguments_files_and_names(file, tmp_path):
