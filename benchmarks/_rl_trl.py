@@ -94,7 +94,8 @@ def by_cache(model: Any, episodes: list[Episode]) -> None:
         kept = [i for i, e in enumerate(live) if not e.over]
         if not kept:
             return
-        cache.crop(width)  # the turn's own tokens are fed again with the answer, because their number may differ
+        if extra := cache.get_seq_length() - width:
+            cache.crop(-extra)  # the turn's own tokens are fed again with the answer: rows may differ in their number
         if len(kept) < len(live):
             cache.batch_select_indices(torch.tensor(kept))
         fresh, shown = left([live[i].path[before[i] :] for i in kept])

@@ -111,7 +111,7 @@ class LearnerSection(BaseModel, extra="forbid", validate_default=True):
     clip_norm: float = Field(1.0, ge=0, description="global gradient norm limit; 0 is off")
     minibatches: int = Field(2, ge=1, description="optimizer updates that share one batch")
     epochs: int = Field(1, ge=1, description="passes over the batch")
-    micro_tokens: int = Field(16384, ge=1, description="tokens of one forward pass")
+    micro_tokens: int = Field(0, ge=0, description="tokens of one forward pass; 0 is 4,096, or 16,384 on a GPU")
     precision: str = Field("fp32", description="fp32, bf16 (autocast) or fp16 (autocast, loss scaling)")
     device: str = Field("auto", description="auto, cpu or cuda")
 

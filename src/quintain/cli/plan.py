@@ -79,7 +79,7 @@ def plan(config: Config) -> dict[str, dict[str, Any]]:
             "weights": round(weights / MIB, 1),
             "gradients and optimizer": round(training / MIB, 1),
             "keys and values at most": round(cache / MIB, 1),
-            "logits of one forward": round(4 * learner.micro_tokens * stage.renderer.size / MIB, 1),
+            "logits of one forward": round(4 * policy.forward_tokens(learner) * stage.renderer.size / MIB, 1),
         },
         "algorithm": {"name": config.algorithm.name, "needs": ", ".join(sorted(algorithm.needs)) or "nothing extra"},
     }

@@ -139,6 +139,7 @@ class TorchEngine:
         if seat is None or source is None:
             return
         seat.held, seat.version = held[:count], source.version
+        seat.prefix = source.prefix if count == len(held) else seats.prefixes.new()
         sources, targets = [source.slot], [seat.slot]
         await self._between_steps(lambda: self._runner.copy(sources, targets, count))
 

@@ -138,8 +138,10 @@ class Jobs:
         if self.refresh and seat.version != self.runner.version:
             seat.held = ()
         if not seat.held:
-            seat.version = self.runner.version
+            seat.version, seat.prefix = self.runner.version, self.seats.prefixes.empty
         shared = shared_prefix(seat.held, prompt)
+        if shared < len(seat.held):
+            seat.prefix = self.seats.prefixes.new() if shared else self.seats.prefixes.empty
         try:
             self.runner.check_ids(prompt[shared:])
         except QuintainError as error:
@@ -176,6 +178,7 @@ class Jobs:
             lengths=lengths,
             starts=[job.fed for job in jobs],
             slots=[job.seat.slot for job in jobs],  # pyrefly: ignore
+            prefixes=[job.seat.prefix.number for job in jobs],  # pyrefly: ignore
             last=last,
             samplings=[job.request.sampling for job in drawing],
             noise=[job.noise for job in drawing],
@@ -192,7 +195,12 @@ class Jobs:
         stats.forward_s += done.forward_s
         stats.sample_s += done.sample_s
         stats.generated += len(work.last)
+        at = 0
         for job, length in zip(jobs, work.lengths, strict=True):
+            seat = job.seat
+            assert seat is not None
+            seat.prefix = self.seats.prefixes.after(seat.prefix, done.version, tuple(work.ids[at : at + length]))
+            at += length
             job.fed += length
             if not job.out:
                 stats.prefilled += length

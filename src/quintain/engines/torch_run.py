@@ -13,7 +13,17 @@ from torch import nn
 
 from quintain.engines.torch_sample import Drawn, draw, uniforms
 from quintain.engines.torch_weights import copy_weights
-from quintain.models import Pack, SlotStore, context_limit, forward_hidden, head_logits, run_pack, text_config, width
+from quintain.models import (
+    Pack,
+    SlotStore,
+    context_limit,
+    forward_hidden,
+    head_logits,
+    merge,
+    run_pack,
+    text_config,
+    width,
+)
 from quintain.types import Floats, Ints, QuintainError, Sampling, Weights
 
 STEP_TOKENS = 8192  # rows of one forward at most: bounds the memory of activations
@@ -28,7 +38,8 @@ class EngineError(QuintainError):
 class Work:
     """One forward: spans in packed order, then which of them end a path and how the next token of each is drawn.
 
-    `ids` of all spans together; `lengths`, `starts`, `slots` per span; `last` numbers the spans that sample,
+    `ids` of all spans together; `lengths`, `starts`, `slots` per span, and `prefixes`: equal numbers where the slots hold
+    equal keys and values; `last` numbers the spans that sample,
     `samplings`, `noise` and `indices` have one entry for each of those; the first `moved` tokens of the slots
     `sources` are copied over `targets` before anything else.
     """
@@ -37,6 +48,7 @@ class Work:
     lengths: list[int]
     starts: list[int]
     slots: list[int]
+    prefixes: list[int]
     last: list[int]
     samplings: list[Sampling]
     noise: list[int]
@@ -87,17 +99,25 @@ class Runner:
         began = time.perf_counter()
         if work.sources:
             self.copy(work.sources, work.targets, work.moved)
-        lengths = np.array(work.lengths)
-        pack, positions = Pack.into(self._store, lengths, np.array(work.starts), np.array(work.slots), self._width)
-        ids = torch.tensor(work.ids, device=self.device)
-        hidden = run_pack(self.model, ids, torch.from_numpy(positions).to(self.device), pack)
+        lengths, tokens = np.array(work.lengths), np.array(work.ids)
+        merged = merge(tokens, lengths, work.prefixes)
+        kept, row = merged or (np.arange(len(tokens)),) * 2
+        spans = (lengths, np.array(work.starts), np.array(work.slots))
+        pack, positions = Pack.into(self._store, *spans, self._width, None if merged is None else row)
+        ends = row[np.cumsum(lengths)[work.last] - 1]
+        read = np.unique(ends)
+        if 0 < len(read) < len(kept):
+            pack.wanted = self._tensor(read)
+        hidden = run_pack(self.model, self._tensor(tokens[kept]), self._tensor(positions[kept]), pack)
         if not work.last:
             return Done(Drawn([], [], [], []), self.version, time.perf_counter() - began, 0.0)
-        ends = np.cumsum(lengths)[work.last] - 1
-        logits = head_logits(self.model, hidden.index_select(0, torch.from_numpy(ends).to(self.device)))
+        logits = head_logits(self.model, hidden.index_select(0, self._tensor(ends)))
         between = time.perf_counter()
         drawn = draw(logits, work.samplings, uniforms(work.noise, work.indices))
         return Done(drawn, self.version, between - began, time.perf_counter() - between)
+
+    def _tensor(self, values: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(values).to(self.device)
 
     @torch.inference_mode()
     def copy(self, sources: list[int], targets: list[int], tokens: int) -> None:

@@ -3,23 +3,56 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakValueDictionary
 
 from quintain.types import Ints
+
+
+class Prefix:
+    """What a slot holds: two slots with the same prefix hold equal keys and values, by tokens and by policy versions."""
+
+    __slots__ = ("__weakref__", "number")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Prefixes:
+    """The prefixes that slots hold now; what no slot holds any more is forgotten."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._known: WeakValueDictionary[tuple[int, int, Ints], Prefix] = WeakValueDictionary()
+        self.empty = Prefix(0)
+
+    def new(self) -> Prefix:
+        """A prefix that equals no other."""
+        return Prefix(next(self._numbers))
+
+    def after(self, prefix: Prefix, version: int, tokens: Ints) -> Prefix:
+        """`prefix` and then `tokens`, computed by policy `version`."""
+        key = (prefix.number, version, tokens)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self.new()
+        return found
 
 
 @dataclass(slots=True, eq=False)
 class Seat:
     """A session in a slot; `held` are the tokens whose keys and values lie there, `job` is what it works on.
 
-    `version` is the oldest policy version that computed any of them.
+    `version` is the oldest policy version that computed any of them; while a job runs, `prefix` stands for what it has fed.
     """
 
     session: str
     slot: int
+    prefix: Prefix
     held: Ints = ()
     version: int = 0
     job: Any = None
@@ -47,6 +80,7 @@ class Seats:
 
     def __init__(self, slots: int) -> None:
         self.sessions: dict[str, Seat] = {}
+        self.prefixes = Prefixes()
         self.evicted = 0
         self._idle: OrderedDict[str, Seat] = OrderedDict()
         self._owners: list[Seat | None] = [None] * slots
@@ -63,7 +97,7 @@ class Seats:
             self.evicted += 1
             slot = self._pop()
             assert slot is not None
-        seat = Seat(session, slot)
+        seat = Seat(session, slot, self.prefixes.empty)
         self._owners[slot] = seat
         self.sessions[session] = seat
         self._idle[session] = seat

@@ -89,7 +89,7 @@ class Reader:
         rows = np.flatnonzero(batch.mask)
         if stream == "value":
             assert self.value is not None
-            return self.value(self._hidden(self.model, batch)[rows - 1]).cpu().numpy()
+            return self.value(self._hidden(self.model, batch, rows - 1)).cpu().numpy()
         with self._policy(stream) as model:
             return self._predict(model, batch, rows)[1].cpu().numpy()
 
@@ -103,12 +103,12 @@ class Reader:
         else:
             yield self.model
 
-    def _hidden(self, model: nn.Module, batch: Batch) -> torch.Tensor:
+    def _hidden(self, model: nn.Module, batch: Batch, rows: np.ndarray) -> torch.Tensor:
         if batch.images:
             raise LearnerError(f"the batch holds {len(batch.images)} pictures; this learner trains text policies only")
         ids = torch.from_numpy(batch.tokens).to(self.device)
         with self.precision.cast(self.device):
-            return forward_hidden(model, ids, np.bincount(batch.sequence))  # pyrefly: ignore
+            return forward_hidden(model, ids, np.bincount(batch.sequence), rows=rows)  # pyrefly: ignore
 
     def _predict(
         self, model: nn.Module, batch: Batch, rows: np.ndarray
@@ -118,7 +118,7 @@ class Reader:
         if not len(rows):  # this rank has no part in the step
             none = torch.zeros(0, device=self.device)
             return none.new_zeros(0, head[0].shape[-1]), none, none
-        hidden = self._hidden(model, batch).index_select(0, torch.from_numpy(rows - 1).to(self.device))
+        hidden = self._hidden(model, batch, rows - 1)
         heat = None if batch.temperature is None else self._column(batch.temperature, rows)
         with self.precision.cast(self.device):
             logprob, entropy = token_logprobs(

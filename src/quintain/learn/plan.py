@@ -23,7 +23,7 @@ class Plan:
     minibatches: int = 1
     epochs: int = 1
     clip_norm: float = 1.0
-    micro_tokens: int = 16384
+    micro_tokens: int = 4096
     seed: int = 0
     folder: str = ""
 

@@ -14,6 +14,7 @@ from quintain.models.forward import (
     text_config,
     width,
 )
+from quintain.models.narrow import merge
 from quintain.models.store import SlotStore
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "forward_hidden",
     "head_logits",
     "load_model",
+    "merge",
     "read_weights",
     "run_pack",
     "save_model",

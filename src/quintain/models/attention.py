@@ -51,37 +51,69 @@ class Pack:
     """One packed forward: the layout of its spans, the slots behind them, and which layers have called.
 
     `flat` [T] are the rows of the store that take the new keys and values; None in training, where nothing is stored.
+    `wanted` are the rows, of `rows` in all, whose hidden states are read; None for all. `merged` [T] is the packed row of
+    each token when spans share rows.
     """
 
     layout: Layout
+    rows: int
     store: SlotStore | None = None
     flat: torch.Tensor | None = None
+    wanted: torch.Tensor | None = None
+    merged: torch.Tensor | None = None
     called: list[int] = field(default_factory=list)
 
     @classmethod
-    def of(cls, lengths: Sequence[int] | np.ndarray, width: int, device: torch.device) -> Pack:
-        """A pack of whole sequences without a store, as the learner uses it."""
-        return cls(lay_out(np.asarray(lengths, dtype=np.int64), width, device))
+    def of(
+        cls, lengths: Sequence[int] | np.ndarray, width: int, device: torch.device, merged: np.ndarray | None = None
+    ) -> Pack:
+        """A pack of whole sequences without a store, as the learner uses it; `merged` as for `lay_out`."""
+        sizes = np.asarray(lengths, dtype=np.int64)
+        rows = int(sizes.sum()) if merged is None else int(merged.max()) + 1
+        return cls(lay_out(sizes, width, device, merged=merged), rows)
 
     @classmethod
     def into(
-        cls, store: SlotStore, lengths: np.ndarray, starts: np.ndarray, slots: np.ndarray, width: int
+        cls,
+        store: SlotStore,
+        lengths: np.ndarray,
+        starts: np.ndarray,
+        slots: np.ndarray,
+        width: int,
+        merged: np.ndarray | None = None,
     ) -> tuple[Pack, np.ndarray]:
-        """A pack that appends spans of `lengths` [S] at `starts` [S] to `slots` [S], and the positions [T]."""
+        """A pack that appends spans of `lengths` [S] at `starts` [S] to `slots` [S], and the positions [T] of its tokens."""
         store.reserve(int(slots.max()) + 1, int((starts + lengths).max()))
         offsets = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         positions = offsets + np.repeat(starts, lengths)
         flat = torch.from_numpy(positions + np.repeat(slots * store.capacity, lengths)).to(store.device)
-        return cls(lay_out(lengths, width, store.device, starts, slots), store, flat), positions
+        layout = lay_out(lengths, width, store.device, starts, slots, merged)
+        if merged is None:
+            return cls(layout, len(positions), store, flat), positions
+        shared = torch.from_numpy(merged).to(store.device)
+        return cls(layout, int(merged.max()) + 1, store, flat, merged=shared), positions
+
+    def keep(self, layer: int, key: torch.Tensor, value: torch.Tensor) -> None:
+        """Store keys and values [1, heads, rows, dim] of a layer in the slots of their spans."""
+        assert self.store is not None
+        rows = [x[0].transpose(0, 1) for x in (key, value)]
+        if self.merged is not None:
+            rows = [x.index_select(0, self.merged) for x in rows]
+        self.store.write(layer, self.flat, *rows)
 
 
 _local = threading.local()
 
 
+def current() -> Pack | None:
+    """The pack that this thread is running, if any."""
+    return getattr(_local, "pack", None)
+
+
 @contextmanager
 def use(pack: Pack) -> Iterator[None]:
     """Make `pack` the pack of this thread, for classes that do not hand keywords down to their attention."""
-    before = getattr(_local, "pack", None)
+    before = current()
     _local.pack = pack
     try:
         yield
@@ -90,31 +122,42 @@ def use(pack: Pack) -> Iterator[None]:
 
 
 class _Spread(torch.autograd.Function):
-    """Rows to places: a gather whose gradient is a gather too, because padding never carries gradient."""
+    """Rows to places: a gather whose gradient is a gather too, because padding never carries gradient.
 
-    @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, rows: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-        ctx.save_for_backward(places)
-        return x.index_select(0, rows)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        return grads[0].index_select(0, ctx.saved_tensors[0]), None, None
-
-
-class _Collect(torch.autograd.Function):
-    """Places to rows, dropping the padding."""
+    Where a row stands at several places, its gradient is the sum over them.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, layout: Layout) -> torch.Tensor:
-        ctx.layout = layout
+        ctx.layout, ctx.count = layout, x.shape[0]
+        return x.index_select(0, layout.rows)  # pyrefly: ignore
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
+        grad, layout = grads[0], ctx.layout
+        if not layout.merged:
+            return grad.index_select(0, layout.places), None
+        flat = grad.reshape(grad.shape[0], -1)
+        total = flat.new_zeros(ctx.count, flat.shape[1]).index_add_(0, layout.rows, flat)
+        return total.unflatten(1, grad.shape[1:]), None
+
+
+class _Collect(torch.autograd.Function):
+    """Places to rows, dropping the padding and all but one place of each row."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, layout: Layout) -> torch.Tensor:
+        ctx.layout, ctx.count = layout, x.shape[0]
         return x.index_select(0, layout.places)  # pyrefly: ignore
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
-        grad = grads[0].index_select(0, ctx.layout.rows)
-        if ctx.layout.pads is not None:
-            grad.index_fill_(0, ctx.layout.pads, 0)
+        layout = ctx.layout
+        if layout.merged:
+            return grads[0].new_zeros(ctx.count, *grads[0].shape[1:]).index_copy_(0, layout.places, grads[0]), None
+        grad = grads[0].index_select(0, layout.rows)
+        if layout.pads is not None:
+            grad.index_fill_(0, layout.pads, 0)
         return grad, None
 
 
@@ -123,7 +166,7 @@ def _places(x: torch.Tensor, layout: Layout) -> torch.Tensor:
     if layout.rows is None:
         return rows
     if rows.requires_grad:
-        return _Spread.apply(rows, layout.rows, layout.places)  # pyrefly: ignore
+        return _Spread.apply(rows, layout)  # pyrefly: ignore
     return rows.index_select(0, layout.rows)
 
 
@@ -155,7 +198,7 @@ def slot_attention(
     Raises:
         UnsupportedModel: the model asks for something that this function does not do.
     """
-    pack = given.pop(PASSED, None) or getattr(_local, "pack", None)
+    pack = given.pop(PASSED, None) or current()
     if pack is None:
         raise UnsupportedModel("slot attention was called without a pack: run the model through quintain.models")
     options, local = _options(module, attention_mask, given)
@@ -167,7 +210,7 @@ def slot_attention(
     pack.called.append(layer)
     layout = pack.layout
     if pack.store is not None:
-        pack.store.write(layer, pack.flat, key[0].transpose(0, 1), value[0].transpose(0, 1))
+        pack.keep(layer, key, value)
     q = _places(query, layout)
     k, v = (_places(x, layout) for x in (key, value)) if layout.own else (q, q)
     outputs = []
@@ -181,7 +224,7 @@ def slot_attention(
         out = attend(mine, ks, vs, lane.mask(local.size, local.chunked, query), options)
         outputs.append(out.flatten(0, 1))
     joined = outputs[0] if len(outputs) == 1 else torch.cat(outputs)
-    if layout.rows is not None:
+    if layout.places is not None:
         joined = _Collect.apply(joined, layout) if joined.requires_grad else joined.index_select(0, layout.places)
     return joined.unsqueeze(0), None
 

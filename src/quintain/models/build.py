@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from quintain.models.attention import NAME, UnsupportedModel, register_attention
+from quintain.models.narrow import install
 from quintain.registry import UnknownName, unknown
 
 # our word -> the names that configurations use for it, most common first
@@ -68,6 +69,7 @@ def build_model(arch: str = "qwen3", *, seed: int, **sizes: Any) -> nn.Module:
         except Exception as error:  # old classes look the name up in a table of their own
             reason = f"{type(error).__name__}: {error}"
             raise UnsupportedModel(f"{arch} cannot be made with slot attention ({reason})") from error
+    install(model, model.config.get_text_config(decoder=True).num_hidden_layers)
     return model.eval()
 
 

@@ -15,6 +15,7 @@ from torch import nn
 
 from quintain.models.attention import NAME, UnsupportedModel, register_attention
 from quintain.models.check import self_test
+from quintain.models.narrow import install
 from quintain.types import QuintainError
 
 log = logging.getLogger(__name__)
@@ -101,6 +102,7 @@ def _read(path: Path, dtype: torch.dtype) -> nn.Module:
         extra = sorted(info["unexpected_keys"])
         kind = model.config.model_type
         log.warning("%s: %d weights are not used by %s, the first is %s", path, len(extra), kind, extra[0])
+    install(model, model.config.get_text_config(decoder=True).num_hidden_layers)
     return model
 
 

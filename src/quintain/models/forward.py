@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from quintain.models.attention import PASSED, Pack, use
+from quintain.models.narrow import merge, recomputes
 from quintain.types import QuintainError
 
 
@@ -82,20 +83,27 @@ def run_pack(model: nn.Module, ids: torch.Tensor, positions: torch.Tensor, pack:
 
 
 def forward_hidden(
-    model: nn.Module, ids: torch.Tensor, lengths: Sequence[int], positions: torch.Tensor | None = None
+    model: nn.Module,
+    ids: torch.Tensor,
+    lengths: Sequence[int],
+    positions: torch.Tensor | None = None,
+    rows: np.ndarray | None = None,
 ) -> torch.Tensor:
     """Hidden states of packed sequences: no padding, no attention from one sequence to another.
 
-    Use it for training and scoring; gradients flow. `head_logits` turns chosen rows into logits.
+    Use it for training and scoring; gradients flow. `head_logits` turns chosen rows into logits. Tokens behind equal
+    prefixes are computed once, and the last layer only for the rows that are wanted.
 
     Args:
         model: a model of `build_model` or `load_model`, with or without LoRA adapters.
         ids: token ids [N], sequence after sequence.
         lengths: tokens of each sequence, each >= 1, with sum N.
         positions: [N]; counted from 0 in each sequence when None.
+        rows: the rows that are wanted [M]; all when None.
 
     Returns:
-        [N, D] in the dtype of the model: row t is what the head reads to predict the token after row t.
+        [N, D], or [M, D] for chosen rows, in the dtype of the model: row t is what the head reads to predict the token
+        after row t.
 
     Raises:
         PackError: lengths do not sum to N, one is < 1, or one is above `context_limit(model)`.
@@ -111,10 +119,20 @@ def forward_hidden(
         raise PackError(
             f"a sequence of {int(sizes.max())} tokens is above the model's limit of {limit}; cut or drop it"
         )
+    counted = np.arange(ids.shape[0]) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    merged = merge(ids.cpu().numpy(), sizes) if positions is None else None
     if positions is None:
-        counted = np.arange(ids.shape[0]) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         positions = torch.from_numpy(counted).to(ids.device)
-    return run_pack(model, ids, positions, Pack.of(sizes, width(model), ids.device))
+    if merged is not None:
+        kept = torch.from_numpy(merged[0]).to(ids.device)
+        ids, positions = ids.index_select(0, kept), positions.index_select(0, kept)
+    pack = Pack.of(sizes, width(model), ids.device, None if merged is None else merged[1])
+    chosen = np.arange(int(sizes.sum())) if rows is None else rows
+    read = chosen if merged is None else merged[1][chosen]
+    if rows is not None and len(rows) and not recomputes(model):
+        pack.wanted = torch.from_numpy(np.unique(read)).to(ids.device)
+    hidden = run_pack(model, ids, positions, pack)
+    return hidden if merged is None and rows is None else hidden.index_select(0, torch.from_numpy(read).to(ids.device))
 
 
 class _Answer:

@@ -82,6 +82,7 @@ class Layout:
     rows: torch.Tensor | None = None
     places: torch.Tensor | None = None
     pads: torch.Tensor | None = None
+    merged: bool = False
 
 
 def split(lengths: np.ndarray, keys: np.ndarray, width: int) -> list[np.ndarray]:
@@ -145,6 +146,7 @@ def lay_out(
     device: torch.device,
     starts: np.ndarray | None = None,
     slots: np.ndarray | None = None,
+    merged: np.ndarray | None = None,
 ) -> Layout:
     """Arrange packed spans into lanes.
 
@@ -154,6 +156,7 @@ def lay_out(
         device: where the indices are to live.
         starts: position of the first row of each span [S]; None for 0 everywhere.
         slots: the slot that holds the keys of each span [S]; read by the spans with a start > 0 only.
+        merged: the packed row of each token of the spans [sum of lengths], when spans share rows; None when each has its own.
     """
     kept = np.zeros(0, dtype=np.int64) if starts is None else np.flatnonzero(starts)
     fresh = np.arange(len(lengths)) if starts is None else np.flatnonzero(starts == 0)
@@ -177,7 +180,7 @@ def lay_out(
             lanes.append(Lane(at, len(spans), top, int(seen[spans].max()), _where(slots[spans], device), begin))
             members.append(spans)
             at += len(spans) * top
-    return _placed(lanes, members, own, lengths, device)
+    return _placed(lanes, members, own, lengths, device, merged)
 
 
 def _where(slots: np.ndarray, device: torch.device) -> slice | torch.Tensor:
@@ -188,7 +191,12 @@ def _where(slots: np.ndarray, device: torch.device) -> slice | torch.Tensor:
 
 
 def _placed(
-    lanes: list[Lane], members: Sequence[np.ndarray], own: int, lengths: np.ndarray, device: torch.device
+    lanes: list[Lane],
+    members: Sequence[np.ndarray],
+    own: int,
+    lengths: np.ndarray,
+    device: torch.device,
+    merged: np.ndarray | None,
 ) -> Layout:
     firsts = np.cumsum(lengths) - lengths
     rows, real = [], []
@@ -199,9 +207,13 @@ def _placed(
         real.append(inside.ravel())
     row, inside = np.concatenate(rows), np.concatenate(real)
     total = int(lengths.sum())
+    if merged is not None:
+        row, total = merged[row], int(merged.max()) + 1
     if len(row) == total and (row == np.arange(total)).all():
         return Layout(lanes, own)
     place = np.empty(total, dtype=np.int64)
     place[row[inside]] = np.flatnonzero(inside)
     pads = torch.from_numpy(np.flatnonzero(~inside)).to(device) if len(row) > total else None
-    return Layout(lanes, own, torch.from_numpy(row).to(device), torch.from_numpy(place).to(device), pads)
+    return Layout(
+        lanes, own, torch.from_numpy(row).to(device), torch.from_numpy(place).to(device), pads, merged is not None
+    )

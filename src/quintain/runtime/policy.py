@@ -39,7 +39,7 @@ def make_learner(config: Config, model: Any, needs: frozenset[str], ranks: Ranks
         minibatches=section.minibatches,
         epochs=section.epochs,
         clip_norm=section.clip_norm,
-        micro_tokens=section.micro_tokens,
+        micro_tokens=forward_tokens(section),
         seed=config.run.seed,
     )
     return TorchLearner(
@@ -59,8 +59,13 @@ def make_teacher(config: Config, model: Any, ranks: Ranks) -> TorchLearner:
     rate = build("schedule", {"name": "constant", "warmup": section.warmup_steps})
     options = {"lr": section.lr, "weight_decay": like.weight_decay, "schedule": rate}
     recipe = build("optimizer", {"name": like.optimizer, **options})
-    plan = Plan(clip_norm=like.clip_norm, micro_tokens=like.micro_tokens, seed=config.run.seed)
+    plan = Plan(clip_norm=like.clip_norm, micro_tokens=forward_tokens(like), seed=config.run.seed)
     return TorchLearner(model, recipe, plan=plan, precision=build("precision", like.precision), ranks=ranks)
+
+
+def forward_tokens(section: LearnerSection) -> int:
+    """Tokens of one forward pass: as set, or else what stays near a core's caches, or what keeps a GPU busy."""
+    return section.micro_tokens or (4096 if pick_device(section.device).type == "cpu" else 16384)
 
 
 def optimizer(section: LearnerSection, steps: int) -> Any:

@@ -57,7 +57,7 @@ def test_two_ranks_take_the_steps_of_one(played):
         assert told["imitated"] == alone["imitated"], "ranks divide the demonstrations"
     weights = [load_file(root / f / "weights.safetensors") for f in ("one/rank0", "two/rank0", "two/rank1")]
     for name, whole in weights[0].items():
-        torch.testing.assert_close(weights[1][name], whole, rtol=1e-6, atol=1e-9)
+        torch.testing.assert_close(weights[1][name], whole, rtol=1e-6, atol=1e-7)
         assert torch.equal(weights[1][name], weights[2][name]), "ranks hold the same bits"
     assert both[0]["prints"] == both[1]["prints"]
 
