@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 
 from quintain.registry import UnknownName, import_file, unknown
 from quintain.types import QuintainError
@@ -34,10 +34,18 @@ def _spec(value: Any) -> dict[str, Any]:
 PartSpec = Annotated[dict[str, Any], BeforeValidator(_spec)]  # a bare name will do
 
 
+def _folder(name: str) -> str:
+    if not name.strip() or name in (".", "..") or {"/", "\\", "\0"} & set(name):
+        raise ValueError("it names one folder inside run.folder; it must not be empty, . or .., nor hold a slash")
+    return name
+
+
 class RunSection(BaseModel, extra="forbid", validate_default=True):
     """The run as a whole."""
 
-    name: str = Field("run", description="name of the run; its folder is <folder>/<name>")
+    name: Annotated[str, AfterValidator(_folder)] = Field(
+        "run", description="name of the run; its folder is <folder>/<name>"
+    )
     folder: str = Field("runs", description="where run folders are made")
     seed: int = Field(0, ge=0, description="seed of weights, tasks and sampling noise")
     steps: int = Field(100, ge=0, description="optimizer steps (a step trains one batch of groups)")
@@ -60,7 +68,7 @@ class ModelSection(BaseModel, extra="forbid", validate_default=True):
         default_factory=lambda: {"hidden": 64, "layers": 4, "heads": 2, "kv_heads": 2, "head_dim": 32, "ffn": 192},
         description="hidden, layers, heads, kv_heads, head_dim, ffn, and any config field of the model type",
     )
-    context: int = Field(512, ge=8, description="longest path in tokens")
+    context: int = Field(512, ge=16, description="longest path in tokens")
     lora: dict[str, Any] = Field(default_factory=dict, description="peft LoraConfig fields; empty trains all weights")
 
 
@@ -147,6 +155,7 @@ class EvalSection(BaseModel, extra="forbid", validate_default=True):
     every: int = Field(0, ge=0, description="steps between evaluations; 0 only at start and end")
     instances: int = Field(0, ge=0, description="episodes of one evaluation; 0 is off")
     final_instances: int = Field(0, ge=0, description="episodes of the first and last evaluation; 0 takes `instances`")
+    temperature: float = Field(1.0, ge=0, description="softmax temperature of evaluations, whatever the rollouts have")
     greedy: bool = Field(True, description="also evaluate with temperature 0 at start and end")
     split: Literal["test", "validation"] = Field("test", description="validation or test")
 
@@ -309,4 +318,6 @@ def _explain(error: ValidationError, tree: Mapping[str, Any]) -> QuintainError:
             _known_key(path)
         except UnknownName as wrong:
             return wrong
-    return ConfigError(f"{'.'.join(path)} is {first.get('input')!r}: {first['msg'].lower()}")
+    return ConfigError(
+        f"{'.'.join(path)} is {first.get('input')!r}: {first['msg'].removeprefix('Value error, ').lower()}"
+    )

@@ -88,6 +88,23 @@ def test_data_without_a_reward_are_refused(env, played, folder, tmp_path, capsys
     assert not (tmp_path / "run").exists()
 
 
+def test_a_run_goes_on_and_is_evaluated_from_another_folder(folder, tmp_path, monkeypatch):
+    here, there = tmp_path / "here", tmp_path / "there"
+    for place in (here, there):
+        place.mkdir()
+    (here / "model").symlink_to(folder)
+    (here / "rows.jsonl").write_text(json.dumps({"prompt": "say 1", "answer": "1"}))
+    (here / "my.py").write_text("def score(text, answer):\n    return float(answer in text)\n")
+    monkeypatch.chdir(here)
+    words = ["data=rows.jsonl", "reward=my.py:score", "model=model", *SMALL, "rollout.max_tokens=4", "run.steps=1"]
+    assert main(["train", *words, "run.imports=['my.py']"]) == 0
+    monkeypatch.chdir(there)
+    assert main(["train", "--resume", str(here / "runs" / "run"), "run.steps=2"]) == 0
+    assert main(["eval", str(here / "runs" / "run"), "-n", "1"]) == 0
+    kept = configs.make(here / "runs" / "run" / "config.toml")
+    assert kept.data == str(here / "rows.jsonl") and kept.reward["name"] == f"{here / 'my.py'}:score"
+
+
 def test_data_is_split_where_a_run_evaluates_and_ends_with_its_rows(folder, tmp_path, capsys):
     data = tmp_path / "sums.jsonl"
     data.write_text("\n".join(json.dumps({"prompt": f"say {n}", "answer": str(n)}) for n in range(40)))
@@ -97,6 +114,11 @@ def test_data_is_split_where_a_run_evaluates_and_ends_with_its_rows(folder, tmp_
     assert seen and kept and not seen & kept, "no row is both trained on and evaluated on"
     held = [t.key for t in held_out(config, 200, 1)]
     assert set(held) == kept and len(held) == len(kept), "every row is evaluated once"
+    held = held_out(config.model_copy(update={"sampler": {"name": "dataset", "env": "mine", "seed": 5}}), 200, 1)
+    assert {t.key for t in held} == kept and {t.env for t in held} == {"mine"}, "the options of the sampler count"
+    elsewhere = {"data": "", "env": config.env.model_copy(update={"name": "data"})}
+    elsewhere["sampler"] = {"name": "dataset", "path": str(data)}
+    assert {t.key for t in held_out(config.model_copy(update=elsewhere), 200, 1)} == kept
     everything = config.model_copy(update={"eval": config.eval.model_copy(update={"instances": 0})})
     assert len({t.key for t in tasks(make_stage(everything).sampler("train", 0, (0, 1)), 40)}) == 40
     words = ["train", f"data={data}", "reward=number", f"model={folder}", *SMALL, f"run.folder={tmp_path}"]

@@ -11,6 +11,7 @@ from typing import Any
 
 from quintain import config as configs
 from quintain.cli.args import sources
+from quintain.cli.paths import absolute
 from quintain.registry import require_extra
 from quintain.types import QuintainError
 
@@ -42,6 +43,7 @@ def begin(config: configs.Config, *, fresh: bool) -> int:
     if fresh and (folder / "run.json").exists():
         RunDir.delete(folder)
     folder = unused(folder)
+    config = absolute(config)
     config.run.name = folder.name
     RunDir.create(folder, config.toml(full=True)).close()
     try:
@@ -68,7 +70,7 @@ def resume(folder: Path, items: Sequence[str], step: int | None) -> int:
         )
     with RunDir.open(folder, "a") as store:
         path = store.path / "config.toml"
-        config = configs.make(path, overrides=overrides)
+        config = absolute(configs.make(path, overrides=overrides))
         before, count = store.config, configs.make(path).runtime.processes
         if config.runtime.processes != count:
             raise configs.ConfigError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import world_of
 from quintain.ledger import RunDir
 from quintain.parts import Cast
-from quintain.registry import UnknownName, build, require_extra, unknown
+from quintain.registry import UnknownName, build, names, require_extra, unknown
+from quintain.runtime.stage import data_sampler, env_of, tasks
 from quintain.types import Message, Request, Sampling, Task
 from quintain.worlds.kernel import Plan
 
@@ -40,7 +42,17 @@ PLAYERS: dict[str, Move] = {"random": random_move, "oracle": oracle_move}
 
 
 def builtin(name: str, config: Config) -> Cast:
-    """The cast of the random player or the oracle in the world of a config."""
+    """The cast of the random player or the oracle in the world of a config.
+
+    Raises:
+        ConfigError: what is played is no world, so that nobody knows its moves.
+    """
+    played = env_of(config)
+    if ":" in played or played in names("env"):
+        raise configs.ConfigError(
+            f"the player {name!r} needs a world, and this is the env {played!r}; "
+            "name a world, such as world=Sokoban, or evaluate a run, a model folder or a URL here"
+        )
     scaffold = Scaffold.of(config.env.scaffold)
     world, move = world_of(config.env.name), PLAYERS[name]
     from quintain.envs.grammar import GRAMMARS
@@ -84,7 +96,8 @@ def _policy(config: Config) -> tuple[Cast, Any]:
     policy.set_threads(config.runtime.threads)
     stage = make_stage(config)
     model = policy.make_model(config, stage.renderer)
-    return make_cast(config, stage, policy.make_engine(config, model)), model
+    cast = make_cast(config, stage, policy.make_engine(config, model))
+    return replace(cast, sampling=replace(cast.sampling, temperature=config.eval.temperature)), model
 
 
 def of_url(url: str, model: str, config: Config, key_env: str) -> Cast:
@@ -93,7 +106,8 @@ def of_url(url: str, model: str, config: Config, key_env: str) -> Cast:
     if config.data:
         env = build("env", "data")
     section = config.rollout
-    sampling = Sampling(temperature=section.temperature, top_p=section.top_p, max_tokens=max(64, section.max_tokens))
+    shape = {"temperature": config.eval.temperature, "top_p": section.top_p}
+    sampling = Sampling(**shape, max_tokens=max(64, section.max_tokens))
     engine = build("engine", {"name": "openai", "url": url, "model": model, "key_env": key_env})
     return Cast(env=env, engines={"policy": engine}, renderers={}, sampling=sampling, seed=config.run.seed)
 
@@ -120,11 +134,9 @@ def cast_of(player: str, config: Config, overrides: Sequence[str], options: Mapp
 
 def held_out(config: Config, count: int, seed: int) -> list[Task]:
     """`count` tasks of the config's evaluation split; of data the rows that training held back, or all if it held back none."""
-    from quintain.runtime.stage import rows_of, tasks
-
-    if config.data:
-        rows = {"path": config.data, "columns": config.columns, "split": rows_of(config, config.eval.split)}
-        return tasks(build("sampler", {"name": "dataset", **rows, "epochs": 1, "seed": seed}), count)
+    played = env_of(config)
+    if ":" in played or played in names("env"):
+        return tasks(data_sampler(config, config.eval.split, seed, (0, 1)), count)
     section = config.env
     options = {"env": section.name, "levels": section.levels, "params": section.params, "split": config.eval.split}
     return tasks(build("sampler", {"name": "worlds", **options, "seed": seed}), count)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,15 @@ def _world_stage(config: Config) -> Stage:
         return build("sampler", {**drawn, "seed": seed, "shard": shard, **own})
 
     def demos(count: int, seed: int) -> Iterable[Demo]:
-        return write_demos(WorldEnv(world, scaffold), renderer, tasks(sampler("train", seed, (0, 1)), count), seed)
+        for demo in write_demos(
+            WorldEnv(world, scaffold), renderer, tasks(sampler("train", seed, (0, 1)), count), seed
+        ):
+            if len(demo.tokens) > config.model.context:
+                raise ConfigError(
+                    f"model.context is {config.model.context}, but a demonstration of the oracle has {len(demo.tokens)} "
+                    "tokens; set model.context higher, or an easier level"
+                )
+            yield demo
 
     return Stage(env=env, renderer=renderer, sampler=sampler, demos=demos)
 
@@ -92,19 +101,23 @@ def _data_stage(config: Config, env: Callable[[Task], Env]) -> Stage:
             "model.folder is empty: text needs the tokenizer of a local Hugging Face folder; set model=FOLDER"
         )
 
-    def sampler(split: str, seed: int, shard: tuple[int, int]) -> Sampler:
-        own = config.sampler if config.sampler["name"] != "worlds" else {"name": "dataset"}
-        if own["name"] == "dataset" and not (config.data or own.get("path")):
-            raise ConfigError(
-                "data is empty: name a JSONL or Parquet file or a dataset folder, such as data=prompts.jsonl"
-            )
-        more = {"path": config.data} if config.data else {}
-        more |= {"columns": config.columns} if config.columns else {}
-        chosen = {"split": rows_of(config, split)} if own["name"] == "dataset" else {}
-        once = {**chosen, "epochs": 1} if chosen and split != "train" else {}  # no row is evaluated twice
-        return build("sampler", {**more, **chosen, "seed": seed, "shard": shard, **own, **once})
+    return Stage(env=env, renderer=ChatRenderer(Path(config.model.folder)), sampler=partial(data_sampler, config))
 
-    return Stage(env=env, renderer=ChatRenderer(Path(config.model.folder)), sampler=sampler)
+
+def data_sampler(config: Config, split: str, seed: int, shard: tuple[int, int]) -> Sampler:
+    """The rows of a split as tasks, with the options of the config's sampler; those to evaluate on come once each.
+
+    Raises:
+        ConfigError: no data are named.
+    """
+    own = config.sampler if config.sampler["name"] != "worlds" else {"name": "dataset"}
+    if own["name"] == "dataset" and not (config.data or own.get("path")):
+        raise ConfigError("data is empty: name a JSONL or Parquet file or a dataset folder, such as data=prompts.jsonl")
+    more = {"path": config.data} if config.data else {}
+    more |= {"columns": config.columns} if config.columns else {}
+    chosen = {"split": rows_of(config, split)} if own["name"] == "dataset" else {}
+    once = {**chosen, "epochs": 1, "seed": seed} if chosen and split != "train" else {}
+    return build("sampler", {**more, **chosen, "seed": seed, "shard": shard, **own, **once})
 
 
 def turn_tokens(config: Config) -> int:

@@ -1,0 +1,42 @@
+"""Relative paths of a config as absolute ones, so that a run goes on from whatever folder it is called in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from quintain.config import Config
+
+
+def absolute(config: Config) -> Config:
+    """The config with absolute paths: data, model folder, imports, paths of samplers, and every `FILE.py:name`."""
+    tree = config.model_dump(mode="json")
+    tree = _objects(tree)
+    tree["data"], tree["model"]["folder"] = _path(tree["data"]), _path(tree["model"]["folder"])
+    tree["run"]["imports"] = [_path(file) for file in tree["run"]["imports"]]
+    tree["sampler"] = _paths(tree["sampler"])
+    return Config.model_validate(tree)
+
+
+def _path(text: str) -> str:
+    return str(Path(text).expanduser().absolute()) if text else ""
+
+
+def _objects(value: Any) -> Any:
+    """Every `FILE.py:name` whose file is there."""
+    if isinstance(value, dict):
+        return {k: _objects(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_objects(v) for v in value]
+    if not isinstance(value, str):
+        return value
+    file, colon, name = value.rpartition(":")
+    found = colon and file.endswith(".py") and Path(file).expanduser().is_file()
+    return f"{_path(file)}:{name}" if found else value
+
+
+def _paths(value: Any) -> Any:
+    """The options called `path` of a sampler and of those inside it."""
+    if isinstance(value, dict):
+        return {k: _path(v) if k == "path" and isinstance(v, str) else _paths(v) for k, v in value.items()}
+    return [_paths(v) for v in value] if isinstance(value, list) else value
