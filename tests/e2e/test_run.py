@@ -15,7 +15,8 @@ from quintain import config as configs
 from quintain.cli import main
 from quintain.cli.train import run
 from quintain.ledger import RunDir, audit
-from quintain.runtime.failures import EnvFailed
+from quintain.runtime.failures import EveryEpisodeFailed
+from quintain.types import Stop
 
 QUIET = ["eval.instances=0", "run.steps=6", "run.checkpoint_every=2"]
 
@@ -129,6 +130,16 @@ def test_a_run_goes_on_with_other_settings_and_keeps_them(tmp_path, capsys):
     assert main(["train", "--resume", str(folder), "run.steps=4"]) == 0
 
 
+def test_episodes_that_run_into_the_context_train(tmp_path):
+    folder = start(tmp_path, "model.context=40", "run.steps=2")
+    with RunDir.open(folder) as store:
+        stops = {t.stop for t in store.trajectories()}
+        rows = [m for _, m in store.metrics()]
+    assert Stop.truncated_tokens in stops and len(rows) == 2
+    with pytest.raises(EveryEpisodeFailed, match="full: .* leave no room in a context of 16"):
+        start(tmp_path, "model.context=16", "warm_start.steps=0", "run.name=narrow", "env.levels=[9]")
+
+
 def test_lag_is_measured_and_bounded(tmp_path):
     folder = start(tmp_path, "run.max_lag=2", "run.steps=8")
     with RunDir.open(folder) as store:
@@ -156,7 +167,7 @@ def failing(monkeypatch, episodes: int) -> None:
 def test_a_run_in_which_every_episode_crashes_ends_with_the_cause(algorithm, tmp_path, monkeypatch, capsys):
     failing(monkeypatch, 10**9)
     given = [f"algorithm={algorithm}", "algorithm.gate=[]", "run.max_refills=4", "warm_start.steps=0"]
-    with pytest.raises(EnvFailed, match=r"0\.0, task KeyDoor/.*: crashed: OSError: no display"):
+    with pytest.raises(EveryEpisodeFailed, match=r"0\.0, task KeyDoor/.*: crashed: OSError: no display"):
         start(tmp_path, *given)
     assert len(rewards(tmp_path / "tiny")) < 3
 
@@ -167,7 +178,7 @@ def test_a_step_in_which_every_episode_crashed_is_told_once(tmp_path, monkeypatc
     with RunDir.open(folder) as store:
         warnings = [e for e in store.events(["warning"]) if "episodes of this step" in e.payload["what"]]
     assert [w.step for w in warnings] == [0] and "crashed: OSError: no display" in warnings[0].payload["what"]
-    assert capsys.readouterr().out.count("WARNING: 32 of 32 episodes of this step failed in the env") == 1
+    assert capsys.readouterr().out.count("WARNING: 32 of 32 episodes of this step failed") == 1
 
 
 @pytest.mark.slow

@@ -140,12 +140,11 @@ class Seat:
 
     async def _generate(self) -> Message | None:
         """Speak in tokens. None, with `stop` set, when there is no room or the engine was interrupted."""
-        await self._listen()
+        await self._listen(self.plan.context)
+        if self.stop:
+            return None
         room, sampling = self._room(), self.sampling
         if room < sampling.max_tokens:
-            if room <= 0:
-                self.stop = Stop.truncated_tokens
-                return None
             sampling = self.shorter.get(room) or self.shorter.setdefault(room, replace(sampling, max_tokens=room))
         request = Request(
             session=self.session,
@@ -185,16 +184,25 @@ class Seat:
         self._said(completion, message, Kind.external, seconds)
         return None if self.stop else message
 
-    async def _listen(self) -> None:
-        """Bring the path up to date with what was heard."""
+    async def _listen(self, context: int = 0) -> None:
+        """Bring the path up to date with what was heard; without it, and with `stop` set, if that fills the context."""
         if not self.line:
-            self._note(self.renderer.open(self.fresh, self.tools), Kind.prompt)
-            return
-        ids = None if self.retold else self.renderer.extend(self.history, self.fresh, self.path, self.tools)
-        if ids is None:
-            await self._branch()
+            ids, kind = self.renderer.open(self.fresh, self.tools), Kind.prompt
+        elif self.retold:
+            ids, kind = None, Kind.obs
         else:
-            self._note(ids, Kind.obs)
+            ids, kind = self.renderer.extend(self.history, self.fresh, self.path, self.tools), Kind.obs
+        if ids is None:
+            await self._branch(context)
+        elif not self._fills(len(self.path) + len(ids), context):
+            self._note(ids, kind)
+
+    def _fills(self, size: int, context: int) -> bool:
+        full = 0 < context <= size
+        if full:
+            self.stop = Stop.truncated_tokens
+            self.events.append(f"full: {size} tokens leave no room in a context of {context}")
+        return full
 
     def _note(self, ids: Ints, kind: Kind) -> None:
         """Write down what was heard: one row a message, the tokens on the last."""
@@ -249,10 +257,12 @@ class Seat:
             if not completion.tokens:
                 self.stop = Stop.truncated_tokens
 
-    async def _branch(self) -> None:
+    async def _branch(self, context: int) -> None:
         """Start a new path: the conversation rendered anew, sharing the leading rows whose tokens are the same."""
         messages = (*self.history, *self.fresh)
         tokens = self.renderer.open(messages, self.tools)
+        if self._fills(len(tokens), context):
+            return
         at, line = 0, []
         for i in self.line:
             own = self.rows[i].tokens

@@ -140,8 +140,9 @@ def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] 
     refills = {"steps": section.steps, "max_refills": section.max_refills}
     window = Window(share, section.max_lag, section.look, algorithm.gate, **refills)
     keep_digests = "digests" in algorithm.needs
+    context = min(config.model.context, policy.context_limit(model))  # no path is longer than the learner can read
     parts = Parts(
-        rollout=make_rollout(config, config.rollout.group_size, digests=keep_digests),
+        rollout=make_rollout(config, config.rollout.group_size, digests=keep_digests, context=context),
         reward=make_reward(config),
         sampler=stage.sampler("train", section.seed, (ranks.rank, ranks.size)),
         advantage=algorithm.advantage,

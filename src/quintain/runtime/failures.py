@@ -1,19 +1,19 @@
-"""An env that fails in every episode: told at once, and after a few steps the end of the run."""
+"""Episodes that all fail, in the env or for want of room: told at once, and after a few steps the end of the run."""
 
 from __future__ import annotations
 
-from quintain.types import Group, QuintainError, Stop
+from quintain.types import Group, QuintainError, Stop, Trajectory
 
 STEPS = 3  # steps in which not one episode may get through before the run ends
 SHARE = 0.9  # of a step's episodes: from here on nearly all
 
 
-class EnvFailed(QuintainError):
-    """Not one episode got through: the env crashes or misses its deadline every time. The message quotes the first cause."""
+class EveryEpisodeFailed(QuintainError):
+    """Not one episode got through: a crash, a deadline or a prompt without room each time. The message quotes the first."""
 
 
 class Failures:
-    """Counts the episodes that their env ended by a fault.
+    """Counts the episodes that their env ended by a fault, or whose prompt left no room to speak.
 
     Args:
         limit: groups after which the run ends if not one episode got through, >= 1.
@@ -30,9 +30,9 @@ class Failures:
         """Count a played group.
 
         Raises:
-            EnvFailed: it is group number `limit`, and every episode so far failed.
+            EveryEpisodeFailed: it is group number `limit`, and every episode so far failed.
         """
-        failed = [t for t in group.trajectories if t.stop in (Stop.crashed, Stop.timeout)]
+        failed = [t for t in group.trajectories if _failed(t)]
         self.groups += 1
         self._episodes += len(group.trajectories)
         self._failed += len(failed)
@@ -45,9 +45,9 @@ class Failures:
     def check(self) -> None:
         """Refuse to go on if there were episodes and every one failed."""
         if self.cause and not self.healthy:
-            raise EnvFailed(
-                f"every episode of the first {self.groups} groups failed in the env, so there is nothing to learn from; "
-                f"the first was {self.cause}: mend the env, its options or the task"
+            raise EveryEpisodeFailed(
+                f"every episode of the first {self.groups} groups failed, so there is nothing to learn from; "
+                f"the first was {self.cause}: mend the env, its options, the task or model.context"
             )
 
     def warning(self) -> str:
@@ -56,8 +56,12 @@ class Failures:
         if self.told or not failed or failed < SHARE * episodes:
             return ""
         self.told = True
-        return f"{failed} of {episodes} episodes of this step failed in the env; the first was {self.cause}"
+        return f"{failed} of {episodes} episodes of this step failed; the first was {self.cause}"
+
+
+def _failed(t: Trajectory) -> bool:
+    return t.stop in (Stop.crashed, Stop.timeout) or (t.stop is Stop.truncated_tokens and not t.turns)
 
 
 def _told(events: tuple[str, ...], stop: Stop) -> str:
-    return next((e for e in events if e.startswith((f"{stop}:", "stalled"))), str(stop))
+    return next((e for e in events if e.startswith((f"{stop}:", "stalled", "full"))), str(stop))

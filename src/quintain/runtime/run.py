@@ -140,7 +140,7 @@ class LocalRun:
         """Score a played group and write it to the ledger.
 
         Raises:
-            EnvFailed: every episode of the first steps failed in the env.
+            EveryEpisodeFailed: every episode of the first steps did.
         """
         group = await self.parts.reward(group)
         self.keeper.played(self.window.step, group)

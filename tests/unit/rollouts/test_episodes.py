@@ -182,8 +182,25 @@ async def test_context_limit_shortens_the_last_turn_and_then_stops():
     # prompt 2, turn 4 (three words and <end>), observation 1: room for 2 more
     assert [r.sampling.max_tokens for r in engine.requests] == [7, 2]
     assert t.stop is Stop.truncated_tokens and t.length == 6
-    assert t.events == ("malformed", "cut", "malformed")
-    assert max(len(r.prompt) + r.sampling.max_tokens for r in engine.requests) <= 9
+    assert t.events == ("malformed", "cut", "malformed", "full: 11 tokens leave no room in a context of 9")
+    assert sum(len(n.tokens) for n in t.nodes) == 9, "what does not fit is no token of the path"
+    assert (
+        t.nodes[-1].kind is Kind.obs
+        and t.nodes[-1].text
+        and max(len(r.prompt) + r.sampling.max_tokens for r in engine.requests) <= 9
+    )
+
+
+@pytest.mark.parametrize("renderer", ["words", "forgetful"])
+@pytest.mark.parametrize("context", [1, 2, 3, 5, 8])
+async def test_no_path_is_longer_than_the_context(renderer, context):
+    made = FREE if renderer == "words" else Forgetful(FREE.words[3:], turn_tokens=0)
+    engine = Engine(made, reply=["down up down"])
+    t = (await play(engine, renderer=made, context=context, max_turns=9)).trajectories[0]
+    lengths = [sum(len(t.nodes[i].tokens) for i in path) for path, _ in t.paths()]
+    assert max(lengths) <= context and t.turns == len(engine.requests)
+    assert t.stop is Stop.truncated_tokens or t.turns == 9
+    assert (t.turns == 0) == (context <= 2)
 
 
 async def test_a_cut_turn_that_ends_the_episode_is_truncated_and_one_that_does_not_is_closed():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quintain.runtime.failures import EnvFailed, Failures
+from quintain.runtime.failures import EveryEpisodeFailed, Failures
 from quintain.types import Group, Stop, Task, Trajectory
 
 
@@ -17,7 +17,9 @@ def test_the_run_ends_at_the_limit_and_the_first_cause_is_quoted():
     failures = Failures(limit=3)
     failures.see(group(Stop.crashed, Stop.timeout))
     failures.see(group(Stop.timeout))
-    with pytest.raises(EnvFailed, match=r"first 3 groups .* first was 0\.0, task a task: crashed: broken 0: mend"):
+    with pytest.raises(
+        EveryEpisodeFailed, match=r"first 3 groups .* first was 0\.0, task a task: crashed: broken 0: mend"
+    ):
         failures.see(group(Stop.crashed))
 
 
@@ -36,6 +38,12 @@ def test_a_step_is_warned_of_from_nine_in_ten_and_once():
     assert "9 of 10 episodes of this step failed" in failures.warning()
     failures.see(group(Stop.crashed))
     assert failures.warning() == "", "it was said"
+
+
+def test_prompts_that_leave_no_room_are_failures_too():
+    full = Trajectory(id="0.0", nodes=(), stop=Stop.truncated_tokens, events=("full: 43 tokens leave no room",))
+    with pytest.raises(EveryEpisodeFailed, match="full: 43 tokens leave no room: mend"):
+        Failures(limit=1).see(Group(task=Task(key="a task", env="x"), trajectories=(full,)))
 
 
 def test_groups_without_episodes_are_no_failure():
