@@ -19,7 +19,6 @@ from quintain.ledger.errors import CorruptCheckpoint, NotARun, ReadOnlyRun
 from quintain.ledger.groups import PackedGroup
 from quintain.ledger.index import keys_of
 from quintain.ledger.lock import Lock
-from quintain.ledger.log import Cut
 from quintain.ledger.payload import pack_event
 from quintain.ledger.pictures import read_picture, write_picture
 from quintain.ledger.reading import Line, Reading
@@ -216,11 +215,6 @@ class RunDir:
         """Events of this rank so far, appended ones included; of rank 0 when the run is open for reading."""
         return self._writer.offset if self._writer is not None else self._reading.offset(0)
 
-    @property
-    def recovered(self) -> list[Cut]:
-        """What opening for writing cut off: bytes of a commit that the last writer had not finished."""
-        return self._writer.cuts if self._writer is not None else []
-
     def lines(
         self, kinds: Sequence[str] | None = None, since: int = 0, *, dead: bool = False, step: int | None = None
     ) -> Iterator[Line]:
@@ -343,10 +337,6 @@ class RunDir:
             )
         return None
 
-    def supersede(self, offset: int) -> None:
-        """Mark the events of rank 0 from number `offset` on as superseded, at once: readers pass over them."""
-        self._supersede({"since": offset, "after": offset})
-
     def _supersede(self, payload: Mapping[str, Any]) -> None:
         with self._lock:
             self.append(Event(time=time.time(), step=0, actor="ledger", kind="superseded", payload=payload))
@@ -355,7 +345,7 @@ class RunDir:
     def rewind(self, checkpoint: Checkpoint | None) -> None:
         """Supersede everything after a checkpoint (None: everything), in all ranks, before a run goes on from it.
 
-        Call it on rank 0, before other ranks open the run.
+        Call it on rank 0, while no other rank writes; they read what is left afterwards.
         """
         with self._lock:
             self._write().commit()

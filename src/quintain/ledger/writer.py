@@ -9,7 +9,7 @@ from pathlib import Path
 from quintain.ledger.disk import Disk
 from quintain.ledger.index import Index, Keys
 from quintain.ledger.lock import Lock
-from quintain.ledger.log import SEGMENT_BYTES, Cut, Log, Reader, segment_path, segments
+from quintain.ledger.log import SEGMENT_BYTES, Log, Reader, segment_path, segments
 from quintain.ledger.stream import Stream, hash_of, index_path, key_of, lock_path, pack_blob
 
 _FULL_CHECK = 256 << 20  # the whole chain of a log up to this size is proved at open, beyond it what the index lacks
@@ -47,11 +47,6 @@ class Writer:
         self._keys: list[Keys] = []
         self._fresh: dict[str, bytes] = {}  # blobs that are not durable yet
         self._queued = 0  # how many of those the log has
-
-    @property
-    def cuts(self) -> list[Cut]:
-        """What recovery took off the ends of the logs."""
-        return [log.cut for log in (self.events, self.blobs) if log.cut is not None]
 
     @property
     def offset(self) -> int:

@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from types import FrameType
@@ -46,7 +45,6 @@ class Drain:
         self._done = threading.Event()
         self._lock = threading.RLock()  # a handler may interrupt the main thread inside it
         self._seen: dict[str, Counter[int]] = {"pipe": Counter(), "handler": Counter()}
-        self._deadline = float("inf")
         self._waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
         self._before: dict[int, Any] = {}
 
@@ -55,19 +53,12 @@ class Drain:
         """Whether the run was asked to end."""
         return self._asked.is_set()
 
-    @property
-    def remaining(self) -> float:
-        """Seconds left of the grace period; infinite before the first signal."""
-        return self._deadline - time.monotonic()
-
     def request(self, reason: str) -> None:
         """Ask the run to end, without a signal; the first reason counts."""
         with self._lock:
             if self._asked.is_set():
                 return
             self.reason = reason
-            if self.grace > 0:
-                self._deadline = time.monotonic() + self.grace
             self._asked.set()
             waiters = list(self._waiters)
         for loop, event in waiters:
