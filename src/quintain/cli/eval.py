@@ -48,6 +48,7 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     from quintain.evals.stats import summary
     from quintain.runtime.assemble import make_reward, make_rollout
     from quintain.runtime.evaluate import play
+    from quintain.runtime.failures import refuse_failures
     from quintain.runtime.stage import rows_of
 
     files, overrides = sources(given.items)
@@ -65,6 +66,7 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     drawn = held_out(config, given.n, given.seed)
     start = time.perf_counter()
     groups = asyncio.run(play(drawn, cast, make_rollout(config, given.k), make_reward(config)))
+    refuse_failures(groups)
     split = rows_of(config, config.eval.split) if config.data else config.eval.split
     where = f"{config.data or f'{config.env.name} level ' + ','.join(map(str, config.env.levels))} ({split})"
     return {"player": given.player, "where": where, "seconds": time.perf_counter() - start, **summary(groups)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from quintain.types import Group, QuintainError, Stop, Trajectory
 
 STEPS = 3  # steps in which not one episode may get through before the run ends
@@ -57,6 +59,17 @@ class Failures:
             return ""
         self.told = True
         return f"{failed} of {episodes} episodes of this step failed; the first was {self.cause}"
+
+
+def refuse_failures(groups: Sequence[Group]) -> None:
+    """Refuse groups in which every episode failed.
+
+    Raises:
+        EveryEpisodeFailed: the message quotes the first cause.
+    """
+    failures = Failures(limit=max(1, len(groups)))
+    for group in groups:
+        failures.see(group)
 
 
 def _failed(t: Trajectory) -> bool:

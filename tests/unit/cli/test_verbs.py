@@ -160,6 +160,17 @@ def test_a_damaged_config_is_explained(verb, damage, capsys, tmp_path):
     assert main(["show", str(tmp_path / "run"), "--list"]) == 0, "what needs no config still works"
 
 
+def test_an_evaluation_in_which_every_episode_crashes_is_no_score_of_0(capsys, monkeypatch):
+    from quintain.envs.world import WorldEnv
+
+    async def broken(self, task):
+        raise OSError("no display")
+
+    monkeypatch.setattr(WorldEnv, "reset", broken)
+    assert main(["eval", "random", "tiny", "-n", "3"]) == 1
+    assert "every episode of the first 3 groups failed" in (told := capsys.readouterr().err) and "no display" in told
+
+
 def test_doctor_without_a_run_looks_at_the_machine(capsys):
     assert "python" in told(capsys, "doctor")
 
