@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -126,6 +126,7 @@ def make_evaluator(config: Config, stage: Stage, cast: Cast, ranks: Ranks) -> Ev
     drawn = tasks(stage.sampler(section.split, APART, (0, 1)), max(short, long))
     rollout, reward = make_rollout(config, 1), make_reward(config)
     options = {"short": short or long, "last": config.run.steps, "greedy": section.greedy}
+    cast = replace(cast, sampling=replace(cast.sampling, temperature=section.temperature))
     return Evaluator(tasks=drawn, cast=cast, rollout=rollout, reward=reward, ranks=ranks, **options)
 
 
