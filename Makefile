@@ -23,7 +23,7 @@ export MKL_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev quickstart test check format docs bench pictures slow chaos browser gpu venv-vllm test-vllm clean
+.PHONY: help setup setup-dev setup-bench quickstart test check format docs bench pictures slow chaos browser gpu venv-vllm test-vllm clean
 
 help:  ## show the targets
 	@echo "usage: make TARGET [TORCH=cuda] [PYTHON=python3] [ARGS='...']"
@@ -34,9 +34,14 @@ ifeq ($(NO_SETUP),)
 	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --torch "$(TORCH)" --extras train
 endif
 
-setup-dev:  ## make .venv with what tests, checks, docs and benchmarks need
+setup-dev:  ## make .venv with what tests, checks and docs need
 ifeq ($(NO_SETUP),)
 	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --torch "$(TORCH)" --extras train,dev
+endif
+
+setup-bench:  # as setup-dev, and the peers that benchmarks run against
+ifeq ($(NO_SETUP),)
+	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --torch "$(TORCH)" --extras train,dev,bench
 endif
 
 quickstart: setup  ## train an agent on this machine, in about three minutes
@@ -61,7 +66,7 @@ format: setup-dev  ## let ruff mend what it can
 docs: setup-dev  ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 
-bench: setup-dev  ## run all benchmarks and write their page
+bench: setup-bench  ## run all benchmarks and write their page (after `make venv-vllm`, against vLLM too)
 	$(PY) benchmarks/run.py $(ARGS)
 
 pictures: setup-dev  ## draw the pictures of the README and the docs again

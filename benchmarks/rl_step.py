@@ -14,6 +14,7 @@ Arguments: counted steps of a process, rounds.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import statistics
@@ -83,6 +84,8 @@ def compared(s: dict[str, Line], how: str, told: str) -> list[dict[str, object]]
 
 def main() -> None:
     """Measure and print the figures."""
+    if importlib.util.find_spec("trl") is None:
+        raise SystemExit("the peer is missing: pip install 'quintain[bench]', or `make setup-bench`")
     steps, rounds = (int(a) for a in (sys.argv[1:] + [str(STEPS), str(ROUNDS)][len(sys.argv) - 1 :]))
     found = measure(steps, rounds)
     s = {side: summary(lines) | {"peak": max(line["peak_mib"] for line in lines)} for side, lines in found.items()}
