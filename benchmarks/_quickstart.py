@@ -72,7 +72,8 @@ def rows(recipe: str, seeds: list[int], target: Target, runs: list[dict[str, flo
         for s, r in zip(seeds, runs, strict=True)
     )
     good = mean >= target.high and min(ends) >= target.worst and starts <= target.low and lifts >= target.gain
-    wanted = f">= {target.high} (worst >= {target.worst}) from <= {target.low}"
+    worst = f" (worst >= {target.worst})" if target.worst else ""
+    wanted = f">= {target.high}{worst} from <= {target.low}" if target.high else f"start + {target.gain}"
     out = [
         {
             "name": f"{recipe}: success after training, mean of seeds {seeds}",
