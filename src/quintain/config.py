@@ -146,6 +146,7 @@ class RuntimeSection(BaseModel, extra="forbid", validate_default=True):
     """Processes and threads."""
 
     processes: int = Field(1, ge=1, description="ranks on this machine; each plays and trains its share")
+    actors: int = Field(0, ge=0, description="further processes that only play, while the first one learns; 0 for none")
     threads: int = Field(1, ge=1, description="torch threads of a process; more than 1 suffers under contention")
 
 

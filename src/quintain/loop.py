@@ -120,7 +120,7 @@ class Window:
         self.index = 0  # tickets issued so far
         self.refilled = 0  # slots given back by refills, all steps
         self.gate_state = gate.init() if gate else None
-        self.dropped: list[tuple[Ticket, str]] = []  # since the last release
+        self.dropped: list[tuple[Ticket, str]] = []  # by the early gate, until the run has written them down
         self._refills = 0
         self._waiting: dict[int, tuple[Ticket, Group | None, bool]] = {}  # index -> ticket, group, finished
         self._again: list[Ticket] = []
@@ -241,7 +241,6 @@ class Window:
         """The step is done: its slots open for the next version."""
         self.step += 1
         self._refills = 0
-        self.dropped = []
         self._wake()
 
     def close(self) -> None:

@@ -181,6 +181,21 @@ def test_a_step_in_which_every_episode_crashed_is_told_once(tmp_path, monkeypatc
     assert capsys.readouterr().out.count("WARNING: 32 of 32 episodes of this step failed") == 1
 
 
+def test_an_overlapped_run_begins_with_what_was_taught_and_accounts_for_every_ticket(tmp_path):
+    given = ["eval.instances=30", "eval.greedy=false"]
+    synchronous = start(tmp_path, *given, "run.name=synchronous", "run.steps=0")
+    overlapped = start(tmp_path, *given, "run.name=overlapped", "run.max_lag=2")
+    first = []
+    for folder in (synchronous, overlapped):
+        with RunDir.open(folder) as store:
+            first.append(next(e.payload["eval/success"] for e in store.events(["eval"])))
+            books = audit(store)
+            lags = [m["lag_max"] for _, m in store.metrics()]
+    assert first[0] == first[1] > 0, "the engine's own copy of the weights is that of the learner"
+    assert books.ok and books.issued == 6 * 8 and not books.pending and books.dropped, "the gate drops at any time"
+    assert 0 < max(lags) <= 2
+
+
 @pytest.mark.slow
 def test_two_ranks_train_and_hold_the_same_weights(tmp_path):
     folder = start(tmp_path, "runtime.processes=2")

@@ -13,6 +13,7 @@ from typing import Any
 from quintain.algorithms import Algorithm, assemble
 from quintain.config import Config, ConfigError
 from quintain.learn.pack import pack
+from quintain.learn.publish import publish
 from quintain.learn.ranks import Ranks
 from quintain.learn.sft import imitate
 from quintain.ledger import RunDir
@@ -21,6 +22,7 @@ from quintain.parts import Cast, Reward, Rollout
 from quintain.ports import Sink
 from quintain.registry import build
 from quintain.runtime import policy
+from quintain.runtime.crew import Crew, CrewEngine
 from quintain.runtime.evaluate import Evaluator
 from quintain.runtime.keeper import Keeper
 from quintain.runtime.launch import Place
@@ -81,6 +83,12 @@ def make_rollout(config: Config, group_size: int, **more: Any) -> Rollout:
     return build("rollout", {"name": section.name, "group_size": group_size, **limits, **section.options, **more})
 
 
+def rollouts_of(config: Config, model: Any, algorithm: Algorithm) -> Callable[[int], Rollout]:
+    """The rollout part by group size, within the context of the model, with what the algorithm needs."""
+    context = min(config.model.context, policy.context_limit(model))  # no path is longer than the learner can read
+    return partial(make_rollout, config, digests="digests" in algorithm.needs, context=context)
+
+
 def groups_of_rank(config: Config, size: int) -> int:
     """The groups that each of `size` ranks plays in a step.
 
@@ -96,8 +104,18 @@ def groups_of_rank(config: Config, size: int) -> int:
 
 
 def check(config: Config) -> None:
-    """Refuse what a run of this config would refuse, as far as that shows before a model is built."""
+    """Refuse what a run of this config would refuse, as far as that shows before a model is built.
+
+    Raises:
+        ConfigError: settings that contradict each other.
+    """
     groups_of_rank(config, config.runtime.processes)
+    section = config.runtime
+    if section.actors and section.processes > 1:
+        raise ConfigError(
+            f"runtime.actors is {section.actors} and runtime.processes is {section.processes}: actors play for one process "
+            "that learns; set runtime.processes=1, or runtime.actors=0"
+        )
     make_rollout(config, config.rollout.group_size)
     make_reward(config)
 
@@ -117,33 +135,32 @@ def make_cast(config: Config, stage: Stage, engine: Any) -> Cast:
     return Cast(env=stage.env, sampling=sampling, seed=config.run.seed, **players)
 
 
-def make_evaluator(config: Config, stage: Stage, cast: Cast, ranks: Ranks) -> Evaluator | None:
-    """The evaluation of a config, or None when it asks for no instances."""
+def make_evaluator(config: Config, stage: Stage, cast: Cast, ranks: Ranks, rollout: Rollout) -> Evaluator | None:
+    """The evaluation of a config, or None when it asks for no instances; `rollout` plays one episode a task."""
     section = config.eval
     short, long = section.instances, section.final_instances or section.instances
     if not long:
         return None
     drawn = tasks(stage.sampler(section.split, APART, (0, 1)), max(short, long))
-    rollout, reward = make_rollout(config, 1), make_reward(config)
+    reward = make_reward(config)
     options = {"short": short or long, "last": config.run.steps, "greedy": section.greedy}
     cast = replace(cast, sampling=replace(cast.sampling, temperature=section.temperature))
     return Evaluator(tasks=drawn, cast=cast, rollout=rollout, reward=reward, ranks=ranks, **options)
 
 
-def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] = ()) -> Open:
+def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] = (), crew: Crew | None = None) -> Open:
     """Build every part and port of a config and refuse, before anything runs, what cannot work together."""
     stage = make_stage(config)
     model = policy.make_model(config, stage.renderer)
     algorithm = make_algorithm(config)
-    learner = policy.make_learner(config, model, algorithm.needs, ranks)
-    cast = make_cast(config, stage, policy.make_engine(config, model))
+    learner = policy.make_learner(config, model, algorithm.needs, ranks, crew.weights if crew else "")
+    cast = make_cast(config, stage, CrewEngine(crew) if crew else policy.make_engine(config, model))
     section, share = config.run, groups_of_rank(config, ranks.size)
     refills = {"steps": section.steps, "max_refills": section.max_refills}
     window = Window(share, section.max_lag, section.look, algorithm.gate, **refills)
-    keep_digests = "digests" in algorithm.needs
-    context = min(config.model.context, policy.context_limit(model))  # no path is longer than the learner can read
+    rollout = crew.rollout if crew else rollouts_of(config, model, algorithm)
     parts = Parts(
-        rollout=make_rollout(config, config.rollout.group_size, digests=keep_digests, context=context),
+        rollout=rollout(config.rollout.group_size),
         reward=make_reward(config),
         sampler=stage.sampler("train", section.seed, (ranks.rank, ranks.size)),
         advantage=algorithm.advantage,
@@ -151,7 +168,7 @@ def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] 
         learner=learner,
         cast=cast,
         pack=partial(pack, skip_idle=not (algorithm.objective.needs & {"entropy", "ref", "values", "value"})),
-        evaluate=make_evaluator(config, stage, cast, ranks),
+        evaluate=make_evaluator(config, stage, cast, ranks, rollout(1)),
     )
     learner.check(algorithm.needs - {"digests"})
     plan = Plan(steps=section.steps, eval_every=config.eval.every, checkpoint_every=section.checkpoint_every)
@@ -193,24 +210,42 @@ def play(
     policy.set_threads(config.runtime.threads)
     ranks = Ranks.join(place.rank, place.size, port=place.port)
     store = RunDir.open(folder, "a", rank=place.rank, record=config.run.record, keep=config.run.keep_checkpoints)
+    crew = Crew(folder, config.runtime.actors) if config.runtime.actors else None
     try:
-        opened = open_run(config, store, ranks, sinks)
+        check(config)
+        opened = open_run(config, store, ranks, sinks, crew)
         ready(opened.run)
-        return asyncio.run(_play(config, opened, place, say))
+        return asyncio.run(_play(config, opened, place, say, crew))
     finally:
         store.close()
         ranks.close()
 
 
-async def _play(config: Config, opened: Open, place: Place, say: Say) -> dict[str, Any]:
-    run, scores = opened.run, {}
+async def _play(config: Config, opened: Open, place: Place, say: Say, crew: Crew | None) -> dict[str, Any]:
+    run = opened.run
     run.loop, run.say = asyncio.get_running_loop(), say
+    if crew is None:
+        return await _train(
+            config, opened, place, lambda step: Weights(version=step, kind="pointer", source=opened.model)
+        )
+    crew.tell = lambda fact: run.keeper.write(run.step, "actor", fact)
+    try:
+        await crew.start()
+        return await _train(config, opened, place, lambda step: publish(opened.model, step, crew.weights, opened.ranks))
+    finally:
+        await crew.close()
+
+
+async def _train(config: Config, opened: Open, place: Place, weights: Callable[[int], Weights]) -> dict[str, Any]:
+    """Begin or go on, train, evaluate; `weights(step)` are those that the first tickets are played with."""
+    run, scores = opened.run, {}
     resumed = place.resume and run.restore(place.step)
     if resumed:
-        say(f"resumed at step {run.step} of {config.run.steps}")
-        await run.cast.load(Weights(version=run.step, kind="pointer", source=opened.model))
+        run.say(f"resumed at step {run.step} of {config.run.steps}")
     else:
-        await warm_start(config, opened, say)
+        await warm_start(config, opened, run.say)
+    await run.cast.load(weights(run.step))
+    if not resumed:
         run.capture()
         run.checkpoint()
         scores = await run.evaluate(0)
@@ -228,7 +263,7 @@ async def _play(config: Config, opened: Open, place: Place, say: Say) -> dict[st
         if not run.draining or run.step == config.run.steps:
             scores = await run.evaluate(run.step)
             if run.step < config.run.steps:
-                say(f"no more tasks after step {run.step} of {config.run.steps}")
+                run.say(f"no more tasks after step {run.step} of {config.run.steps}")
     reason = "drained" if run.draining and run.step < config.run.steps else "done"
     run.keeper.stopped(run.step, reason)
     return {"reason": reason, "step": run.step, "scores": dict(scores)}

@@ -32,8 +32,11 @@ def make_model(config: Config, renderer: Renderer) -> Any:
     return add_lora(model, **section.lora) if section.lora else model
 
 
-def make_learner(config: Config, model: Any, needs: frozenset[str], ranks: Ranks) -> TorchLearner:
-    """The learner of the reinforcement steps, with a value head and a frozen reference where the algorithm needs them."""
+def make_learner(config: Config, model: Any, needs: frozenset[str], ranks: Ranks, published: str = "") -> TorchLearner:
+    """The learner of the reinforcement steps, with a value head and a frozen reference where the algorithm needs them.
+
+    It publishes into the folder `published`, or a pointer to the live model.
+    """
     section = config.learner
     plan = Plan(
         minibatches=section.minibatches,
@@ -41,6 +44,7 @@ def make_learner(config: Config, model: Any, needs: frozenset[str], ranks: Ranks
         clip_norm=section.clip_norm,
         micro_tokens=forward_tokens(section),
         seed=config.run.seed,
+        folder=published,
     )
     return TorchLearner(
         model,

@@ -162,9 +162,8 @@ class LocalRun:
         self.clock.lap("wait")
         credited, self.advantage_state = self.parts.advantage.apply(tuple(groups), self.advantage_state)
         gone = {g.ticket for g in groups} - {g.ticket for g in credited}
-        self.keeper.dropped(
-            self.window.step, dict.fromkeys(gone, "advantage") | {t.index: w for t, w in self.window.dropped}
-        )
+        early, self.window.dropped = self.window.dropped, []  # also those that the gate dropped during the last step
+        self.keeper.dropped(self.window.step, dict.fromkeys(gone, "advantage") | {t.index: w for t, w in early})
         self.clock.lap("credit")
         return credited
 
