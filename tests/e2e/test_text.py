@@ -127,6 +127,50 @@ def test_data_is_split_where_a_run_evaluates_and_ends_with_its_rows(folder, tmp_
     assert "no more tasks after step 3 of 20" in capsys.readouterr().out
 
 
+OWN_ENV = """
+from quintain.ports import SOLO
+from quintain.types import Feedback, Message, Stop
+
+
+class Echo:
+    def __init__(self, task):
+        self.task, self.turns = task, 0
+
+    async def reset(self, task):
+        return {SOLO: Feedback(messages=(Message.of("user", f"level {task.level}, seed {task.seed % 10}"),))}
+
+    async def step(self, moves):
+        self.turns += 1
+        reward = {"short": float(len(moves[SOLO].text) < 9)}
+        again = (Message.of("user", "again"),)
+        return {SOLO: Feedback(messages=again, reward=reward, stop=Stop.done if self.turns == 2 else None)}
+
+    def snapshot(self):
+        return self.turns
+
+    def restore(self, state):
+        self.turns = state
+
+    async def close(self):
+        pass
+
+
+make = Echo
+"""
+
+
+def test_an_env_of_ones_own_trains_without_data(folder, tmp_path):
+    (tmp_path / "my_env.py").write_text(OWN_ENV)
+    words = ["train", f"env.name={tmp_path}/my_env.py:make", "env.levels=[1, 2]", f"model={folder}", *SMALL]
+    assert main([*words, f"run.folder={tmp_path}", "rollout.max_tokens=4"]) == 0
+    with RunDir.open(tmp_path / "run") as store:
+        trajectories = list(store.trajectories())
+        tasks_ = {g.task.level for g in store.packed()}
+        assert audit(store).ok
+    assert tasks_ == {1, 2} and {t.turns for t in trajectories} == {2}
+    assert all(t.rewards.keys() == {"short"} for t in trajectories)
+
+
 @pytest.mark.slow
 def test_ranks_whose_shares_of_the_data_differ_end_together(folder, tmp_path, capsys):
     data = tmp_path / "sums.jsonl"

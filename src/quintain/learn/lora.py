@@ -31,7 +31,7 @@ def add_lora(model: nn.Module, **fields: Any) -> nn.Module:
 
     Raises:
         MissingExtra: peft is not installed.
-        LoraError: an unknown field, or no layer that matches.
+        LoraError: an unknown field, dropout, or no layer that matches.
 
     Reference: arXiv 2106.09685.
     """
@@ -42,6 +42,11 @@ def add_lora(model: nn.Module, **fields: Any) -> nn.Module:
     for name in fields:
         if name not in known:
             raise LoraError(unknown("LoRA field", name, known))
+    if fields.get("lora_dropout"):
+        raise LoraError(
+            f"lora_dropout is {fields['lora_dropout']}: the learner would then score tokens by another policy than the engine "
+            "sampled them from; leave it at 0"
+        )
     options = {"target_modules": "all-linear", "lora_dropout": 0.0, **fields}
     try:
         with warnings.catch_warnings():  # peft reads a name that transformers has renamed

@@ -78,9 +78,11 @@ def _fields(default: Any, sizes: dict[str, Any]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for word, value in sizes.items():
         name = next((n for n in SIZES.get(word, (word,)) if n in known), None)
-        if name is None:
-            raise UnknownName(unknown(f"size of {default.model_type}", word, [*SIZES, *known]))
-        fields[name] = value
+        if name is None and value != _implied(word, sizes):
+            fitting = [w for w, names in SIZES.items() if any(n in known for n in names)]
+            raise UnknownName(unknown(f"size of {default.model_type}", word, [*fitting, *known]))
+        if name is not None:
+            fields[name] = value
     if "num_attention_heads" in fields:
         if "num_key_value_heads" in known:
             fields.setdefault("num_key_value_heads", fields["num_attention_heads"])
@@ -92,3 +94,9 @@ def _fields(default: Any, sizes: dict[str, Any]) -> dict[str, Any]:
         if name in known:
             fields.setdefault(name, None)
     return fields
+
+
+def _implied(word: str, sizes: dict[str, Any]) -> Any:
+    """What an architecture without this size has anyway: as many key heads as heads, heads that share the width."""
+    heads = sizes.get("heads")
+    return {"kv_heads": heads, "head_dim": sizes.get("hidden", 0) // heads if heads else None}.get(word)

@@ -48,10 +48,10 @@ def make_stage(config: Config) -> Stage:
     """
     name = env_of(config)
     if ":" in name:
-        return _data_stage(config, user_object(name))
+        return _text_stage(config, user_object(name), data_sampler if config.data else world_sampler)
     if name in names("env") and name != "world":
         params = config.env.params if name == config.env.name else {}
-        return _data_stage(config, build("env", {"name": name, **params}))
+        return _text_stage(config, build("env", {"name": name, **params}), data_sampler)
     if name in names("world"):
         return _world_stage(config)
     raise ConfigError(unknown("env.name", name, [*names("world"), *names("env")]))
@@ -63,11 +63,7 @@ def _world_stage(config: Config) -> Stage:
     scaffold = Scaffold.of(section.scaffold)
     env = build("env", {"name": "world", "scaffold": section.scaffold})
     renderer = _world_renderer(config, world, scaffold)
-
-    def sampler(split: str, seed: int, shard: tuple[int, int]) -> Sampler:
-        own = config.sampler if split == "train" else {"name": "worlds"}
-        drawn = {"env": section.name, "levels": section.levels, "params": section.params, "split": split}
-        return build("sampler", {**drawn, "seed": seed, "shard": shard, **own})
+    sampler = partial(world_sampler, config)
 
     def demos(count: int, seed: int) -> Iterable[Demo]:
         for demo in write_demos(
@@ -95,13 +91,20 @@ def _world_renderer(config: Config, world: Any, scaffold: Scaffold) -> Renderer:
     return WordRenderer([w for level in config.env.levels for w in world.words(level)], turn_tokens=one)
 
 
-def _data_stage(config: Config, env: Callable[[Task], Env]) -> Stage:
+def _text_stage(config: Config, env: Callable[[Task], Env], sampler: Callable[..., Sampler]) -> Stage:
     if not config.model.folder:
         raise ConfigError(
             "model.folder is empty: text needs the tokenizer of a local Hugging Face folder; set model=FOLDER"
         )
+    return Stage(env=env, renderer=ChatRenderer(Path(config.model.folder)), sampler=partial(sampler, config))
 
-    return Stage(env=env, renderer=ChatRenderer(Path(config.model.folder)), sampler=partial(data_sampler, config))
+
+def world_sampler(config: Config, split: str, seed: int, shard: tuple[int, int]) -> Sampler:
+    """Instances of a world, or of an env of the user's: a seed and a level each."""
+    section = config.env
+    own = config.sampler if split == "train" else {"name": "worlds"}
+    drawn = {"env": section.name, "levels": section.levels, "params": section.params, "split": split}
+    return build("sampler", {**drawn, "seed": seed, "shard": shard, **own})
 
 
 def data_sampler(config: Config, split: str, seed: int, shard: tuple[int, int]) -> Sampler:

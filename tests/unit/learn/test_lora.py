@@ -89,3 +89,8 @@ def test_without_peft_the_command_that_installs_it_is_said(make_model, monkeypat
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "peft" else find(name, *rest))
     with pytest.raises(MissingExtra, match=r"pip install 'quintain\[train\]'"):
         add_lora(make_model(), r=2)
+
+
+def test_dropout_is_refused(make_model):
+    with pytest.raises(LoraError, match=r"lora_dropout is 0\.3"):
+        add_lora(make_model(), r=2, lora_dropout=0.3)

@@ -56,3 +56,15 @@ def test_the_limit_of_rotary_embeddings_that_change_is_where_they_change():
     rope = {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 1e4, "original_max_position_embeddings": 32}
     assert context_limit(build_model("llama", seed=0, **SIZES, context=128, rope_parameters=rope)) == 32
     assert context_limit(build_model("llama", seed=0, **SIZES, context=128)) == 128
+
+
+@pytest.mark.parametrize("arch", ["qwen2", "llama", "gpt2", "olmo"])
+def test_sizes_that_an_architecture_has_anyway_may_be_given(arch):
+    sizes = {"hidden": 32, "layers": 1, "heads": 2, "kv_heads": 2, "head_dim": 16, "ffn": 48, "vocab": 20}
+    assert build_model(arch, seed=0, **sizes).config.num_hidden_layers == 1
+
+
+def test_a_size_that_an_architecture_lacks_is_refused_without_naming_itself():
+    with pytest.raises(UnknownName) as error:
+        build_model("qwen2", seed=0, hidden=32, heads=2, head_dim=32, vocab=20)
+    assert "unknown size of qwen2 'head_dim'" in str(error.value) and "did you mean 'head_dim'" not in str(error.value)

@@ -1,4 +1,6 @@
 import asyncio
+import signal
+import time
 
 import pytest
 
@@ -82,3 +84,39 @@ async def test_code_that_gives_an_answer_when_it_is_cancelled_for_being_late_is_
 
     with pytest.raises(Late):
         await within(stubborn(), 0.01)
+
+
+class Stubborn:
+    """Blocks the thread, and swallows the first interruptions."""
+
+    def __init__(self, swallowed: int, first: bool) -> None:
+        self.swallowed, self.first = swallowed, first
+
+    async def answer(self) -> int:
+        if not self.first:
+            await asyncio.sleep(0)
+        for left in range(self.swallowed, -1, -1):
+            try:
+                time.sleep(60)  # noqa: ASYNC251  (the fault under test)
+            except Late:
+                if not left:
+                    raise
+        return 1
+
+
+@pytest.mark.parametrize(("swallowed", "first"), [(0, True), (0, False), (1, True)])
+async def test_code_that_blocks_the_thread_is_interrupted(swallowed, first, monkeypatch):
+    monkeypatch.setattr("quintain.rollouts.deadline.AGAIN_S", 0.05)
+    begin = time.perf_counter()
+    with pytest.raises(Late):
+        await within(Stubborn(swallowed, first).answer(), 0.05)
+    assert time.perf_counter() - begin < 10
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert await within(immediate(), 1.0) == 7
+
+
+async def test_a_blocked_thread_that_is_not_the_main_one_is_left_alone():
+    def run():
+        return asyncio.run(within(immediate(), 1.0))
+
+    assert await asyncio.to_thread(run) == 7

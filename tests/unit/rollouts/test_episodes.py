@@ -237,6 +237,12 @@ async def test_a_factory_that_fails_ends_its_own_episode_only():
     assert group.trajectories[2].events[0].startswith("crashed: AttributeError: 'NoneType'")
 
 
+async def test_a_factory_that_blocks_the_thread_is_a_timeout():
+    cast, _ = cast_of(Engine(), lambda: time.sleep(60))
+    (t,) = (await episodes(group_size=1, deadline_s=0.02)(TASK, cast, 7)).trajectories
+    assert t.stop is Stop.timeout and t.turns == 0 and t.events == ("timeout: no answer within 0.02 s",)
+
+
 async def test_an_env_that_hangs_is_a_timeout():
     faults = {1: asyncio.Event().wait}
     t = (await play(Engine(), lambda: Count(faults=faults), deadline_s=0.02)).trajectories[0]
