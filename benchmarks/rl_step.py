@@ -3,7 +3,8 @@
 Same world, texts and tokens (16 cells and a mark, then a move and an end: 19 tokens a turn, 10 turns, the whole history
 kept), same 0.86M model and start weights (a short imitation of the oracle), same 16 tasks x 8 episodes a step in the
 same order, T=1, AdamW at one rate, GRPO with a token mean, one update a step, one thread. Each side is a process of its
-own; they take turns. The first step of a process warms it and is not counted.
+own; they take turns. The first step of a process warms it and is not counted. Each side is as its users have it: a run of ours
+keeps freed memory and freezes what the garbage collector need not look at, TRL does neither.
 
 Ours: `all` trains every group, as TRL does; `shipped` leaves out groups whose rewards are all equal, as our recipes do.
 TRL: `turns` calls `model.generate` once a turn on the episodes that still run; `cache` carries the keys and values over

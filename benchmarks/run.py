@@ -23,7 +23,7 @@ HEAD = """# Benchmarks
 Every figure below comes from a script in `benchmarks/`; its command stands beside it. `make bench` runs all of them and writes
 this page. Peers run in the same script, in turn with ours, on the same machine. A target that is missed is shown as missed.
 
-| figure | ours | peer | ratio | target | holds | command, date, machine |
+| figure | ours | peer | ratio | target | holds | command, commit, date, machine |
 |---|---|---|---|---|---|---|
 """
 
@@ -40,6 +40,12 @@ def machine() -> str:
     return f"{model}, {sum(line.startswith('processor') for line in lines)} cores"
 
 
+def commit() -> str:
+    """The commit that is measured, marked if files differ from it."""
+    asked = ["git", "-C", str(HERE), "describe", "--always", "--dirty=+", "--exclude=*"]
+    return subprocess.run(asked, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
 def measure(name: str) -> list[dict]:
     """Run one script and read its last line."""
     done = subprocess.run([sys.executable, HERE / f"{name}.py"], stdout=subprocess.PIPE, text=True)
@@ -52,8 +58,9 @@ def read(name: str, output: str) -> list[dict]:
     """The results in the last line of what a script printed."""
     found = json.loads(output.strip().splitlines()[-1])
     rows = found if isinstance(found, list) else [found]
+    where = {"commit": commit(), "date": time.strftime("%Y-%m-%d"), "machine": machine()}
     for row in rows:
-        row |= {"command": f"python benchmarks/{name}.py", "date": time.strftime("%Y-%m-%d"), "machine": machine()}
+        row |= {"command": f"python benchmarks/{name}.py", **where}
     return rows
 
 
@@ -72,7 +79,11 @@ def page(results: dict[str, list[dict]]) -> str:
     for name in sorted(results):
         for row in results[name]:
             cells = [row["name"], *(number(row.get(k)) for k in ("ours", "peer", "ratio", "target", "holds"))]
-            rows.append("| " + " | ".join([*cells, f"`{row['command']}`, {row['date']}, {row['machine']}"]) + " |")
+            rows.append(
+                "| "
+                + " | ".join([*cells, f"`{row['command']}`, {row.get('commit', '-')}, {row['date']}, {row['machine']}"])
+                + " |"
+            )
             if row.get("note"):
                 notes.append(f"- **{row['name']}**: {row['note']}")
     return HEAD + "\n".join(rows) + "\n\n## Notes\n\n" + "\n".join(notes) + "\n"
