@@ -127,7 +127,7 @@ class Window:
         self._changed = asyncio.Condition()
         self._closed = False
         self._dry = False  # the sampler has no more tasks
-        self.shared = False  # other ranks may have tasks when there are none here: `take` gives none then
+        self.shared = False  # other ranks may go on when there is nothing to take here: `take` gives none then
         self.over = False  # the step has nothing to consume, and no later one will
 
     @property
@@ -198,14 +198,14 @@ class Window:
         """Wait for the G groups of this step, in ticket order; dropped ones are missing from the result.
 
         Raises:
-            Drained: the window was closed, or there are no more tasks and the window is not shared.
+            Drained: the window was closed, or there are no more tasks; a shared one gives no groups then.
             LagError: a group is older than `max_lag` (an engine or a producer broke the protocol).
         """
         async with self._changed:
             await self._changed.wait_for(lambda: self._closed or self._ready() is not None)
-            chosen = self._ready()
+            chosen = [] if self._closed and self.shared else self._ready()  # ranks agree to stop where they next meet
             self.over = not chosen
-            if self._closed or chosen is None or (self.over and not self.shared):
+            if chosen is None or (not self.shared and (self._closed or self.over)):
                 raise Drained(f"stopped at step {self.step}: {'no more tasks' if self._dry else 'asked to'}")
             groups = [self._waiting.pop(i)[1] for i in chosen]
         for group in groups:
@@ -244,7 +244,7 @@ class Window:
         self._wake()
 
     def close(self) -> None:
-        """Stop admitting; `take` raises `Drained` if it is waiting."""
+        """Stop admitting; `take` does not wait any longer: it raises `Drained`, or gives no groups where it is shared."""
         self._closed = True
         self._wake()
 

@@ -170,6 +170,22 @@ def test_a_shared_window_gives_nothing_where_its_own_tasks_end():
     assert seen == [(4, False), (2, False), (0, True), (0, True)]
 
 
+def test_a_shared_window_that_is_closed_gives_nothing_so_that_ranks_meet():
+    window = Window(2, steps=9)
+    window.shared = True
+    script, met = Script(window), []
+    script.drain_at = 3
+
+    def credit(groups):
+        if window.over:
+            met.append(groups)
+            raise Drained("all ranks agree")
+        return groups
+
+    script.credit = credit
+    assert [len(b) for b in play(script).batches] == [2] * 4 and met == [()]
+
+
 def test_drain_ends_the_run_at_a_step_boundary():
     script = Script(Window(2, 1, steps=50))
     script.drain_at = 4
