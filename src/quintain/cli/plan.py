@@ -8,7 +8,7 @@ from typing import Any
 
 from quintain import config as configs
 from quintain.cli.args import sources
-from quintain.config import Config
+from quintain.config import Config, EvalSection
 from quintain.registry import require_extra
 
 MIB = 1 << 20
@@ -47,7 +47,8 @@ def plan(config: Config) -> dict[str, dict[str, Any]]:
     episodes = run.groups_per_step * roll.group_size
     weights = facts["bytes"] * (1 + ("ref" in algorithm.needs))
     training = facts["trainable_bytes"] * (2 if learner.optimizer == "muon" else 3)
-    slots = min(config.engine.slots, episodes // ranks)
+    players = config.runtime.actors or ranks
+    slots = min(config.engine.slots, episodes // players)
     cache = slots * min(config.model.context, facts["context"]) * facts["kv_bytes_per_token"]
     return {
         "model": {
@@ -60,8 +61,9 @@ def plan(config: Config) -> dict[str, dict[str, Any]]:
         "each step": {
             "tasks": run.groups_per_step,
             "episodes": episodes,
-            "processes": ranks,
-            "episodes a process": episodes // ranks,
+            "processes that learn": ranks,
+            "processes that play": players,
+            "episodes of each": episodes // players,
             "optimizer updates": learner.minibatches * learner.epochs,
             "lag allowed in versions": run.max_lag,
         },
@@ -70,10 +72,8 @@ def plan(config: Config) -> dict[str, dict[str, Any]]:
             "episodes": run.steps * episodes,
             "optimizer updates": run.steps * learner.minibatches * learner.epochs,
             "supervised steps before": config.warm_start.steps,
-            "checkpoints": 1 + (run.steps // run.checkpoint_every if run.checkpoint_every else 1),
-            "evaluations": (2 + (run.steps - 1) // config.eval.every if config.eval.every else 2)
-            if config.eval.instances
-            else 0,
+            "checkpoints": _checkpoints(run.steps, run.checkpoint_every),
+            "evaluations": _evaluations(run.steps, config.eval),
         },
         "memory of a process in MiB": {
             "weights": round(weights / MIB, 1),
@@ -83,3 +83,15 @@ def plan(config: Config) -> dict[str, dict[str, Any]]:
         },
         "algorithm": {"name": config.algorithm.name, "needs": ", ".join(sorted(algorithm.needs)) or "nothing extra"},
     }
+
+
+def _checkpoints(steps: int, every: int) -> int:
+    """At the start, when due, and at the end."""
+    return 1 + (-(-steps // every) if every else min(1, steps))
+
+
+def _evaluations(steps: int, section: EvalSection) -> int:
+    """At both ends, and when due between them."""
+    if not (section.instances or section.final_instances):
+        return 0
+    return 1 if not steps else 2 + ((steps - 1) // section.every if section.every else 0)

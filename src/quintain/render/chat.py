@@ -209,7 +209,10 @@ def _own_template(tokenizer: Any) -> str:
     if isinstance(template, Mapping):
         template = template.get("default")
     if not template:
-        raise RenderError("the tokenizer has no chat template; pass one, for example quintain.render.CHATML")
+        raise RenderError(
+            "the tokenizer has no chat template; put one into the model folder as chat_template.jinja, "
+            "for example what quintain.render.CHATML holds"
+        )
     return template
 
 

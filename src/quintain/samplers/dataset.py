@@ -79,11 +79,13 @@ def dataset(
     if epochs < 0:
         raise SamplerError(f"dataset: epochs is {epochs}; it must be >= 0 (0: no end)")
     tasks = [_task(place, row, names, env) for place, row in rows]
+    count = len(tasks)
     if split != "all":
         tasks = [replace(t, split=split) for t in tasks if _split(t) == split]
     if not tasks:
         raise SamplerError(
-            f"{path} has no rows in the split {split!r}; splits are all, {', '.join(sorted(set(TENTHS)))}"
+            f"none of the {count} rows of {path} falls into the split {split!r} (splits are all, "
+            f"{', '.join(sorted(set(TENTHS)))}): give more rows, or train on all of them with eval.instances=0"
         )
     return Dataset(tasks, epochs, seed, check_shard(shard))
 
