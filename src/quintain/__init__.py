@@ -1,4 +1,4 @@
-"""Quintain: train language and vision-language agents by reinforcement learning in verifiable worlds."""
+"""Quintain: train language agents by reinforcement learning in verifiable worlds."""
 
 from __future__ import annotations
 

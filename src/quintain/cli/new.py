@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import re
+import sys
 from pathlib import Path
 
 from quintain import config as configs
@@ -32,7 +34,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--into", type=Path, default=Path(), help="folder (default: here)")
     given = parser.parse_intermixed_args(arguments)
     if given.what == "model":
-        return _model(Path(given.name), given.items, given.vocab)
+        return _model(given.into / given.name, given.items, given.vocab)
     for line in write(given.what, given.name, given.into):
         print(line)
     return 0
@@ -55,7 +57,7 @@ def write(what: str, name: str, folder: Path) -> list[str]:
     """Write NAME.py and test_NAME.py, and return what to tell.
 
     Raises:
-        BadName: the name is no Python name, or one of the files exists.
+        BadName: the name is no Python name, or that of another module, or one of the files exists.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise BadName(f"{name!r} is no module name; use lower-case letters, digits and _, such as corner_walk")
@@ -64,11 +66,22 @@ def write(what: str, name: str, folder: Path) -> list[str]:
     for path in paths:
         if path.exists():
             raise BadName(f"{path} exists; choose another name or folder")
+    if name in sys.stdlib_module_names or _installed(name):
+        raise BadName(
+            f"{name!r} is a module that is installed already, which {name}.py would hide; choose another name"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     title = "".join(word.capitalize() for word in name.split("_"))
     for path, text in paths.items():
         path.write_text(text.replace("NAME", name).replace("TITLE", title))
-    return [f"wrote {path}" for path in paths] + [
-        f"test it: python -m pytest {folder / f'test_{name}.py'}",
-        template.use.replace("NAME", name).replace("TITLE", title),
-    ]
+    told = [f"wrote {path}" for path in paths] + [f"test it: python -m pytest {folder / f'test_{name}.py'}"]
+    if not _installed("pytest"):
+        told.append(
+            "         first `pip install pytest` (in a checkout: `make setup-dev`), which is not installed here"
+        )
+    return [*told, template.use.replace("NAME", name).replace("TITLE", title)]
+
+
+def _installed(module: str) -> bool:
+    found = importlib.util.find_spec(module)
+    return found is not None and found.origin is not None  # a mere folder of that name hides nothing

@@ -66,12 +66,12 @@ def audit(run: RunDir) -> Audit:
     seen: dict[str, Counter[int]] = {kind: Counter() for kind in _KINDS}
     reasons: Counter[str] = Counter()
     groups: dict[int, str] = {}  # ticket -> digest
-    steps = 0
+    steps: set[int] = set()  # each rank tells of its share of a step
     chain = hashlib.blake2b(digest_size=16)
     for event in run.events(_KINDS):
         payload = event.payload
         if event.kind == "trained":
-            steps += 1
+            steps.add(event.step)
             seen["trained"].update(payload["tickets"])
             content = [groups.get(t, "") for t in payload["tickets"]]
             chain.update(packed([event.step, list(payload["tickets"]), payload.get("digest", ""), content]))
@@ -94,7 +94,7 @@ def audit(run: RunDir) -> Audit:
         lost=tuple(sorted(lost)),
         duplicated=tuple(sorted(duplicated)),
         reasons=dict(reasons),
-        steps=steps,
+        steps=len(steps),
         chain=chain.hexdigest(),
     )
 

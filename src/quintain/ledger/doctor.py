@@ -53,7 +53,7 @@ def verify(path: str | Path) -> list[Finding]:
 
 def _verify_rank(home: Path, rank: int) -> Iterator[Finding]:
     holder = read_holder(lock_path(home, rank))
-    if holder and not alive(holder):
+    if holder and not alive(holder) and not _ended(home):
         what = f"its writer, process {holder.get('pid')}, was killed"
         yield _note(lock_path(home, rank), what, "nothing to do: the next writer takes the lock over")
     stream = Stream(home, rank, Index(None))
@@ -64,6 +64,19 @@ def _verify_rank(home: Path, rank: int) -> Iterator[Finding]:
             yield from _verify_index(home, rank, stream)
     finally:
         stream.close()
+
+
+def _ended(home: Path) -> bool:
+    """Whether the run came to its end: `stopped` is the last word of the first rank, which ends the others."""
+    try:
+        first = Stream.reader(home, 0)
+    except CorruptLedger:
+        return False
+    try:
+        told = first.index.places(["stopped"], 0)
+        return bool(told) and told[-1].seq == first.offset - 1
+    finally:
+        first.close()
 
 
 def _verify_log(log: str, folder: Path) -> Iterator[Finding]:

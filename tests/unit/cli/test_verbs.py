@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 import subprocess
@@ -48,6 +49,8 @@ def test_every_verb_explains_itself(verb, capsys):
         (["train", "--resume", "nowhere"], "not a run folder"),
         (["report", "nowhere"], "not a run folder"),
         (["new", "reward", "Bad Name"], "no module name"),
+        (["new", "reward", "random"], "'random' is a module that is installed already"),
+        (["new", "world", "numpy"], "which numpy.py would hide; choose another name"),
         (["new", "reward", "fine", "--into", "/proc/nowhere"], "/proc/nowhere: No such file or directory"),
         (["train", "tiny", "eval.split=train"], "should be 'test' or 'validation'"),
         (["train", "tiny", "engine.name=openai"], "engine.name is 'openai'"),
@@ -187,6 +190,18 @@ def test_new_files_work_and_their_tests_pass(what, tmp_path, capsys):
     )
     assert done.returncode == 0, done.stdout
     assert main(["new", what, "my_thing", "--into", str(tmp_path)]) == 1, "an existing file is never overwritten"
+
+
+def test_new_says_how_to_get_what_runs_its_test(tmp_path, capsys, monkeypatch):
+    assert "pip install" not in told(capsys, "new", "reward", "first_one", "--into", str(tmp_path))
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "pytest" else found(name))
+    assert "`pip install pytest`" in told(capsys, "new", "reward", "second_one", "--into", str(tmp_path))
+
+
+def test_a_new_model_goes_into_the_folder_that_is_named(tmp_path, capsys):
+    told(capsys, "new", "model", "small", "keydoor_text", "--vocab", "300", "--into", str(tmp_path))
+    assert (tmp_path / "small" / "config.json").is_file()
 
 
 def test_one_line_per_step_when_piped():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
+import socket
 import sqlite3
 
 import pytest
@@ -225,3 +227,20 @@ def test_a_damaged_blob_costs_that_blob(home, event, make_group):
                 run.commit()
             assert run.read_blob(hash_of(b"blob %d" % i)) == b"blob %d" % i
     assert audit(RunDir.open(home)).ok
+
+
+def test_ranks_that_end_with_the_first_one_were_not_killed_and_share_their_steps(home, event, make_group):
+    RunDir.create(home, "").close()
+    dead = json.dumps({"pid": 4194303, "host": socket.gethostname(), "started": "1"})
+    for rank in (1, 0):
+        with RunDir.open(home, "a", rank=rank) as run:
+            for step in range(3):
+                ticket = 2 * step + rank
+                run.append(event("issued", step, ticket=ticket), event("played", step, group=make_group(ticket)))
+                run.append(event("trained", step, tickets=[ticket]))
+    lock_path(home, 1).write_text(dead)
+    found = verify(home)
+    assert "4194303, was killed" in str(found[0]) and "6 trained in 3 steps" in str(found[-1])
+    with RunDir.open(home, "a") as run:
+        run.append(event("stopped", 3, reason="done"))
+    assert [f.where for f in verify(home)] == [str(home)]
