@@ -95,7 +95,7 @@ def test_splits_are_disjoint_by_prompt(tmp_path):
     assert sum(len(dataset(path, split=s).tasks) for s in splits) == 300
     assert sum(map(len, splits.values())) == 150 and 100 < len(splits["train"]) < 140
     assert {t.split for t in dataset(path, split="test").tasks} == {"test"}
-    with pytest.raises(SamplerError, match="no rows in the split 'dev'"):
+    with pytest.raises(SamplerError, match="falls into the split 'dev'"):
         dataset(path, split="dev")
 
 
