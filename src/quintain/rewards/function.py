@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from quintain.parts import BadReward, Reward
 from quintain.registry import register, unknown, user_object
 from quintain.rewards.env import RewardError, rewarded
 from quintain.rewards.said import answer_of, conversation
+from quintain.rewards.worker import Worker
 from quintain.types import Group, QuintainError, Role, Trajectory
 
 
@@ -70,14 +71,15 @@ def function(
         options: further arguments of the function.
         on_error: the reward of a trajectory whose scoring fails (event `reward_error`); None stops the run with the
             error.
-        timeout_s: seconds that an async function may take for one trajectory, 0 for no limit.
+        timeout_s: seconds that the function may take for one trajectory, 0 for no limit. A sync function that takes
+            longer cannot be ended: it is left behind in its thread, and the next call gets a new one.
         thread: call a sync function in a thread of its own, one trajectory after the other in order, so that a slow
-            one holds up nothing else; False calls it between everything else in the main thread, for functions that
-            set alarm signals, and for runs with refills that must be equal bit for bit.
+            one holds up nothing else and one that never returns does not keep the process from ending; False calls it
+            between everything else in the main thread, without a timeout, for functions that set alarm signals.
 
     Raises:
         UnknownName: no such file or function.
-        RewardError: (when scoring) the function raised, was late, or asks for an argument that nothing provides.
+        RewardError: (when scoring) the function raised (SystemExit too), was late, or asks for an argument that nothing provides.
         BadReward: (when scoring) it returned NaN or infinity.
 
     Example:
@@ -97,28 +99,32 @@ def function(
         raise RewardError(f"{path!r} is a {type(score).__name__}; a reward is a function")
     name = label or getattr(score, "__name__", type(score).__name__)
     extra = dict(options or {})
-    own = ThreadPoolExecutor(1, thread_name_prefix="reward") if thread and not _is_async(score) else None
+    own = Worker("reward") if thread and not _is_async(score) else None
 
-    def call(group: Group, trajectory: Trajectory) -> tuple[Any, Exception | None]:
+    def call(group: Group, trajectory: Trajectory) -> tuple[Any, BaseException | None]:
         try:
             return score(**_arguments(score, _given(group, trajectory), extra)), None
-        except Exception as error:  # no future can carry a StopIteration
+        except (Exception, SystemExit) as error:  # no future can carry a StopIteration, and no task a SystemExit
             return None, error
+
+    async def value_of(group: Group, trajectory: Trajectory) -> tuple[Any, BaseException | None]:
+        if own is None:
+            value, error = call(group, trajectory)
+        else:
+            value, error = await own.call(partial(call, group, trajectory), timeout_s)
+        if error is None and inspect.isawaitable(value):
+            return await asyncio.wait_for(_awaited(value), timeout_s or None)
+        return value, error
 
     async def one(group: Group, trajectory: Trajectory) -> Trajectory:
         try:
-            if own is None:
-                value, error = call(group, trajectory)
-            else:
-                value, error = await asyncio.get_running_loop().run_in_executor(own, call, group, trajectory)
-            if error is not None:
-                raise error
-            if inspect.isawaitable(value):
-                value = await asyncio.wait_for(value, timeout_s or None)
-            named = value if isinstance(value, Mapping) else {name: float(value)}
-            return rewarded(group, trajectory, named)
-        except Exception as error:  # the function is not ours
-            return _failed(group, trajectory, name, on_error, error)
+            value, error = await value_of(group, trajectory)
+            if error is None:
+                named = value if isinstance(value, Mapping) else {name: float(value)}
+                return rewarded(group, trajectory, named)
+        except Exception as caught:  # the function is not ours
+            error = caught
+        return _failed(group, trajectory, name, on_error, error)
 
     async def score_group(group: Group) -> Group:
         done = await asyncio.gather(*(one(group, t) for t in group.trajectories))
@@ -131,7 +137,16 @@ def _is_async(score: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(score) or inspect.iscoroutinefunction(type(score).__call__)
 
 
-def _failed(group: Group, trajectory: Trajectory, name: str, on_error: float | None, error: Exception) -> Trajectory:
+async def _awaited(value: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return await value, None
+    except SystemExit as error:  # would end the event loop
+        return None, error
+
+
+def _failed(
+    group: Group, trajectory: Trajectory, name: str, on_error: float | None, error: BaseException
+) -> Trajectory:
     late = isinstance(error, TimeoutError) and not str(error)
     cause = "took longer than timeout_s" if late else f"{type(error).__name__}: {error}"
     if on_error is not None and not isinstance(error, RewardError):

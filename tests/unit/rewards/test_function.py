@@ -1,5 +1,7 @@
 import asyncio
+import gc
 import math
+import sys
 import threading
 import time
 
@@ -103,6 +105,77 @@ async def test_late_functions_fail():
 
     with pytest.raises(RewardError, match="took longer than timeout_s"):
         await function(forever, timeout_s=0.01)(group_of("x"))
+
+
+async def test_a_sync_function_that_hangs_is_left_behind_and_the_next_call_gets_a_thread():
+    free, threads = threading.Event(), []
+
+    def score(text):
+        threads.append(threading.current_thread())
+        if text == "hang":
+            free.wait(30)
+        return float(text.isdigit())
+
+    with pytest.raises(RewardError, match=r"failed on trajectory 0\.0 \(task row\): took longer than timeout_s"):
+        await asyncio.wait_for(function(score, timeout_s=0.05)(group_of("hang")), 5)
+    part = function(score, timeout_s=0.2, on_error=-1.0)
+    scored = await asyncio.wait_for(part(group_of("1", "hang", "2", "hang", "3")), 5)
+    assert [t.rewards["score"] for t in scored.trajectories] == [1.0, -1.0, 1.0, -1.0, 1.0]
+    assert scored.trajectories[1].events == ("reward_error: took longer than timeout_s",)
+    stuck, went_on = [threads[0], threads[2], threads[4]], [threads[1], threads[3], threads[5]]
+    assert all(t.daemon and t.is_alive() for t in stuck) and stuck[1:] == went_on[:2] and went_on[2] not in stuck
+    free.set()
+    for thread in stuck:
+        thread.join(5)
+        assert not thread.is_alive(), "a thread that was left behind takes no other call"
+    assert (await part(group_of("4"))).rewards == (1.25,) and threads[-1] is went_on[2]
+
+
+async def test_the_time_of_a_function_begins_with_its_call_and_not_in_the_queue():
+    scored = await function(lambda text: time.sleep(0.1) or 1.0, label="f", timeout_s=0.35)(group_of(*"abcdef"))
+    assert [t.rewards["f"] for t in scored.trajectories] == [1.0] * 6
+
+
+async def test_calls_that_were_given_up_are_left_out_and_hold_up_nobody():
+    free, begun, seen, loop = threading.Event(), asyncio.Event(), [], asyncio.get_running_loop()
+
+    def score(text):
+        seen.append(text)
+        loop.call_soon_threadsafe(begun.set)
+        return float(free.wait(30) if text == "hang" else True)
+
+    part = function(score, label="f", timeout_s=0.2)
+    given_up = asyncio.create_task(part(group_of("hang", "queued")))
+    await begun.wait()
+    given_up.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await given_up
+    scored = await asyncio.wait_for(part(group_of("1")), 5)
+    assert scored.trajectories[0].rewards["f"] == 1.0 and seen == ["hang", "1"]
+    free.set()
+
+
+async def test_the_thread_goes_when_the_reward_does():
+    threads = []
+    part = function(lambda text: threads.append(threading.current_thread()) or 1.0, label="f")
+    await part(group_of("x"))
+    del part
+    gc.collect()
+    threads[0].join(5)
+    assert not threads[0].is_alive()
+
+
+async def test_a_function_that_exits_has_failed():
+    async def leave_later(text):
+        await asyncio.sleep(0)
+        sys.exit(3)
+
+    for score, thread in ((lambda text: sys.exit(3), True), (lambda text: sys.exit(3), False), (leave_later, True)):
+        with pytest.raises(RewardError, match=r"'f' failed on trajectory 0\.0 \(task row\): SystemExit: 3; mend"):
+            await asyncio.wait_for(function(score, label="f", thread=thread)(group_of("x")), 5)
+        scored = await asyncio.wait_for(function(score, label="f", thread=thread, on_error=0.5)(group_of("x")), 5)
+        assert scored.trajectories[0].rewards["f"] == 0.5
+        assert scored.trajectories[0].events == ("reward_error: SystemExit: 3",)
 
 
 async def test_a_slow_function_holds_up_nothing_else():
