@@ -215,6 +215,21 @@ def test_two_ranks_train_and_hold_the_same_weights(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_rank_whose_repaired_ledger_lacks_its_state_stops_the_resume_before_anything_changes(tmp_path, capsys):
+    folder = start(tmp_path, "runtime.processes=2")
+    segment = sorted((folder / "segments" / "rank-1").glob("*.seg"))[-1]
+    segment.write_bytes(segment.read_bytes()[: segment.stat().st_size * 3 // 4])
+    assert main(["doctor", str(folder), "--repair"]) in (0, 1)
+    before = ledger(folder)
+    assert main(["train", "--resume", str(folder), "run.steps=8"]) == 1
+    told = capsys.readouterr().err
+    assert "LostBoundary" in told and "rank 1 has lost its state at step 6" in told and "--from 4`" in told
+    assert ledger(folder) == before and "stopped" in dict(before).values(), "the ledger is as it was"
+    assert main(["train", "--resume", str(folder), "--from", "4", "run.steps=8"]) == 0
+    assert len(rewards(folder)) == 8
+
+
+@pytest.mark.slow
 def test_sigterm_drains_and_the_run_resumes_to_the_same_weights(straight, tmp_path):
     command = [sys.executable, "-m", "quintain.cli", "train", "tiny", *QUIET, f"run.folder={tmp_path}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

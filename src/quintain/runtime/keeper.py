@@ -6,11 +6,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from quintain.ledger import Checkpoint, RunDir
-from quintain.types import Event, Group, Stop, Ticket
+from quintain.ledger import Checkpoint, CorruptCheckpoint, RunDir
+from quintain.types import Event, Group, QuintainError, Stop, Ticket
 
 COUNTS = ("episodes", "groups_played", "groups_trained", "tokens_sampled", "tokens_context")  # sums over ranks
 LARGEST = ("lag_max",)
+
+
+class LostBoundary(QuintainError):
+    """A rank's stream has lost its state at a checkpoint; the message names rank, step, and a step to go on from."""
 
 
 class Peers(Protocol):
@@ -128,10 +132,16 @@ class Keeper:
     def restore(self, load: Callable[[str], None], step: int | None = None) -> dict[str, Any] | None:
         """Load the checkpoint of `step`, or the newest, into the learner, and give its boundary; None when there is none yet.
 
-        What came after it is played again, so its events are superseded: once every rank has loaded, and not before.
+        What came after it is played again, so its events are superseded: once every rank has found its boundary and
+        loaded, and not before.
+
+        Raises:
+            LostBoundary: on every rank, where the stream of one has lost what it needs to go on.
         """
         found = self._chosen(step)
+        boundary = None if found is None else self._boundary_at(found)
         if found is not None:
+            self._agree_on(found.step, boundary is not None)
             load(str(found.path))
         if not self.alone:
             self.ranks.barrier()
@@ -139,14 +149,46 @@ class Keeper:
             self.store.rewind(found)
         if not self.alone:
             self.ranks.barrier()
-        if found is None:
-            return None
+        return boundary
+
+    def _boundary_at(self, found: Checkpoint) -> dict[str, Any] | None:
+        """This rank's state at a checkpoint: rank 0 has it in the notes, the others in what they wrote before it."""
         if self.first:
-            return found.notes["boundary"]
-        own = [
-            e for e in self.store.events(["boundary"]) if e.step == found.step and e.actor == f"rank{self.ranks.rank}"
-        ]
-        return dict(own[-1].payload["state"])
+            return dict(found.notes["boundary"])
+        rank = self.ranks.rank
+        lines = self.store.lines(["boundary"], dead=True, step=found.step)
+        own = [n.event for n in lines if n.rank == rank and n.offset < found.offsets.get(rank, 0)]
+        return dict(own[-1].payload["state"]) if own else None
+
+    def _agree_on(self, step: int, here: bool) -> None:
+        """Refuse a checkpoint for which a rank has no boundary, and name one for which all have theirs."""
+        if self.alone:
+            return
+        lacks = self.ranks.largest({str(r): float(r == self.ranks.rank and not here) for r in range(self.ranks.size)})
+        lost = [r for r in range(self.ranks.size) if lacks[str(r)]]
+        if not lost:
+            return
+        unfit = self.ranks.largest({str(s): float(not self._fit(s)) for s in self.store.checkpoints.steps()})
+        whole = [s for s in map(int, unfit) if not unfit[str(s)]]
+        whole = [s for s in whole if s < step] or whole
+        run = self.store.path
+        fix = (
+            f"`quintain train --resume {run} --from {max(whole)}` goes on from step {max(whole)}"
+            if whole
+            else "no checkpoint is left for which all have theirs: begin a new run"
+        )
+        raise LostBoundary(
+            f"{run}: the ledger of rank {lost[0]} has lost its state at step {step}, without which it cannot go on from that "
+            f"checkpoint; nothing was changed. {fix}"
+        )
+
+    def _fit(self, step: int) -> bool:
+        """Whether this rank could go on from the checkpoint of a step; rank 0 also reads its files."""
+        try:
+            found = self.store.latest_checkpoint(step) if self.first else self.store.checkpoints.read(step)
+        except CorruptCheckpoint:
+            return False
+        return found is not None and self._boundary_at(found) is not None
 
     def _chosen(self, step: int | None) -> Checkpoint | None:
         """The checkpoint that rank 0 finds, on every rank."""
