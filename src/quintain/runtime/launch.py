@@ -11,15 +11,34 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from quintain.types import QuintainError
 
+FAILED = "rank failed: "  # before the message of a typed error, in the log of its rank
+_GONE_S = 5.0  # how long a rank may take to end once its connection is lost
+
 
 class RankError(QuintainError):
-    """A rank ended early; the message holds the end of its log."""
+    """A rank ended early; the message holds the end of its log, or that of its error where it has a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A further rank: its process, its log, and where its own part of that log begins."""
+
+    rank: int
+    process: subprocess.Popen[bytes]
+    log: Path
+    since: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has ended, and not well."""
+        return self.process.poll() not in (None, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +78,27 @@ def ranks(folder: Path, size: int, *, resume: bool = False, step: int | None = N
     children = [_start(folder, replace(place, rank=r)) for r in range(1, size)]
     try:
         yield place
-    except BaseException as error:
-        failed = [(r, c) for r, c in enumerate(children, 1) if c.poll() not in (None, 0)]
-        if failed and isinstance(error, Exception):
-            raise RankError(_told(folder, *failed[0])) from error
+    except Exception as error:
+        if children and (found := _cause(error, children)):
+            raise RankError(_told(found)) from error
         raise
     finally:
         _end(children)
 
 
-def _start(folder: Path, place: Place) -> subprocess.Popen[bytes]:
+def _cause(error: Exception, children: list[Child]) -> Child | None:
+    """The rank that failed and so ended this one; None where this one has an error of its own to tell of."""
+    from quintain.learn.ranks import RankError as LostRank  # with torch
+
+    if isinstance(error, QuintainError) and not isinstance(error, LostRank):
+        return None
+    until = time.monotonic() + _GONE_S
+    while isinstance(error, LostRank) and time.monotonic() < until and not any(c.failed for c in children):
+        time.sleep(0.05)  # a process ends a little later than its connections
+    return next((c for c in children if c.failed), None)
+
+
+def _start(folder: Path, place: Place) -> Child:
     command = [
         sys.executable,
         "-m",
@@ -78,8 +108,9 @@ def _start(folder: Path, place: Place) -> subprocess.Popen[bytes]:
         str(place.size),
         str(place.port),
     ]
-    with (folder / f"rank{place.rank}.log").open("ab") as log:
-        return subprocess.Popen(
+    path = folder / f"rank{place.rank}.log"
+    with path.open("ab") as log:
+        process = subprocess.Popen(
             [*command, *(["--resume"] if place.resume else [])],
             stdin=subprocess.PIPE,
             stdout=log,
@@ -87,22 +118,26 @@ def _start(folder: Path, place: Place) -> subprocess.Popen[bytes]:
             env={**os.environ, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")},
             start_new_session=True,  # Ctrl-C reaches the first rank, which tells the others
         )
+        return Child(place.rank, process, path, log.tell())
 
 
-def _told(folder: Path, rank: int, child: subprocess.Popen[bytes]) -> str:
-    log = folder / f"rank{rank}.log"
-    tail = "\n".join(log.read_text(errors="replace").splitlines()[-12:]) if log.exists() else ""
-    return f"rank {rank} ended with status {child.returncode}; the end of {log}:\n{tail}"
+def _told(child: Child) -> str:
+    """What a rank that failed left in its log: the message of an error with a name, or else the last lines."""
+    text = child.log.read_bytes()[child.since :].decode(errors="replace") if child.log.exists() else ""
+    ended = f"rank {child.rank} ended with status {child.process.returncode}"
+    if FAILED in text:
+        return f"{ended}: {text.rpartition(FAILED)[2].strip()}"
+    return f"{ended}; the end of {child.log}:\n" + "\n".join(text.splitlines()[-12:])
 
 
-def _end(children: list[subprocess.Popen[bytes]]) -> None:
+def _end(children: list[Child]) -> None:
     for child in children:
         with contextlib.suppress(OSError):
-            if child.stdin:
-                child.stdin.close()  # the child's watcher sees it and leaves
+            if child.process.stdin:
+                child.process.stdin.close()  # the child's watcher sees it and leaves
     for child in children:
         try:
-            child.wait(timeout=5)
+            child.process.wait(timeout=5)
         except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
+            child.process.kill()
+            child.process.wait()

@@ -6,11 +6,13 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from pathlib import Path
 
 from quintain import config as configs
 from quintain.runtime.assemble import play
-from quintain.runtime.launch import Place
+from quintain.runtime.launch import FAILED, Place
+from quintain.types import QuintainError
 
 ORPHANED = 75  # exit status when the first rank went away
 
@@ -21,8 +23,13 @@ def main(arguments: list[str]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the first rank decides when all stop
     threading.Thread(target=_watch_parent, daemon=True).start()
-    config = configs.make(folder / "config.toml")
-    play(config, folder, Place(rank=rank, size=size, port=port, resume="--resume" in arguments))
+    try:
+        config = configs.make(folder / "config.toml")
+        play(config, folder, Place(rank=rank, size=size, port=port, resume="--resume" in arguments))
+    except QuintainError as error:
+        traceback.print_exc()
+        print(f"{FAILED}{type(error).__name__}: {error}", file=sys.stderr, flush=True)  # the first rank quotes it
+        sys.exit(1)
 
 
 def _watch_parent() -> None:

@@ -1,0 +1,57 @@
+"""Ranks of a run as processes: what the first one tells of another that failed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from quintain.learn.ranks import RankError as LostRank
+from quintain.runtime import launch
+from quintain.types import QuintainError
+
+CRASH = 'raise ValueError("a bug of ours")'
+
+
+def script(monkeypatch, code: str) -> None:
+    """Further ranks are this program; `log` stands for its log, which has lines of an earlier session."""
+    real = subprocess.Popen
+
+    def popen(command, **options):
+        assert "quintain.runtime.rank" in command
+        return real([sys.executable, "-c", code], **options)
+
+    monkeypatch.setattr(launch.subprocess, "Popen", popen)
+
+
+def failing(folder: Path, error: Exception) -> str:
+    (folder / "rank1.log").write_text(f"{launch.FAILED}of an earlier session\n")
+    with pytest.raises(QuintainError) as told, launch.ranks(folder, 2):
+        raise error
+    return f"{type(told.value).__name__}: {told.value}"
+
+
+def test_an_error_with_a_name_is_quoted_alone(tmp_path, monkeypatch):
+    script(monkeypatch, f'print("Traceback:\\n" * 9); print("{launch.FAILED}CorruptLedger: line\\nand line"); exit(1)')
+    told = failing(tmp_path, LostRank("a sum failed"))
+    assert told == "RankError: rank 1 ended with status 1: CorruptLedger: line\nand line"
+
+
+def test_of_any_other_end_the_end_of_the_log_is_quoted(tmp_path, monkeypatch):
+    script(monkeypatch, CRASH)
+    told = failing(tmp_path, LostRank("a sum failed"))
+    assert "rank 1 ended with status 1; the end of" in told and "ValueError: a bug of ours" in told
+    assert "Traceback" in told and "earlier session" not in told
+
+
+def test_an_error_of_the_first_rank_itself_is_the_one_to_tell(tmp_path, monkeypatch):
+    script(monkeypatch, CRASH)
+    assert failing(tmp_path, QuintainError("all ranks say so")) == "QuintainError: all ranks say so"
+
+
+def test_a_lost_rank_that_lives_is_told_of_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(launch, "_GONE_S", 0.2)
+    script(monkeypatch, "import sys; sys.stdin.read()")
+    assert failing(tmp_path, LostRank("a sum failed")) == "RankError: a sum failed"
