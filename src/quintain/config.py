@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 
-from quintain.registry import UnknownName, import_file, unknown
+from quintain.registry import UnknownName, import_file, unknown, user_object
 from quintain.types import QuintainError
 
 RECIPES = (Path(__file__).parent / "recipes", Path(__file__).parents[2] / "recipes")  # installed, or a checkout
@@ -237,6 +237,9 @@ def make(*sources: Mapping[str, Any] | str | Path, overrides: Iterable[str] = ()
         raise _explain(error, tree) from None
     for path in config.run.imports:
         import_file(path)
+    for name in (config.reward["name"], config.env.name):
+        if name.endswith(".py"):
+            user_object(name)  # names the functions of the file
     return config
 
 

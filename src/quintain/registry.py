@@ -233,6 +233,11 @@ def user_object(where: str) -> Any:
         QuintainError: the file fails when it is imported; the message has the line and the error.
     """
     source, colon, name = where.rpartition(":")
+    if not colon and where.endswith(".py"):
+        module = _user_file(Path(where))
+        own = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
+        told = " or ".join(f"{where}:{n}" for n in own if not n.startswith("_")) or f"{where}:FUNCTION"
+        raise UnknownName(f"{where} is a file, and one function of it is wanted: {told}")
     if not colon or not source or not name:
         raise UnknownName(f"{where!r} names no object; write FILE.py:name or package.module:name")
     module = _user_file(Path(source)) if source.endswith(".py") else _user_module(source)

@@ -12,6 +12,7 @@ from typing import Any
 
 from quintain import config as configs
 from quintain.cli.args import sources
+from quintain.cli.check import check
 
 
 def main(arguments: list[str]) -> int:
@@ -42,6 +43,14 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _worlds(items: list[str]) -> list[str]:
+    """The words of the command line, where the bare name of a world means `world=NAME`, as it does for `play`."""
+    from quintain.registry import names
+
+    known = set(names("world")) - set(configs.recipes())
+    return [f"world={item}" if item in known else item for item in items]
+
+
 def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     """Play and sum up."""
     from quintain.evals.players import cast_of, held_out
@@ -51,7 +60,7 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     from quintain.runtime.failures import refuse_failures
     from quintain.runtime.stage import rows_of
 
-    files, overrides = sources(given.items)
+    files, overrides = sources(_worlds(given.items))
     config = configs.make(*files, overrides=overrides)
     options = {"model": given.model, "key_env": given.key_env}
     if given.n < 1 or given.k < 1:
@@ -63,6 +72,7 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
         )
     if given.greedy:
         cast = replace(cast, sampling=replace(cast.sampling, temperature=0.0))
+    check(config)
     drawn = held_out(config, given.n, given.seed)
     start = time.perf_counter()
     groups = asyncio.run(play(drawn, cast, make_rollout(config, given.k), make_reward(config)))

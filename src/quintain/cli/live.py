@@ -25,6 +25,7 @@ ROWS = {
 }
 BRIEF = ("reward", "success", "entropy", "mismatch_max", "lag_max", "tokens_per_second", "seconds")
 SHORT = {"mismatch_max": "mismatch", "tokens_per_second": "tok/s", "seconds": "s", "lag_max": "lag"}
+LEARNED = ("entropy", "kl_rollout", "mismatch_mean", "mismatch_max", "grad_norm")  # what only a trained group has
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -42,6 +43,29 @@ def sparkline(values: list[float], width: int = 40) -> str:
     return "".join(BLOCKS[min(7, max(0, int(v * 7.999 if v < 1 else 7)))] for v in values)
 
 
+def shown(metrics: Mapping[str, float]) -> dict[str, str]:
+    """The numbers of a step as text; `-` for what is measured while learning, in a step that trained no group.
+
+    Example:
+        >>> shown({"reward": 0.0, "entropy": 0.0, "groups_trained": 0.0})
+        {'reward': '0.000', 'entropy': '-', 'groups_trained': '0'}
+    """
+    idle = metrics.get("groups_trained") == 0
+    return {k: "-" if idle and k in LEARNED else ROWS[k][1].format(v) for k, v in metrics.items() if k in ROWS}
+
+
+def evaluated(step: int, metrics: Mapping[str, float]) -> str:
+    """One line for an evaluation.
+
+    Example:
+        >>> evaluated(3, {"eval/episodes": 20.0, "eval/success": 0.25})
+        'evaluated after 3 steps: eval/episodes 20  eval/success 0.250'
+    """
+    numbers = {k: v for k, v in metrics.items() if isinstance(v, float | int)}
+    told = (f"{k} {v:,.0f}" if k.endswith("episodes") else f"{k} {v:.3f}" for k, v in numbers.items())
+    return f"evaluated after {step} steps: {'  '.join(told)}"
+
+
 class Lines:
     """One line per step, for pipes and log files."""
 
@@ -51,10 +75,10 @@ class Lines:
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
         """Print the step's main numbers."""
         if "reward" not in metrics:
-            told = "  ".join(f"{k} {v:.3f}" for k, v in metrics.items() if isinstance(v, float | int))
-            self.say(f"{told}")
+            self.say(evaluated(step, metrics))
             return
-        cells = [f"{SHORT.get(k, k)} {ROWS[k][1].format(metrics[k])}" for k in BRIEF if k in metrics]
+        told = shown(metrics)
+        cells = [f"{SHORT.get(k, k)} {told[k]}" for k in BRIEF if k in told]
         phases = {k.split("/", 1)[1]: v for k, v in metrics.items() if k.startswith("seconds/")}
         where = " ".join(f"{k} {v:.2f}" for k, v in phases.items() if v >= 0.005)
         self.say(f"step {step + 1}/{self.steps}  {'  '.join(cells)}  [{where}]")
@@ -76,6 +100,7 @@ class Table:
 
         self.steps, self.title, self.start = steps, title, time.perf_counter()
         self.history: dict[str, list[float]] = {}
+        self.now: dict[str, str] = {}
         self.notes: list[str] = []
         self.step = 0
         self.live = Live(console=Console(), refresh_per_second=4, transient=False)
@@ -84,12 +109,12 @@ class Table:
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
         """Take the numbers of a step, or of an evaluation."""
         if "reward" not in metrics:
-            told = "  ".join(f"{k} {v:.3f}" for k, v in metrics.items() if isinstance(v, float | int))
-            self.say(f"after {step} steps: {told}")
+            self.say(evaluated(step, metrics))
             return
-        self.step = step + 1
+        self.step, self.now = step + 1, shown(metrics)
         for key, value in metrics.items():
-            self.history.setdefault(key, []).append(float(value))
+            if self.now.get(key) != "-":
+                self.history.setdefault(key, []).append(float(value))
         self.live.update(self.picture())
 
     def say(self, text: str) -> None:
@@ -103,18 +128,24 @@ class Table:
         from rich.table import Table as Grid
         from rich.text import Text
 
-        grid = Grid(title=f"{self.title}   step {self.step}/{self.steps}   {time.perf_counter() - self.start:.0f} s")
+        head = Text(
+            f"{self.title}   step {self.step}/{self.steps}   {time.perf_counter() - self.start:.0f} s", style="bold"
+        )
+        notes = [Text(n, style="dim") for n in self.notes[-8:]]
+        if not self.step:
+            return Group(head, Text("warming up: the table comes with the first step"), *notes)
+        grid = Grid()
         for name, justify in (("", "left"), ("now", "right"), ("last 10", "right")):
             grid.add_column(name, justify=justify)  # pyrefly: ignore
         for key, (name, form) in ROWS.items():
-            if key in self.history:
-                last = self.history[key][-10:]
-                grid.add_row(name, form.format(last[-1]), form.format(sum(last) / len(last)))
+            if key in self.now:
+                last = self.history.get(key, [])[-10:]
+                grid.add_row(name, self.now[key], form.format(sum(last) / len(last)) if last else "-")
         phases = {k.split("/", 1)[1]: v[-1] for k, v in self.history.items() if k.startswith("seconds/")}
         total = sum(phases.values()) or 1.0
         where = "  ".join(f"{name} {100 * v / total:.0f} %" for name, v in phases.items() if v / total >= 0.01)
         course = Text(f"success  {sparkline(self.history.get('success', []))}", style="green")
-        return Group(grid, course, Text(f"time     {where}"), *(Text(n, style="dim") for n in self.notes[-8:]))
+        return Group(head, grid, course, Text(f"time     {where}"), *notes)
 
     def close(self) -> None:
         """Leave the last picture on the screen."""

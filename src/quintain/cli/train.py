@@ -11,6 +11,7 @@ from typing import Any
 
 from quintain import config as configs
 from quintain.cli.args import sources
+from quintain.cli.check import check
 from quintain.cli.paths import absolute
 from quintain.registry import require_extra
 from quintain.types import QuintainError
@@ -39,6 +40,7 @@ def begin(config: configs.Config, *, fresh: bool) -> int:
     """Start a run; what fails before its first checkpoint leaves no folder behind, and no name taken."""
     from quintain.ledger import RunDir
 
+    check(config)
     folder = Path(config.run.folder) / config.run.name
     if fresh and (folder / "run.json").exists():
         RunDir.delete(folder)
@@ -107,8 +109,15 @@ def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None 
     sinks: list[Any] = [shown, *trackers(config.track.sinks, folder)]
     say = shown.say
     count = config.runtime.processes
-    say(f"run folder {folder}; {count} process{'es' if count > 1 else ''}")
+    where = f"run folder {folder}; {count} process{'es' if count > 1 else ''}"
     running: list[Any] = []
+    if resume:
+        say(where)
+
+    def ready(one: Any) -> None:
+        if not resume:
+            say(where)  # not before: what is refused while the parts are made leaves no folder
+        running.append(one)
 
     def drain(reason: str) -> None:
         for one in running:
@@ -119,9 +128,7 @@ def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None 
             Drain(call=drain),
             ranks(folder, count, resume=resume, step=step) as place,
         ):
-            end = play(config, folder, place, sinks=sinks, say=say, ready=running.append)
-        for name, value in end["scores"].items():
-            say(f"{name} {value:.3f}")
+            end = play(config, folder, place, sinks=sinks, say=say, ready=ready)
         drained = end["reason"] == "drained"
         say(f"{'stopped' if drained else 'done'} at step {end['step']}: {folder}")
         if drained:

@@ -16,7 +16,7 @@ from quintain.envs.world import world_of
 from quintain.ledger import RunDir
 from quintain.parts import Cast
 from quintain.registry import UnknownName, build, names, require_extra, unknown
-from quintain.runtime.stage import data_sampler, env_of, tasks
+from quintain.runtime.stage import data_sampler, env_of, make_stage, tasks
 from quintain.types import Message, Request, Sampling, Task
 from quintain.worlds.kernel import Plan
 
@@ -68,13 +68,18 @@ def builtin(name: str, config: Config) -> Cast:
 
 
 def of_run(folder: Path, overrides: Sequence[str]) -> tuple[Config, Cast]:
-    """The policy of a run's newest checkpoint, in the run's own setting unless overridden."""
+    """The policy of a run's newest checkpoint, in the run's own setting unless overridden.
+
+    Raises:
+        ConfigError: a model of words is to play where it lacks words.
+    """
     with RunDir.open(folder) as store:
+        own = configs.make(folder / "config.toml")
         config = configs.make(folder / "config.toml", overrides=overrides)
         checkpoint = store.latest_checkpoint()
     if checkpoint is None:
         raise UnknownName(f"{folder} has no checkpoint yet; train it further")
-    cast, model = _policy(config)
+    cast, model = _policy(config, own)
     from quintain.runtime.policy import load_checkpoint
 
     load_checkpoint(model, checkpoint.path)
@@ -87,17 +92,31 @@ def of_folder(folder: Path, config: Config) -> Cast:
     return _policy(config)[0]
 
 
-def _policy(config: Config) -> tuple[Cast, Any]:
+def _policy(config: Config, own: Config | None = None) -> tuple[Cast, Any]:
     require_extra("train", "torch", "transformers", "safetensors")
     from quintain.runtime import policy
     from quintain.runtime.assemble import make_cast
-    from quintain.runtime.stage import make_stage
 
     policy.set_threads(config.runtime.threads)
     stage = make_stage(config)
+    if own is not None and not own.model.folder:
+        stage = replace(stage, renderer=_own_words(config, own, stage.renderer))
     model = policy.make_model(config, stage.renderer)
     cast = make_cast(config, stage, policy.make_engine(config, model))
     return replace(cast, sampling=replace(cast.sampling, temperature=config.eval.temperature)), model
+
+
+def _own_words(config: Config, own: Config, asked: Any) -> Any:
+    """The words that the model of a run has, if they are enough for those that are asked for."""
+    learned = make_stage(own).renderer
+    lacking = set(getattr(asked, "words", ())) - set(getattr(learned, "words", ()))
+    if lacking:
+        where, there = (f"{c.env.name} level {','.join(map(str, c.env.levels))}" for c in (own, config))
+        raise configs.ConfigError(
+            f"the model of this run knows the words of {where} only; {there} has {len(lacking)} others, such as "
+            f"{min(lacking)!r}: evaluate it where it was trained, or train a model with a tokenizer (quintain new model)"
+        )
+    return learned
 
 
 def of_url(url: str, model: str, config: Config, key_env: str) -> Cast:
@@ -128,7 +147,8 @@ def cast_of(player: str, config: Config, overrides: Sequence[str], options: Mapp
     if (folder / "config.json").is_file():
         return config, of_folder(folder, config)
     raise UnknownName(
-        unknown("player", player, PLAYERS) + "; or name a run folder, a Hugging Face folder, or an http(s) URL"
+        unknown("player", player, PLAYERS)
+        + f" players are {', '.join(sorted(PLAYERS))}, a run folder, a Hugging Face folder, or an http(s) URL"
     )
 
 

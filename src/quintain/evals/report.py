@@ -72,7 +72,10 @@ def _tile(value: str, name: str) -> str:
 
 
 def _series(rows: Rows, key: str) -> tuple[list[float], list[float]]:
-    found = [(step + 1.0, m[key]) for step, m in rows if key in m and math.isfinite(m[key])]
+    from quintain.cli.live import LEARNED
+
+    told = [(step, m) for step, m in rows if m.get("groups_trained") != 0 or key not in LEARNED]
+    found = [(step + 1.0, m[key]) for step, m in told if key in m and math.isfinite(m[key])]
     return [x for x, _ in found], [y for _, y in found]
 
 

@@ -41,7 +41,7 @@ def check_level(level: int) -> int:
     """Return `level` if it is one of 0..9.
 
     Raises:
-        UnknownLevel: it is not; the message names the nearest level.
+        UnknownLevel: it is not.
 
     Example:
         >>> check_level(3)
@@ -49,8 +49,7 @@ def check_level(level: int) -> int:
     """
     if isinstance(level, int) and 0 <= level < LEVELS:
         return level
-    near = min(max(int(level), 0), LEVELS - 1) if isinstance(level, int | float) else 0
-    raise UnknownLevel(f"unknown level {level!r}; levels are the integers 0 to {LEVELS - 1}; did you mean {near}?")
+    raise UnknownLevel(f"there is no level {level!r}; levels are the integers 0 to {LEVELS - 1}")
 
 
 def check_knobs(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import random
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
 
 from quintain.cli import VERBS, main
-from quintain.cli.live import Lines, sparkline
+from quintain.cli.check import check
+from quintain.cli.live import Lines, Table, sparkline
 from quintain.cli.play import blocks
+from quintain.config import ConfigError, make
+from quintain.runtime.stage import make_stage
 
 
 def told(capsys, *arguments: str) -> str:
@@ -42,6 +47,9 @@ def test_every_verb_explains_itself(verb, capsys):
         (["train", "keydoor", "run.sed=1"], "did you mean 'seed'"),
         (["play", "KeyDor"], "did you mean 'KeyDoor'"),
         (["play", "KeyDoor", "--level", "11"], "levels are the integers 0 to 9"),
+        (["eval", "orcale"], "did you mean 'oracle'? players are oracle, random, a run folder,"),
+        (["eval", "oracle", "KeyDoor", "level=11"], "no level 11; levels are the integers 0 to 9"),
+        (["train", "tiny", "level=12"], "no level 12; levels are the integers 0 to 9"),
         (["eval", "randm", "keydoor"], "did you mean 'random'"),
         (["eval", "random", "world=Sokobn"], "did you mean 'Sokoban'"),
         (["config", "show", "algorithm=grop"], "did you mean 'grpo'"),
@@ -163,6 +171,38 @@ def test_a_damaged_config_is_explained(verb, damage, capsys, tmp_path):
     assert main(["show", str(tmp_path / "run"), "--list"]) == 0, "what needs no config still works"
 
 
+def test_the_bare_name_of_a_world_is_where_to_play(capsys):
+    found = json.loads(told(capsys, "eval", "oracle", "EmptyRoom", "level=1", "-n", "5", "--json"))
+    assert found["where"] == "EmptyRoom level 1 (test)" and found["success"] == 1.0
+
+
+@pytest.mark.parametrize("verb", ["train", "plan", "eval oracle"])
+def test_a_file_as_a_reward_asks_for_one_of_its_functions(verb, capsys, tmp_path):
+    (tmp_path / "my.py").write_text(
+        "from math import sqrt\n\ndef score(text):\n    return 1.0\n\ndef other(text): ...\n"
+    )
+    assert main([*verb.split(), "tiny", f"reward={tmp_path}/my.py"]) == 1
+    assert (
+        f"one function of it is wanted: {tmp_path}/my.py:score or {tmp_path}/my.py:other\n" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    "sign, refused", [("answer", True), ("answer=None", False), ("gold", False), ("**more", False)]
+)
+def test_a_reward_that_wants_answers_needs_data_with_answers(sign, refused, tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "2 + 2", "gold": "4"}\n')
+    (tmp_path / "my.py").write_text(f"def score(text, {sign}):\n    return 1.0\n")
+    words = [f"data={tmp_path}/rows.jsonl", f"reward={tmp_path}/my.py:score"]
+    with (
+        pytest.raises(ConfigError, match=r"wants `answer`.*: gold; set columns.answer=gold")
+        if refused
+        else nullcontext()
+    ):
+        check(make(overrides=words))
+    check(make(overrides=[*words, "columns.answer=gold"]))
+
+
 def test_an_evaluation_in_which_every_episode_crashes_is_no_score_of_0(capsys, monkeypatch):
     from quintain.envs.world import WorldEnv
 
@@ -211,5 +251,63 @@ def test_one_line_per_step_when_piped():
     lines.write(1, {"eval/success": 0.75})
     first, second = out.getvalue().splitlines()
     assert "step 1/10" in first and "success 0.250" in first and "rollout 1.50" in first
-    assert "eval/success 0.750" in second
+    assert "after 1 steps: eval/success 0.750" in second
     assert sparkline([0.0] * 80 + [1.0] * 80, 4) == "▁▁██"
+
+
+def test_the_live_table_is_whole_before_the_first_step_and_shows_no_numbers_that_nobody_measured(monkeypatch):
+    kept = random.getstate()  # rich draws from the global generator
+    from rich.console import Console
+
+    monkeypatch.setattr("rich.live.Live.start", lambda self: None)
+    monkeypatch.setattr("rich.live.Live.update", lambda self, picture: None)
+    table = Table(10, "KeyDoor  grpo  runs/keydoor-with-a-long-name")
+
+    def screen() -> str:
+        out = io.StringIO()
+        Console(file=out, width=80).print(table.picture())
+        return out.getvalue()
+
+    table.say("warm start: 5 of 60 steps")
+    table.write(0, {"eval/episodes": 1000.0, "eval/success": 0.25})
+    shown = screen().splitlines()
+    assert shown[0].startswith("KeyDoor  grpo  runs/keydoor-with-a-long-name   step 0/10") and "warming up" in shown[1]
+    assert "5 of 60" in shown[2] and "eval/episodes 1,000  eval/success 0.250" in shown[3]
+    table.write(0, {"reward": 0.5, "entropy": 1.5, "groups_trained": 4.0})
+    table.write(1, {"reward": 0.0, "entropy": 0.0, "groups_trained": 0.0})
+    row = next(line for line in screen().splitlines() if "entropy" in line)
+    random.setstate(kept)
+    assert row.split("│")[2].strip() == "-" and row.split("│")[3].strip() == "1.500"
+
+
+def test_a_stopped_run_shows_no_result_and_one_that_is_refused_no_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    ended = {"reason": "drained", "step": 3, "scores": {"eval/success": 0.25, "eval/episodes": 1000.0}}
+
+    def play(*parts, ready, **more):
+        ready(None)
+        return ended
+
+    monkeypatch.setattr("quintain.runtime.assemble.play", play)
+    assert main(["train", "tiny"]) == 75
+    lines = capsys.readouterr().out.splitlines()
+    assert "run folder runs/tiny; 1 process" in lines[0] and "stopped at step 3" in lines[1] and len(lines) == 3
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "tiny", "runtime.processes=3"]) == 1
+    assert not capsys.readouterr().out
+
+
+def test_a_model_of_words_is_evaluated_only_where_it_has_the_words(tmp_path, capsys, monkeypatch):
+    from quintain.evals.players import cast_of
+    from quintain.ledger import RunDir
+
+    config = make("tiny", overrides=["level=[0, 1]"])
+    with RunDir.create(tmp_path / "run", config.toml(full=True)) as store:
+        store.checkpoint(1, lambda folder: None)
+    monkeypatch.setattr("quintain.runtime.policy.load_checkpoint", lambda model, folder: None)
+    for fits in ("level=0", "world=EmptyRoom"):
+        _, cast = cast_of(str(tmp_path / "run"), config, [fits], {})
+        assert cast.renderers["policy"].words == make_stage(config).renderer.words, fits
+    assert main(["eval", str(tmp_path / "run"), "world=Sokoban"]) == 1
+    assert "the model of this run knows the words of KeyDoor level 0,1 only; Sokoban" in capsys.readouterr().err
