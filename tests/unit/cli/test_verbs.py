@@ -306,7 +306,7 @@ def test_a_model_of_words_is_evaluated_only_where_it_has_the_words(tmp_path, cap
     with RunDir.create(tmp_path / "run", config.toml(full=True)) as store:
         store.checkpoint(1, lambda folder: None)
     monkeypatch.setattr("quintain.runtime.policy.load_checkpoint", lambda model, folder: None)
-    for fits in ("level=0", "world=EmptyRoom"):
+    for fits in ("level=0", "level=1"):
         _, cast = cast_of(str(tmp_path / "run"), config, [fits], {})
         assert cast.renderers["policy"].words == make_stage(config).renderer.words, fits
     assert main(["eval", str(tmp_path / "run"), "world=Sokoban"]) == 1
