@@ -184,7 +184,14 @@ async def warm_start(config: Config, opened: Open, say: Say) -> None:
     say(f"warm start: {section.steps} supervised steps on {section.demos} demonstrations of the oracle")
     demos = need_demos(opened.stage)(section.demos, config.run.seed)
     teacher = policy.make_teacher(config, opened.model, opened.ranks)
-    history = await imitate(teacher, demos, steps=section.steps, size=section.batch)
+
+    async def tell(done: int) -> bool:
+        if done < section.steps:
+            say(f"warm start: {done} of {section.steps} steps")
+        return False
+
+    options = {"steps": section.steps, "size": section.batch, "every": -(-section.steps // 10)}
+    history = await imitate(teacher, demos, stop_when=tell, **options)
     teacher.close()
     if opened.ranks.rank == 0:
         for step, row in enumerate(history):
@@ -248,6 +255,8 @@ async def _train(config: Config, opened: Open, place: Place, weights: Callable[[
     if not resumed:
         run.capture()
         run.checkpoint()
+        if run.parts.evaluate is not None:
+            run.say("evaluating before the first step")
         scores = await run.evaluate(0)
     gc.collect()
     gc.freeze()  # a full collection looks at millions of objects of torch: without it rollouts lose a third of their time

@@ -1,0 +1,30 @@
+"""The warm start of a run tells of its progress."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from quintain.config import make
+from quintain.learn.ranks import Ranks
+from quintain.runtime import assemble
+
+
+@pytest.mark.parametrize(("steps", "lines"), [(1, 0), (15, 7), (60, 9), (104, 9)])
+def test_a_warm_start_tells_of_at_most_ten_parts_of_its_way(steps, lines, monkeypatch):
+    async def imitate(teacher, demos, *, steps, size, stop_when, every):
+        for done in range(every, steps + 1, every):
+            assert not await stop_when(done), "telling stops nothing"
+        return [{"loss": 1.0}] * steps
+
+    monkeypatch.setattr(assemble, "imitate", imitate)
+    monkeypatch.setattr(assemble, "need_demos", lambda stage: lambda count, seed: [])
+    monkeypatch.setattr(assemble.policy, "make_teacher", lambda *parts: SimpleNamespace(close=lambda: None))
+    run = SimpleNamespace(keeper=SimpleNamespace(write=lambda *event: None))
+    opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks())
+    said: list[str] = []
+    asyncio.run(assemble.warm_start(make("tiny", overrides=[f"warm_start.steps={steps}"]), opened, said.append))
+    told = [line for line in said if f" of {steps} steps" in line]
+    assert len(told) == lines and len(said) == lines + 2
