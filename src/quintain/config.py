@@ -189,10 +189,20 @@ class Config(BaseModel, extra="forbid", validate_default=True):
     )
 
     def toml(self, *, full: bool = False) -> str:
-        """The tree as TOML text: what differs from the defaults, or everything with `full`."""
+        """The tree as TOML text: what differs from the defaults and what is trained where, or everything with `full`."""
         import tomli_w
 
-        return tomli_w.dumps(_prune(self.model_dump(mode="json", exclude_defaults=not full)))
+        whole = self.model_dump(mode="json")
+        if full:
+            return tomli_w.dumps(_prune(whole))
+        told = self.model_dump(mode="json", exclude_defaults=True)
+        for section, key in (
+            ("env", "name"),
+            ("model", "folder" if self.model.folder else "arch"),
+            ("algorithm", "name"),
+        ):
+            told[section] = {key: whole[section][key], **told.get(section, {})}
+        return tomli_w.dumps(_prune({section: told[section] for section in whole if section in told}))
 
 
 # shorthand keys of the command line: the first thing that users type

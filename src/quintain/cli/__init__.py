@@ -19,7 +19,7 @@ VERBS = {
     "list": "list worlds, parts, papers or recipes",
     "config": "show the resolved configuration",
     "plan": "resolved sizes, memory and steps, before anything runs",
-    "new": "write a new world, reward or algorithm with a passing test",
+    "new": "write a new world, reward or algorithm with a passing test, or a small model folder",
     "doctor": "check a run folder, or this machine",
 }
 USAGE = """usage: quintain VERB [ARGUMENTS]      (quintain VERB --help for one verb)

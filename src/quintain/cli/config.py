@@ -36,6 +36,8 @@ def main(arguments: list[str]) -> int:
     print("# the algorithm, expanded")
     for family, links in expanded(config).items():
         print(f"#   {family}: " + (" -> ".join(map(describe, links)) or "none"))
+    if not given.all:
+        print("# every other key has its default; --all shows them too")
     return 0
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from quintain import config as configs
 from quintain.cli.args import sources
+from quintain.cli.paths import empty
 from quintain.cli.templates import TEMPLATES
 from quintain.registry import require_extra
 from quintain.types import QuintainError
@@ -44,10 +45,8 @@ def _model(folder: Path, items: list[str], vocab: int) -> int:
     require_extra("train", "torch", "transformers", "tokenizers")
     from quintain.runtime.newmodel import write_model
 
-    if folder.exists() and any(folder.iterdir()):
-        raise BadName(f"{folder} is not empty; choose another folder")
     files, overrides = sources(items)
-    write_model(configs.make(*files, overrides=overrides), folder, vocab)
+    write_model(configs.make(*files, overrides=overrides), empty(folder), vocab)
     print(f"wrote {folder}: a tokenizer of {vocab} tokens and a model with random weights")
     print(f"teach it:  quintain sft {' '.join(items)} model={folder} --out {folder}-taught")
     return 0

@@ -1,11 +1,11 @@
-"""Relative paths of a config as absolute ones, so that a run goes on from whatever folder it is called in."""
+"""Paths: those of a config as absolute ones, so that a run goes on wherever it is called; folders to write into."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from quintain.config import Config
+from quintain.config import Config, ConfigError
 
 
 def absolute(config: Config) -> Config:
@@ -16,6 +16,17 @@ def absolute(config: Config) -> Config:
     tree["run"]["imports"] = [_path(file) for file in tree["run"]["imports"]]
     tree["sampler"] = _paths(tree["sampler"])
     return Config.model_validate(tree)
+
+
+def empty(folder: Path) -> Path:
+    """The folder, if nothing would be overwritten in it.
+
+    Raises:
+        ConfigError: it holds something already.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError(f"{folder} is not empty; choose another folder")
+    return folder
 
 
 def _path(text: str) -> str:

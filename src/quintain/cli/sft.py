@@ -8,7 +8,12 @@ from pathlib import Path
 
 from quintain import config as configs
 from quintain.cli.args import sources
+from quintain.cli.paths import empty
 from quintain.registry import require_extra
+
+WORDS = """It is a model of whole words without a tokenizer, which `eval` and `model=` cannot read from a folder. Instead:
+  quintain train {recipe} warm_start.steps={steps} steps=0   makes a run of it, which `eval` and `--resume` take
+  quintain new model small keydoor_text        makes a folder with a tokenizer, for `quintain sft keydoor_text model=small`"""
 
 
 def main(arguments: list[str]) -> int:
@@ -23,8 +28,10 @@ def main(arguments: list[str]) -> int:
     files, overrides = sources(given.items)
     config = configs.make(*files, overrides=overrides)
     config.warm_start.steps = given.steps or config.warm_start.steps or 100
-    asyncio.run(_teach(config, given.out, given.n))
+    asyncio.run(_teach(config, empty(given.out), given.n))
     print(f"wrote {given.out}")
+    if not config.model.folder:
+        print(WORDS.format(recipe=" ".join(given.items), steps=config.warm_start.steps))
     return 0
 
 

@@ -57,6 +57,8 @@ def test_every_verb_explains_itself(verb, capsys):
         (["train", "--resume", "nowhere"], "not a run folder"),
         (["report", "nowhere"], "not a run folder"),
         (["new", "reward", "Bad Name"], "no module name"),
+        (["sft", "tiny", "--out", "/proc/self"], "/proc/self is not empty; choose another folder"),
+        (["new", "model", "/proc/self"], "/proc/self is not empty; choose another folder"),
         (["new", "reward", "random"], "'random' is a module that is installed already"),
         (["new", "world", "numpy"], "which numpy.py would hide; choose another name"),
         (["new", "reward", "fine", "--into", "/proc/nowhere"], "/proc/nowhere: No such file or directory"),
@@ -137,6 +139,9 @@ def test_list_speaks_json_and_counts(capsys):
 
 
 def test_config_show_expands_the_chain(capsys):
+    plain = told(capsys, "config", "show", "keydoor")
+    assert all(f"[{k}]\nname = " in plain for k in ("env", "algorithm")) and "--all shows" in plain.splitlines()[-1]
+    assert "--all" not in told(capsys, "config", "show", "keydoor", "--all")
     shown = told(capsys, "config", "show", "keydoor", "algorithm=dapo")
     assert "dapo" in shown and "token_ratio(anchor=rollout)" in shown and "zero_variance(mode=refill)" in shown
     assert "learner.lr" in told(capsys, "config", "keys")
@@ -242,6 +247,11 @@ def test_new_says_how_to_get_what_runs_its_test(tmp_path, capsys, monkeypatch):
 def test_a_new_model_goes_into_the_folder_that_is_named(tmp_path, capsys):
     told(capsys, "new", "model", "small", "keydoor_text", "--vocab", "300", "--into", str(tmp_path))
     assert (tmp_path / "small" / "config.json").is_file()
+
+
+def test_sft_of_a_model_of_words_says_what_takes_it(tmp_path, capsys):
+    shown = told(capsys, "sft", "tiny", "--steps", "1", "-n", "0", "--out", str(tmp_path / "taught"))
+    assert "without a tokenizer" in shown and "quintain train tiny warm_start.steps=1 steps=0" in shown
 
 
 def test_one_line_per_step_when_piped():
