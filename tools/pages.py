@@ -63,7 +63,7 @@ def parts_page() -> str:
 
 def papers_page() -> str:
     """Every paper with the parts made from it."""
-    return f"# Papers\n\n{table(papers(), {'paper': 'arXiv', 'parts': 'parts'})}"
+    return f"# Papers\n\n{table(papers(), {'paper': 'arXiv', 'title': 'title', 'parts': 'parts'})}"
 
 
 def config_page() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 
@@ -18,3 +18,16 @@ def sources(words: Sequence[str]) -> tuple[list[str], list[str]]:
     scripts = [str(Path(w).resolve()) for w in files if w.endswith(".py")]
     imports = [f"run.imports={json.dumps(scripts)}"] if scripts else []
     return [w for w in files if not w.endswith(".py")], [*imports, *(w for w in words if "=" in w)]
+
+
+def one_of(what: str, known: Sequence[str]) -> Callable[[str], str]:
+    """A type of an argument that must be one of a few words; a wrong one is answered with the nearest."""
+
+    def read(word: str) -> str:
+        from quintain.registry import UnknownName, unknown
+
+        if word not in known:
+            raise UnknownName(unknown(what, word, known))
+        return word
+
+    return read

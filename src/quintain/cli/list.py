@@ -6,13 +6,31 @@ import argparse
 import json
 from typing import Any
 
+from quintain.cli.args import one_of
+
+KINDS = ("worlds", "parts", "papers", "recipes")
 FAMILIES = ("sampler", "rollout", "reward", "advantage", "gate", "objective", "memory", "algorithm", "engine")
+
+TITLES = {
+    "1506.02438": "High-Dimensional Continuous Control Using Generalized Advantage Estimation",
+    "1602.01783": "Asynchronous Methods for Deep Reinforcement Learning",
+    "1707.06347": "Proximal Policy Optimization Algorithms",
+    "1909.08593": "Fine-Tuning Language Models from Human Preferences",
+    "1912.09729": "Mastering Complex Control in MOBA Games with Deep Reinforcement Learning",
+    "2402.03300": "DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models",
+    "2402.14740": "Back to Basics: Revisiting REINFORCE Style Optimization for Learning from Human Feedback in LLMs",
+    "2501.03262": "REINFORCE++",
+    "2503.14476": "DAPO: An Open-Source LLM Reinforcement Learning System at Scale",
+    "2503.20783": "Understanding R1-Zero-Like Training: A Critical Perspective",
+    "2505.24298": "AReaL: A Large-Scale Asynchronous Reinforcement Learning System for Language Reasoning",
+    "2512.01374": "Stabilizing Reinforcement Learning with LLMs: Formulation and Practices",
+}
 
 
 def main(arguments: list[str]) -> int:
     """Print one line per entry, or JSON."""
     parser = argparse.ArgumentParser(prog="quintain list", description=__doc__)
-    parser.add_argument("what", choices=["worlds", "parts", "papers", "recipes"])
+    parser.add_argument("what", type=one_of("list", KINDS), metavar="|".join(KINDS))
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)
     rows = {"worlds": worlds, "parts": parts, "papers": papers, "recipes": recipes}[given.what]()
@@ -63,12 +81,12 @@ def parts() -> list[dict[str, Any]]:
 
 
 def papers() -> list[dict[str, Any]]:
-    """Every arXiv id with the parts that come from it."""
+    """Every arXiv id with its title and the parts that come from it."""
     found: dict[str, list[str]] = {}
     for row in parts():
         if row["paper"]:
             found.setdefault(row["paper"], []).append(f"{row['family']} {row['name']}")
-    return [{"paper": paper, "parts": ", ".join(names)} for paper, names in sorted(found.items())]
+    return [{"paper": p, "title": TITLES.get(p, ""), "parts": ", ".join(names)} for p, names in sorted(found.items())]
 
 
 def recipes() -> list[dict[str, Any]]:

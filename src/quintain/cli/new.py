@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from quintain import config as configs
-from quintain.cli.args import sources
+from quintain.cli.args import one_of, sources
 from quintain.cli.paths import empty
 from quintain.cli.templates import TEMPLATES
 from quintain.registry import require_extra
@@ -26,7 +26,8 @@ class BadName(QuintainError):
 def main(arguments: list[str]) -> int:
     """Write two files and say how to use them."""
     parser = argparse.ArgumentParser(prog="quintain new", description=__doc__)
-    parser.add_argument("what", choices=[*sorted(TEMPLATES), "model"])
+    kinds = (*sorted(TEMPLATES), "model")
+    parser.add_argument("what", type=one_of("thing to make:", kinds), metavar="|".join(kinds))
     parser.add_argument("name", help="a Python name, such as corner_walk; for a model, its folder")
     parser.add_argument(
         "items", nargs="*", metavar="RECIPE|FILE|key=value", help="for a model: what it will read, and its sizes"

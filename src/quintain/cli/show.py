@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_intermixed_args(arguments)
     from quintain import codec
     from quintain.ledger import RunDir
-    from quintain.registry import UnknownName, unknown
+    from quintain.registry import UnknownName
 
     with RunDir.open(given.run) as store:
         kept = [(g, t) for g in store.groups(step=given.step) for t in g.trajectories]
@@ -35,7 +35,12 @@ def main(arguments: list[str]) -> int:
         return 0
     found = [(g, t) for g, t in kept if t.id == given.id or not given.id]
     if not found:
-        raise UnknownName(unknown("trajectory", given.id, [t.id for _, t in kept][:50]))
+        there = (
+            f"the run kept {len(kept)}, {kept[0][1].id} to {kept[-1][1].id}; --list names them"
+            if kept
+            else "none was kept"
+        )
+        raise UnknownName(f"there is no trajectory {given.id!r}: {there}")
     group, trajectory = found[-1]
     if given.json:
         print(json.dumps({"task": codec.encode(group.task), "trajectory": codec.encode(trajectory)}))

@@ -8,8 +8,9 @@ STYLE = """
 *{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
 main{max-width:1080px;margin:0 auto;padding:32px 20px 80px}h1{font-size:26px;margin:0 0 4px}
 h2{font-size:18px;margin:40px 0 12px}p.sub{color:var(--soft);margin:0 0 20px}
-.tiles{display:flex;flex-wrap:wrap;gap:12px}.tile{background:var(--card);border:1px solid var(--line);border-radius:10px;
-padding:12px 18px;min-width:130px}.tile b{display:block;font-size:24px;font-weight:650}.tile span{color:var(--soft);font-size:13px}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px}
+.tile{background:var(--card);border:1px solid var(--line);border-radius:10px;
+padding:12px 14px}.tile b{display:block;font-size:20px;font-weight:650;white-space:nowrap}.tile span{color:var(--soft);font-size:13px}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(400px,1fr));gap:14px}
 .chart{margin:0;background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px}
 .chart svg{width:100%;height:auto;display:block}.chart figcaption{font-weight:600;margin:0 0 6px 4px}
@@ -33,7 +34,8 @@ PAGE = """<!doctype html>
 <title>{title}</title><style>{style}</style></head><body><main>
 <h1>{title}</h1><p class="sub">{sub}</p>
 <div class="tiles">{tiles}</div>
-<h2>Curves</h2><div class="charts">{charts}</div>
+<h2>Curves</h2><p class="sub">Lines are running means over a fifteenth of the steps; bands are one standard deviation of
+single steps around them; dots are evaluations.</p><div class="charts">{charts}</div>
 <h2>The algorithm</h2>{chain}
 <h2>Sample trajectories</h2>{samples}
 <h2>Reproduce</h2><pre class="box">{command}</pre>

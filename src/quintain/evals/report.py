@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import html
 import io
+import itertools
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,8 +30,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
         evals = [(e.step, dict(e.payload)) for e in store.events(["eval"])]
         config = configs.make(store.path / "config.toml")
         samples = _choose(store)
-        times = [e.time for e in store.events(["issued", "trained", "eval", "sft"])]
-    wall = max(times) - min(times) if times else 0.0
+        wall = _seconds(store)
     page = PAGE.format(
         title=html.escape(f"{config.run.name}: {config.algorithm.name} on {config.data or config.env.name}"),
         style=STYLE,
@@ -47,6 +48,15 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     return path
 
 
+def _seconds(store: RunDir) -> float:
+    """The time from the making of the run to its last event, without the breaks between a stop and going on."""
+    events = [line.event for line in store.lines(["issued", "trained", "eval", "sft", "stopped"], dead=True)]
+    told = sorted((e.time, e.kind == "stopped") for e in events)
+    begun = json.loads((store.path / "run.json").read_text())["created"]
+    moments = [(begun, False), *told]
+    return sum(after - before for (before, stopped), (after, _) in itertools.pairwise(moments) if not stopped)
+
+
 def _sub(config: configs.Config, rows: Rows, wall: float) -> str:
     level = ",".join(map(str, config.env.levels))
     episodes = sum(m.get("episodes", 0.0) for _, m in rows)
@@ -62,7 +72,7 @@ def _tiles(rows: Rows, evals: Rows) -> Iterator[tuple[str, str]]:
     if rows:
         last = [m for _, m in rows[-10:]]
         yield f"{sum(m['reward'] for m in last) / len(last):.2f}", "reward, last 10 steps"
-        yield f"{sum(m['tokens_per_second'] for m in last) / len(last):,.0f}", "tokens/s"
+        yield f"{sum(m['tokens_per_second'] for m in last) / len(last):,.0f}", "tokens/s, last 10 steps"
         yield f"{max(m.get('mismatch_max', 0.0) for _, m in rows):.1e}", "largest engine/learner |Δlog p|"
         yield f"{max(m.get('lag_max', 0.0) for _, m in rows):.0f}", "largest lag"
 
@@ -89,7 +99,7 @@ def _charts(rows: Rows, evals: Rows) -> str:
             held[name] = ([x for x, _ in points], [y for _, y in points])
     made = [chart.lines("Success", {"training": _series(rows, "success")}, held, floor=0.0)]
     for title, keys, floor in (
-        ("Reward", {"reward": "reward"}, None),
+        ("Reward", {"reward": "reward"}, 0.0),
         ("Entropy in nats", {"entropy": "entropy"}, 0.0),
         ("Engine against learner, |Δlog p|", {"mean": "mismatch_mean", "max": "mismatch_max"}, 0.0),
         ("Gradient norm", {"norm": "grad_norm"}, 0.0),

@@ -50,6 +50,8 @@ def test_every_verb_explains_itself(verb, capsys):
         (["eval", "orcale"], "did you mean 'oracle'? players are oracle, random, a run folder,"),
         (["eval", "oracle", "KeyDoor", "level=11"], "no level 11; levels are the integers 0 to 9"),
         (["train", "tiny", "level=12"], "no level 12; levels are the integers 0 to 9"),
+        (["list", "wrlds"], "did you mean 'worlds'?"),
+        (["new", "wrld", "mine"], "did you mean 'world'?"),
         (["eval", "randm", "keydoor"], "did you mean 'random'"),
         (["eval", "random", "world=Sokobn"], "did you mean 'Sokoban'"),
         (["config", "show", "algorithm=grop"], "did you mean 'grpo'"),
@@ -134,7 +136,8 @@ def test_list_speaks_json_and_counts(capsys):
     assert told(capsys, "list", "worlds").strip().endswith(f"{len(worlds)} worlds")
     names = {(p["family"], p["name"]) for p in json.loads(told(capsys, "list", "parts", "--json"))}
     assert {("algorithm", "ppo"), ("objective", "clip"), ("gate", "zero_variance"), ("rollout", "episodes")} <= names
-    assert "2402.03300" in told(capsys, "list", "papers")
+    papers = json.loads(told(capsys, "list", "papers", "--json"))
+    assert {"1707.06347", "2402.03300"} <= {p["paper"] for p in papers} and all(p["title"] for p in papers)
     assert "keydoor" in told(capsys, "list", "recipes")
 
 
