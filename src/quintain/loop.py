@@ -66,7 +66,8 @@ class Run(Protocol):
 async def train(run: Run) -> None:
     """Draw tasks, play groups, score them, learn, publish, until the steps are done or the run drains.
 
-    With `max_lag=0` this is synchronous training: a deterministic function of the run's seed.
+    With `max_lag=0` this is synchronous training: a deterministic function of the run's seed, whoever finishes first, also where
+    an early gate drops or refills.
 
     Raises:
         LagError: a step needed more refills than allowed.
@@ -99,6 +100,9 @@ class Window:
     consumed by step s: a step that never leaves more of them than later steps can take keeps every group within `max_lag`.
     With `look=0` consumption is in ticket order; else up to `look` tickets beyond the first G may overtake an older one.
 
+    The early gate judges a group when it is finished. With `max_lag=0` it waits until all groups of the step are, and judges them in
+    ticket order; the refills that they ask for are then issued together, so nothing depends on who finished first.
+
     Args:
         size: groups a step, G >= 1.
         max_lag: hard cap on (version at consumption - version at admission), >= 0; 0 is synchronous.
@@ -122,7 +126,7 @@ class Window:
         self.gate_state = gate.init() if gate else None
         self.dropped: list[tuple[Ticket, str]] = []  # by the early gate, until the run has written them down
         self._refills = 0
-        self._waiting: dict[int, tuple[Ticket, Group | None, bool]] = {}  # index -> ticket, group, finished
+        self._waiting: dict[int, tuple[Ticket, Group | None, bool]] = {}  # index -> ticket, group once finished, judged
         self._again: list[Ticket] = []
         self._changed = asyncio.Condition()
         self._closed = False
@@ -132,35 +136,39 @@ class Window:
 
     @property
     def pending(self) -> list[Ticket]:
-        """Tickets issued and not yet consumed, in order."""
-        return [self._waiting[i][0] for i in sorted(self._waiting)]
+        """Tickets issued and not yet consumed, in order; those that are yet to be played again too."""
+        return sorted([*(t for t, _, _ in self._waiting.values()), *self._again], key=lambda t: t.index)
 
     def restart(self, step: int, index: int, refilled: int, pending: Sequence[Ticket] = ()) -> None:
-        """Continue at `step` with `index` the next new ticket; `pending` tickets are played again first."""
+        """Continue at `step` with `index` the next new ticket; `pending` tickets are played again first, as slots open."""
         self.step, self.index, self.refilled = step, index, refilled
-        self._again = [replace(t, version=step) for t in pending]
+        self._again = list(pending)
 
     async def admit(self, issue: Callable[[int], Ticket | None]) -> Ticket | None:
-        """Wait for an open slot, then issue a ticket into it; None when the run needs no more or is closed."""
+        """Wait for an open slot, then issue a ticket into it; None when the run needs no more or is closed.
+
+        Raises:
+            LagError: there are no more tasks, so that the gate judges the step, which asks for too many refills.
+        """
         async with self._changed:
-            await self._changed.wait_for(lambda: self._closed or self._again or self._open() or self._complete())
-            if self._closed:
+            await self._changed.wait_for(lambda: self._closed or self._open() or self._complete())
+            if self._closed or not self._open():
                 return None
             if self._again:
-                ticket: Ticket | None = self._again.pop(0)
-            elif self._open():
+                ticket: Ticket | None = replace(self._again.pop(0), version=self.step)
+            else:
                 ticket = issue(self.index)
                 self.index += ticket is not None
                 self._dry = ticket is None
-                self._changed.notify_all()
+            if ticket is None:
+                self._judge()
             else:
-                return None
-            if ticket is not None:
                 self._waiting[ticket.index] = (ticket, None, False)
+            self._changed.notify_all()
             return ticket
 
     def _open(self) -> bool:
-        return self.index - self.refilled < min(self.step + 1 + self.max_lag, self.steps) * self.size
+        return self.index - len(self._again) - self.refilled < min(self.step + 1 + self.max_lag, self.steps) * self.size
 
     def _complete(self) -> bool:  # nothing more to admit, now or later
         return self.step >= self.steps or (
@@ -168,20 +176,35 @@ class Window:
         )
 
     async def put(self, ticket: Ticket, group: Group) -> None:
-        """Hand in the finished group of a ticket; the early gate answers keep, drop or refill."""
-        group = replace(group, ticket=ticket.index, version=ticket.version)
+        """Hand in the finished group of a ticket; the early gate answers keep, drop or refill, at once or with the whole step.
+
+        Raises:
+            LagError: the step asked for more refills than `max_refills`.
+        """
         async with self._changed:
+            self._waiting[ticket.index] = (ticket, replace(group, ticket=ticket.index, version=ticket.version), False)
+            self._judge()
+            self._changed.notify_all()
+
+    def _judge(self) -> None:
+        """Let the gate judge what is finished, in ticket order; a synchronous window waits until all that can be is."""
+        playing = any(group is None and not judged for _, group, judged in self._waiting.values())
+        if self.gate and not self.max_lag and (playing or (self._open() and not self._dry)):
+            return
+        for index in sorted(self._waiting):
+            ticket, group, judged = self._waiting[index]
+            if group is None or judged:
+                continue
             verdict: Group | None = group
             if self.gate:
                 kept, self.gate_state = self.gate.apply((group,), self.gate_state)
                 verdict = kept[0] if kept else None
             if verdict is not None and verdict.tags.get("refill"):
                 self._refill(ticket)
-            else:
-                if verdict is None:
-                    self.dropped.append((ticket, "gate"))
-                self._waiting[ticket.index] = (ticket, verdict, True)
-            self._changed.notify_all()
+                continue
+            if verdict is None:
+                self.dropped.append((ticket, "gate"))
+            self._waiting[index] = (ticket, verdict, True)
 
     def _refill(self, ticket: Ticket) -> None:
         self._refills += 1

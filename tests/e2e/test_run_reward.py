@@ -1,7 +1,8 @@
-"""Whole runs with a reward function of one's own that hangs, exits, or takes its time."""
+"""Whole runs with a reward function of one's own that takes its time, hangs, or exits."""
 
 from __future__ import annotations
 
+import hashlib
 import signal
 import subprocess
 import sys
@@ -10,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from quintain import config as configs
+from quintain.cli.train import run
+from quintain.ledger import RunDir
+
 COMMAND = [sys.executable, "-m", "quintain.cli", "train", "tiny", "eval.instances=0", "warm_start.steps=0"]
 
 
@@ -17,14 +22,43 @@ COMMAND = [sys.executable, "-m", "quintain.cli", "train", "tiny", "eval.instance
 def file(tmp_path) -> Path:
     path = tmp_path / "my.py"
     path.write_text(
-        "import pathlib, sys, time\n"
+        "import asyncio, pathlib, random, sys, time\n"
         "def hang(trajectory):\n"
         "    pathlib.Path(__file__).with_name('hangs').touch()\n"
         "    time.sleep(1e5)\n"
         "def leave(trajectory):\n"
         "    sys.exit(0)\n"
+        "def sleepy(trajectory):\n"
+        "    time.sleep(random.SystemRandom().random() * 0.004)\n"
+        "    return trajectory.reward\n"
+        "async def waiting(trajectory):\n"
+        "    await asyncio.sleep(random.SystemRandom().random() * 0.02)\n"
+        "    return trajectory.reward\n"
     )
     return path
+
+
+def trained(folder: Path, file: Path, name: str) -> tuple[dict[str, str], list[str]]:
+    """Weights and optimizer after a run with refills whose reward is slow at random, and what became of its tickets."""
+    given = ["algorithm.name=dapo", "algorithm.options={}", "algorithm.gate=[]", "run.max_refills=1000"]
+    more = ["eval.instances=0", "run.steps=4", f"run.folder={folder}", f"reward={file}:{name}"]
+    config = configs.make("tiny", overrides=[*given, *more])
+    RunDir.create(folder / "tiny", config.toml(full=True)).close()
+    assert run(config, folder / "tiny", resume=False) == 0
+    with RunDir.open(folder / "tiny") as store:
+        newest = store.latest_checkpoint()
+        became = [str(dict(e.payload)) for e in store.events(["dropped", "trained"])]
+    assert newest is not None and newest.step == 4
+    files = sorted(p for p in newest.path.iterdir() if p.suffix == ".safetensors")
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}, became
+
+
+@pytest.mark.parametrize("name", ["sleepy", "waiting"])
+def test_a_synchronous_run_with_refills_is_a_function_of_its_seed_however_long_rewards_take(file, name):
+    one, two = (trained(file.parent / folder, file, name) for folder in ("one", "two"))
+    assert set(one[0]) == {"weights.safetensors", "optimizer.safetensors"}
+    assert sum("refill" in ticket for ticket in one[1]) >= 4, "too few refills to show anything"
+    assert one == two
 
 
 @pytest.mark.slow

@@ -149,6 +149,136 @@ def test_a_synchronous_run_does_not_depend_on_who_finishes_first():
     assert one == two
 
 
+def history(finished):
+    """A gate that remembers the order in which it saw tickets, and whose verdicts depend on it."""
+
+    def apply(groups, state):
+        (group,) = groups
+        answer = random.Random(hash((state, group.ticket))).choice(["keep", "keep", "drop", "refill"])
+        state = (*state, (group.ticket, len(finished)))
+        if answer == "drop":
+            return (), state
+        return (replace(group, tags={"refill": True}) if answer == "refill" else group,), state
+
+    return Transform(lambda: (), apply)
+
+
+def outcome(size, steps, tasks, seed, again=()):
+    """What a synchronous run with a gate did: draws with the number of groups finished by then, steps, drops, the gate."""
+    issued, finished = [], []
+    window = Window(size, 0, 0, history(finished), steps=steps, max_refills=10**6)
+    window.restart(0, len(again), 0, again)
+    script = Script(window, seed, tasks)
+    draw = script.issue
+
+    async def reward(group):
+        finished.append(group.ticket)
+        return group
+
+    def issue(index):
+        issued.append((index, len(finished)))
+        return draw(index)
+
+    script.issue, script.reward = issue, reward
+    play(script)
+    return issued, script.taken, window.dropped, window.gate_state, window.index, window.refilled, sorted(finished)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    *(st.integers(1, 5), st.integers(1, 6), st.integers(1, 40), st.integers(0, 3)),
+    *(st.integers(0, 999), st.integers(1000, 1999)),
+)
+def test_a_synchronous_run_with_a_gate_does_not_depend_on_who_finishes_first(size, steps, tasks, left, one, two):
+    again = [Ticket(index=i, task=Task(key=str(i), env="x")) for i in range(min(left, size))]
+    first = outcome(size, steps, tasks, one, again)
+    assert first == outcome(size, steps, tasks, two, again)
+    _, taken, dropped, seen, index, _, finished = first
+    assert [t for t, _ in seen] == finished == list(range(index)), "each was judged once, in ticket order"
+    out = {t.index for t, _ in dropped}
+    assert sorted([*out, *(t for step in taken for t, _ in step)]) == list(range(index)) and len(out) == len(dropped)
+    assert index >= tasks or len(taken) == steps
+
+
+def test_refills_of_a_synchronous_step_are_issued_together():
+    verdicts = {0: "refill", 2: "refill", 4: "refill"}
+    window, seen = Window(4, 0, 0, gate(lambda i: verdicts.get(i, "keep")), steps=1, max_refills=5), []
+    script = Script(window)
+    draw, finished = script.issue, []
+
+    async def reward(group):
+        finished.append(group.ticket)
+        return group
+
+    script.reward = reward
+    script.issue = lambda index: seen.append(len(finished)) or draw(index)
+    assert play(script).batches == [[1, 3, 5, 6]]
+    assert seen == [0, 0, 0, 0, 4, 4, 6] and [t.index for t, _ in window.dropped] == [0, 2, 4]
+
+
+def test_an_overlapped_run_judges_at_once():
+    window = Window(2, 1, 0, gate(lambda i: "drop" if i == 1 else "keep"), steps=4)
+
+    async def steps():
+        tickets = [await window.admit(Script(window).issue) for _ in range(4)]
+        await window.put(tickets[1], Group(task=tickets[1].task, trajectories=()))
+        return [(t.index, why) for t, why in window.dropped]
+
+    assert asyncio.run(steps()) == [(1, "gate")]
+
+
+@pytest.mark.parametrize("tasks", [2, 3])
+def test_what_a_synchronous_window_holds_is_judged_when_there_are_no_more_tasks(tasks):
+    window = Window(3, 0, 0, gate(lambda i: "drop" if i == 1 else "keep"), steps=2)
+
+    async def steps():
+        script = Script(window, tasks=tasks)
+        tickets = [await window.admit(script.issue) for _ in range(2)]
+        for ticket in tickets[::-1]:
+            await window.put(ticket, Group(task=ticket.task, trajectories=()))
+        assert not window.dropped, "a slot is open, and nobody knows yet that there is no task for it"
+        third = await window.admit(script.issue)
+        if third is None:
+            return [g.ticket for g in await window.take()]
+        assert not window.dropped
+        await window.put(third, Group(task=third.task, trajectories=()))
+        return [g.ticket for g in await window.take()]
+
+    assert asyncio.run(asyncio.wait_for(steps(), 5)) == [0, 2][: tasks - 1]
+    assert [t.index for t, _ in window.dropped] == [1]
+
+
+def test_too_many_refills_are_the_same_error_when_there_are_no_more_tasks():
+    window = Window(3, 0, 0, gate(lambda i: "refill"), steps=2, max_refills=1)
+    admit = window.admit
+
+    async def late(issue):  # the draw that finds nothing comes after the groups have finished
+        for _ in range(100 * (window.index == 2)):
+            await asyncio.sleep(0)
+        return await admit(issue)
+
+    window.admit = late
+    with pytest.raises(LagError, match="max_refills is 1"):
+        play(Script(window, tasks=2))
+
+
+def test_a_window_that_is_closed_while_it_holds_groups_keeps_them_pending():
+    window = Window(2, 0, 0, gate(lambda i: "drop"), steps=2)
+
+    async def steps():
+        tickets = [await window.admit(Script(window).issue) for _ in range(2)]
+        await window.put(tickets[1], Group(task=tickets[1].task, trajectories=()))
+        waiting = asyncio.create_task(window.take())
+        await asyncio.sleep(0)
+        window.close()
+        with pytest.raises(Drained):
+            await waiting
+        return [t.index for t in window.pending]
+
+    assert asyncio.run(asyncio.wait_for(steps(), 5)) == [0, 1]
+    assert window.gate_state == 0 and not window.dropped
+
+
 def test_a_run_ends_when_the_tasks_do_and_trains_the_rest():
     run = play(Script(Window(4, steps=10), tasks=10))
     assert [len(b) for b in run.batches] == [4, 4, 2]
@@ -232,6 +362,17 @@ def test_pending_tickets_are_played_first_after_a_restart():
         2, 6, 0, [Ticket(index=4, task=Task(key="4", env="x")), Ticket(index=5, task=Task(key="5", env="x"))]
     )
     assert play(script).batches == [[4, 5], [6, 7]]
+
+
+def test_more_pending_tickets_than_a_smaller_window_has_room_for_are_played_step_by_step():
+    window = Window(2, 0, steps=5)
+    script = Script(window)
+    script.version = 2
+    pending = [Ticket(index=i, task=Task(key=str(i), env="x")) for i in (4, 5, 6, 7, 8)]
+    window.restart(2, 9, 0, pending)
+    assert window.pending == pending, "a checkpoint that is saved before they are played does not forget them"
+    assert play(script).batches == [[4, 5], [6, 7], [8, 9]]
+    assert all(lag == 0 for step in script.taken for _, lag in step)
 
 
 def test_a_window_without_room_is_refused():
