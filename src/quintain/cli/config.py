@@ -6,14 +6,17 @@ import argparse
 import json
 
 from quintain import config as configs
-from quintain.cli.args import sources
+from quintain.cli.args import one_of, sources
 
 
 def main(arguments: list[str]) -> int:
     """Print the configuration as TOML or JSON."""
     parser = argparse.ArgumentParser(prog="quintain config", description=__doc__)
     parser.add_argument(
-        "action", choices=["show", "keys"], help="show: the resolved tree; keys: every key, its default and meaning"
+        "action",
+        type=one_of("action:", ("show", "keys")),
+        metavar="show|keys",
+        help="show: the resolved tree; keys: every key, its default and meaning",
     )
     parser.add_argument("items", nargs="*", metavar="RECIPE|FILE|key=value")
     parser.add_argument("--all", action="store_true", help="defaults too")
