@@ -234,7 +234,9 @@ async def test_unknown_arguments_files_and_names(file, tmp_path):
     with pytest.raises(UnknownName, match=r"there is no file .*mi\.py; did you mean my\.py"):
         function(f"{tmp_path}/mi.py:score")
     with pytest.raises(UnknownName, match="names no object"):
-        function("my.py")
+        function("my.score")
+    with pytest.raises(UnknownName, match=r"my\.py is a file, and one function of it is wanted: .*my\.py:score or"):
+        function(str(file))
     with pytest.raises(UnknownName, match="'nowhere' cannot be imported"):
         function("nowhere:score")
     with pytest.raises(RewardError, match="is a int; a reward is a function"):
