@@ -1,4 +1,4 @@
-"""What `train` and `eval` refuse before anything is made: levels that no world has, a reward that wants what the data lack."""
+"""What `train`, `plan` and `eval` refuse before anything is made: levels that no world has, a reward that wants what the data lack."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from quintain import config as configs
 from quintain.cli.args import sources
+from quintain.cli.check import check as check_first
 from quintain.config import Config, EvalSection
 from quintain.registry import require_extra
 
@@ -21,7 +22,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)
     files, overrides = sources(given.items)
-    found = plan(configs.make(*files, overrides=overrides))
+    config = configs.make(*files, overrides=overrides)
+    check_first(config)
+    found = plan(config)
     if given.json:
         print(json.dumps(found, indent=1))
         return 0

@@ -51,6 +51,7 @@ def test_every_verb_explains_itself(verb, capsys):
         (["eval", "oracle", "KeyDoor", "level=11"], "no level 11; levels are the integers 0 to 9"),
         (["train", "tiny", "level=12"], "no level 12; levels are the integers 0 to 9"),
         (["config", "shwo"], "did you mean 'show'?"),
+        (["plan", "keydoor_text", "level=12"], "no level 12; levels are the integers 0 to 9"),
         (["list", "wrlds"], "did you mean 'worlds'?"),
         (["new", "wrld", "mine"], "did you mean 'world'?"),
         (["eval", "randm", "keydoor"], "did you mean 'random'"),
