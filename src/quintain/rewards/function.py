@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from quintain.parts import BadReward, Reward
@@ -155,6 +157,13 @@ def _failed(
     if isinstance(error, BadReward | QuintainError):
         raise error
     raise RewardError(
-        f"reward {name!r} failed on trajectory {trajectory.id} (task {group.task.key}): {cause}; "
-        "mend the function, or set on_error to the reward of such trajectories"
+        f"reward {name!r} failed on trajectory {trajectory.id} (task {group.task.key}): {cause}{_line(error)}; "
+        "mend the function, or set reward.on_error to the reward of such trajectories"
     ) from error
+
+
+def _line(error: BaseException) -> str:
+    """Where the function of the user failed: the innermost line outside of this package."""
+    home = str(Path(__file__).parent)
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((home, "<"))]
+    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
