@@ -1,4 +1,4 @@
-"""Whole runs from the command line's own path: determinism, resume, ranks, draining, data and rewards of one's own."""
+"""Whole runs from the command line's own path: determinism, resume, ranks, data and rewards of one's own."""
 
 from __future__ import annotations
 
@@ -227,21 +227,6 @@ def test_a_rank_whose_repaired_ledger_lacks_its_state_stops_the_resume_before_an
     assert ledger(folder) == before and "stopped" in dict(before).values(), "the ledger is as it was"
     assert main(["train", "--resume", str(folder), "--from", "4", "run.steps=8"]) == 0
     assert len(rewards(folder)) == 8
-
-
-@pytest.mark.slow
-def test_sigterm_drains_and_the_run_resumes_to_the_same_weights(straight, tmp_path):
-    command = [sys.executable, "-m", "quintain.cli", "train", "tiny", *QUIET, f"run.folder={tmp_path}"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "step 2/" in line:
-                process.send_signal(signal.SIGTERM)
-                break
-        assert process.wait(timeout=15) in (0, 75), "a run that has finished meanwhile ends with 0"
-    folder = tmp_path / "tiny"
-    assert main(["train", "--resume", str(folder)]) == 0
-    assert prints(folder) == prints(straight)
 
 
 def test_show_report_and_doctor_read_the_run(straight, capsys):

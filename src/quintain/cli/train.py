@@ -101,34 +101,29 @@ def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None 
     """Train in this process and the ranks that the config asks for, with the live table and the config's sinks."""
     from quintain.cli.live import screen
     from quintain.cli.track import trackers
-    from quintain.runtime.assemble import play
     from quintain.runtime.launch import ranks
-    from quintain.runtime.signals import DRAINED, Drain
+    from quintain.runtime.signals import DRAINED, Asked, Drain
 
     shown = screen(config.run.steps, f"{config.env.name}  {config.algorithm.name}  {folder}")
     sinks: list[Any] = [shown, *trackers(config.track.sinks, folder)]
     say = shown.say
     count = config.runtime.processes
     where = f"run folder {folder}; {count} process{'es' if count > 1 else ''}"
-    running: list[Any] = []
+    asked = Asked()
     if resume:
         say(where)
 
     def ready(one: Any) -> None:
         if not resume:
             say(where)  # not before: what is refused while the parts are made leaves no folder
-        running.append(one)
-
-    def drain(reason: str) -> None:
-        for one in running:
-            one.drain()
+        asked.ready(one)
 
     try:
-        with (
-            Drain(call=drain),
-            ranks(folder, count, resume=resume, step=step) as place,
-        ):
-            end = play(config, folder, place, sinks=sinks, say=say, ready=ready)
+        with Drain(call=asked.drain):
+            from quintain.runtime.assemble import play  # it takes seconds, in which signals count too
+
+            with ranks(folder, count, resume=resume, step=step) as place:
+                end = play(config, folder, place, sinks=sinks, say=say, ready=ready)
         drained = end["reason"] == "drained"
         say(f"{'stopped' if drained else 'done'} at step {end['step']}: {folder}")
         if drained:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -176,27 +177,33 @@ def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] 
     return Open(run=run, stage=stage, model=model, ranks=ranks)
 
 
-async def warm_start(config: Config, opened: Open, say: Say) -> None:
-    """Imitate the oracle for a fixed number of steps, if the config asks for it."""
-    section = config.warm_start
+async def warm_start(config: Config, opened: Open, say: Say) -> bool:
+    """Imitate the oracle for a fixed number of steps, if the config asks for it; False if the run drains before their end."""
+    section, run = config.warm_start, opened.run
     if not section.steps:
-        return
+        return True
     say(f"warm start: {section.steps} supervised steps on {section.demos} demonstrations of the oracle")
-    demos = need_demos(opened.stage)(section.demos, config.run.seed)
+    written = need_demos(opened.stage)(section.demos, config.run.seed)
+    demos = list(takewhile(lambda _: not run.draining, written))
+    if run.asked():
+        return False
     teacher = policy.make_teacher(config, opened.model, opened.ranks)
 
     async def tell(done: int) -> bool:
-        if done < section.steps:
+        if done < section.steps and done % -(-section.steps // 10) == 0:
             say(f"warm start: {done} of {section.steps} steps")
-        return False
+        return run.draining
 
-    options = {"steps": section.steps, "size": section.batch, "every": -(-section.steps // 10)}
-    history = await imitate(teacher, demos, stop_when=tell, **options)
+    history = await imitate(teacher, demos, steps=section.steps, size=section.batch, stop_when=tell, every=1)
     teacher.close()
+    if len(history) < section.steps:
+        run.draining = True  # as the first rank says
+        return False
     if opened.ranks.rank == 0:
         for step, row in enumerate(history):
             opened.run.keeper.write(step, "sft", dict(row))
     say(f"warm start: loss {history[0]['loss']:.3f} -> {history[-1]['loss']:.3f}")
+    return True
 
 
 def play(
@@ -221,6 +228,7 @@ def play(
     try:
         check(config)
         opened = open_run(config, store, ranks, sinks, crew)
+        opened.run.others = place.tell
         ready(opened.run)
         return asyncio.run(_play(config, opened, place, say, crew))
     finally:
@@ -230,7 +238,10 @@ def play(
 
 async def _play(config: Config, opened: Open, place: Place, say: Say, crew: Crew | None) -> dict[str, Any]:
     run = opened.run
-    run.loop, run.say = asyncio.get_running_loop(), say
+    run.say = say
+    if crew is not None:
+        run.leave = crew.leave
+    run.begin()
     if crew is None:
         return await _train(
             config, opened, place, lambda step: Weights(version=step, kind="pointer", source=opened.model)
@@ -249,15 +260,16 @@ async def _train(config: Config, opened: Open, place: Place, weights: Callable[[
     resumed = place.resume and run.restore(place.step)
     if resumed:
         run.say(f"resumed at step {run.step} of {config.run.steps}")
-    else:
-        await warm_start(config, opened, run.say)
+    elif not await warm_start(config, opened, run.say):
+        run.say("stopped during the warm start: nothing of it is kept, to go on begins it anew")
+        return _ended(run, "drained", scores)
     await run.cast.load(weights(run.step))
     if not resumed:
         run.capture()
         run.checkpoint()
-        if run.parts.evaluate is not None:
-            run.say("evaluating before the first step")
-        scores = await run.evaluate(0)
+    if run.owes():  # also what a drain gave up before
+        run.say(f"evaluating {f'after step {run.step}' if run.step else 'before the first step'}")
+        scores = await run.evaluate(run.step)
     gc.collect()
     gc.freeze()  # a full collection looks at millions of objects of torch: without it rollouts lose a third of their time
     if run.step < config.run.steps:
@@ -266,13 +278,17 @@ async def _train(config: Config, opened: Open, place: Place, weights: Callable[[
         except LagError:  # refills without end have a cause where no episode gets through
             run.failures.check()
             raise
-        run.draining = run.keeper.any_rank(run.draining)
+        run.asked()
         if run.step < config.run.steps:
             run.checkpoint()
         if not run.draining or run.step == config.run.steps:
             scores = await run.evaluate(run.step)
             if run.step < config.run.steps:
                 run.say(f"no more tasks after step {run.step} of {config.run.steps}")
-    reason = "drained" if run.draining and run.step < config.run.steps else "done"
+    cut = run.draining and (run.step < config.run.steps or run.unplayed)
+    return _ended(run, "drained" if cut else "done", scores)
+
+
+def _ended(run: LocalRun, reason: str, scores: Mapping[str, float]) -> dict[str, Any]:
     run.keeper.stopped(run.step, reason)
     return {"reason": reason, "step": run.step, "scores": dict(scores)}

@@ -79,6 +79,7 @@ class Crew:
         self._waiting: list[Job] = []  # jobs while no actor is up
         self._failed: QuintainError | None = None
         self._early = 0  # deaths in a row before a group was finished
+        self._leaving = False
         self._server: asyncio.Server | None = None
         self._readers: set[asyncio.Task[None]] = set()
 
@@ -117,9 +118,18 @@ class Crew:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(member.up.wait(), 0.05)
                 return
+            if self._leaving:
+                return
             if member.process.poll() is not None:
                 break
         raise ActorError(f"actor {member.number} did not come up in {START_S:.0f} s; {self._log(member)}")
+
+    def leave(self) -> None:
+        """The run drains: nobody waits any longer for actors to come up or to take over weights; they only have to end."""
+        self._leaving = True
+        for member in self.members.values():
+            if member.loaded is not None and not member.loaded.done():
+                member.loaded.set_result(-1)
 
     async def close(self) -> None:
         """End all actors and remove what lies in shared memory."""
@@ -163,7 +173,7 @@ class Crew:
     async def _give(self, member: Member) -> None:
         async with member.turn:
             weights = self._latest
-            if weights is None or member.writer is None:
+            if weights is None or member.writer is None or self._leaving:
                 return  # its successor gets the newest
             member.loaded = asyncio.get_running_loop().create_future()
             with contextlib.suppress(ConnectionError):

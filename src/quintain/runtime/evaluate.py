@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from quintain.parts import Cast, Reward, Rollout
 from quintain.runtime.keeper import Peers
+from quintain.runtime.run import Guard
 from quintain.types import Group, Task
 
 APART = 1 << 40  # ticket numbers of evaluations: no session or noise key is shared with training
@@ -63,18 +64,21 @@ class Evaluator:
     last: int
     greedy: bool = True
 
-    async def __call__(self, step: int) -> Mapping[str, float]:
-        """Means over the episodes: `eval/success`, `eval/reward`, `eval/turns`, and `greedy/...` at both ends."""
+    async def __call__(self, step: int, guard: Guard) -> Mapping[str, float]:
+        """Means over the episodes: `eval/success`, `eval/reward`, `eval/turns`, and `greedy/...` at both ends.
+
+        What is played goes through `guard`, which may give it up; then there are no scores.
+        """
         whole = step in (0, self.last)
-        out = await self._pass("eval", self.cast, len(self.tasks) if whole else self.short)
+        out = await self._pass("eval", self.cast, len(self.tasks) if whole else self.short, guard)
         if whole and self.greedy:
             calm = replace(self.cast, sampling=replace(self.cast.sampling, temperature=0.0))
-            out |= await self._pass("greedy", calm, len(self.tasks))
+            out |= await self._pass("greedy", calm, len(self.tasks), guard)
         return out
 
-    async def _pass(self, name: str, cast: Cast, count: int) -> dict[str, float]:
+    async def _pass(self, name: str, cast: Cast, count: int, guard: Guard) -> dict[str, float]:
         mine = self.tasks[:count][self.ranks.rank :: self.ranks.size]
-        found = scores(await play(mine, cast, self.rollout, self.reward))
+        found = scores(await guard(play(mine, cast, self.rollout, self.reward)))
         keys = ("episodes", "reward", "success", "turns")
         summed = self.ranks.sums({k: found[k] for k in keys})
         n = max(1.0, summed["episodes"])

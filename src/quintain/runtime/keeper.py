@@ -96,6 +96,11 @@ class Keeper:
         if self.first:
             self.write(step, "eval", dict(scores))
 
+    def scored(self, step: int) -> bool:
+        """Whether the ledger holds an evaluation of the policy after `step` steps."""
+        self.commit()
+        return any(not line.dead for line in self.store.lines(["eval"], step=step))
+
     def reduce(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """The metrics of a step over all ranks: counts are summed, `lag_max` is the largest, the rest is averaged."""
         if self.alone:

@@ -53,6 +53,14 @@ class Place:
     port: int = 0
     resume: bool = False
     step: int | None = None
+    others: tuple[Child, ...] = ()
+
+    def tell(self) -> None:
+        """Ask the other ranks to drain; any thread may call it."""
+        for child in self.others:
+            with contextlib.suppress(OSError, ValueError):  # it is gone, or is being ended
+                assert child.process.stdin is not None
+                os.write(child.process.stdin.fileno(), b"d")
 
     @property
     def first(self) -> bool:
@@ -77,7 +85,8 @@ def ranks(folder: Path, size: int, *, resume: bool = False, step: int | None = N
     place = Place(size=size, port=free_port() if size > 1 else 0, resume=resume, step=step)
     children = [_start(folder, replace(place, rank=r)) for r in range(1, size)]
     try:
-        yield place
+        yield replace(place, others=tuple(children))
+        _leave(children)
     except Exception as error:
         if children and (found := _cause(error, children)):
             raise RankError(_told(found)) from error
@@ -128,6 +137,13 @@ def _told(child: Child) -> str:
     if FAILED in text:
         return f"{ended}: {text.rpartition(FAILED)[2].strip()}"
     return f"{ended}; the end of {child.log}:\n" + "\n".join(text.splitlines()[-12:])
+
+
+def _leave(children: list[Child]) -> None:
+    """After an orderly end the others have little left to do."""
+    until = time.monotonic() + _GONE_S / 2
+    while time.monotonic() < until and any(c.process.poll() is None for c in children):
+        time.sleep(0.02)
 
 
 def _end(children: list[Child]) -> None:

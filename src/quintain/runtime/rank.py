@@ -7,11 +7,13 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from quintain import config as configs
 from quintain.runtime.assemble import play
 from quintain.runtime.launch import FAILED, Place
+from quintain.runtime.signals import Asked
 from quintain.types import QuintainError
 
 ORPHANED = 75  # exit status when the first rank went away
@@ -22,19 +24,22 @@ def main(arguments: list[str]) -> None:
     folder, rank, size, port = Path(arguments[0]), *(int(a) for a in arguments[1:4])
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the first rank decides when all stop
-    threading.Thread(target=_watch_parent, daemon=True).start()
+    asked = Asked()
+    threading.Thread(target=_watch_parent, args=(asked.drain,), daemon=True).start()
     try:
         config = configs.make(folder / "config.toml")
-        play(config, folder, Place(rank=rank, size=size, port=port, resume="--resume" in arguments))
+        place = Place(rank=rank, size=size, port=port, resume="--resume" in arguments)
+        play(config, folder, place, ready=asked.ready)
     except QuintainError as error:
         traceback.print_exc()
         print(f"{FAILED}{type(error).__name__}: {error}", file=sys.stderr, flush=True)  # the first rank quotes it
         sys.exit(1)
 
 
-def _watch_parent() -> None:
-    os.read(0, 1)  # returns when the parent's end closes, however it died; unbuffered, so nothing is locked at exit
-    os._exit(ORPHANED)
+def _watch_parent(drain: Callable[[], None]) -> None:
+    while os.read(0, 1):  # a byte asks to drain; unbuffered, so nothing is locked at exit
+        drain()
+    os._exit(ORPHANED)  # the parent's end is closed, however it died
 
 
 if __name__ == "__main__":

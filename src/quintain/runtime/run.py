@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from quintain import codec
 from quintain.loop import Drained, Window
@@ -16,7 +18,11 @@ from quintain.runtime.failures import STEPS, Failures
 from quintain.runtime.keeper import Keeper
 from quintain.types import Batch, Group, Ticket, Weights
 
-Evaluate = Callable[[int], Awaitable[Mapping[str, float]]]
+Result = TypeVar("Result")
+Guard = Callable[
+    [Coroutine[Any, Any, Any]], Awaitable[Any]
+]  # gives the result, or gives the work up when the run drains
+Evaluate = Callable[[int, Guard], Awaitable[Mapping[str, float]]]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -109,7 +115,11 @@ class LocalRun:
         self.sampler_state = parts.sampler.init()
         self.advantage_state = parts.advantage.init()
         self.draining = False
-        self.loop: asyncio.AbstractEventLoop | None = None  # where the run goes on, set when it starts
+        self.unplayed = False  # an evaluation was given up
+        self.others: Callable[[], None] = lambda: None  # asks the other ranks to drain too; called from any thread
+        self.leave: Callable[[], None] = lambda: None  # nobody waits for actors any more; called in the loop
+        self._loop: asyncio.AbstractEventLoop | None = None  # where the run goes on, set when it starts
+        self._work: asyncio.Task[Any] | None = None  # what a drain gives up
         self.step = 0
         self.say: Callable[[str], None] = lambda text: None  # what a person should read
         self.failures = Failures(window.size * max(1, min(STEPS, plan.steps)))
@@ -130,8 +140,7 @@ class LocalRun:
     def steps(self) -> Iterator[int]:
         """The steps from the window's on, until the last one or a drain."""
         for step in range(self.window.step, self.plan.steps):
-            self.draining = self.keeper.any_rank(self.draining)
-            if self.draining:
+            if self.asked():
                 return
             self.clock.restart()
             yield step
@@ -155,8 +164,7 @@ class LocalRun:
             Drained: a rank was asked to stop, or none has tasks left.
         """
         self.clock.lap("score")
-        self.draining = self.keeper.any_rank(self.draining)
-        if self.draining or not self.keeper.any_rank(not self.window.over):
+        if self.asked() or not self.keeper.any_rank(not self.window.over):
             why = "asked to" if self.draining else "no more tasks"
             raise Drained(f"stopped before step {self.window.step} was trained: {why}")
         self.clock.lap("wait")
@@ -203,26 +211,85 @@ class LocalRun:
             self.keeper.commit()
         self.clock.restart()
 
-    # -- evaluation and state --------------------------------------------------------------------------------------
+    # -- evaluation ------------------------------------------------------------------------------------------------
 
     async def evaluate(self, step: int) -> Mapping[str, float]:
-        """Evaluate the policy as it is and write the result; {} when the run has no evaluation."""
+        """Evaluate the policy as it is and write the result.
+
+        Special cases: {} when the run has no evaluation, or drains before the end of it; then nothing of it is written.
+        """
         if self.parts.evaluate is None:
             return {}
-        scores = dict(await self.parts.evaluate(step))
+        try:
+            scores = dict(await self.parts.evaluate(step, self.unless_asked))
+        except Drained:
+            self.unplayed = True
+            return {}
         self.keeper.evaluated(step, scores)
         for sink in self.sinks:
             sink.write(step, scores)
         return scores
 
-    def drain(self) -> None:
-        """Finish the update in progress, give up waiting for groups, and let `train` return.
+    def owes(self) -> bool:
+        """Whether an evaluation of this step is due that the ledger does not hold; every rank gets the same answer."""
+        if self.parts.evaluate is None:
+            return False
+        due = self.step in (0, self.plan.steps)
+        due = due or bool(self.plan.eval_every and self.step % self.plan.eval_every == 0)
+        return self.keeper.any_rank(due and self.keeper.first and not self.keeper.scored(self.step))
 
-        Several ranks agree on it in `credit`; a rank alone stops waiting at once. Any thread may call it.
+    # -- draining --------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """The run goes on in the event loop that runs now, where a drain reaches what it waits for."""
+        self._loop = asyncio.get_running_loop()
+        if self.draining:  # before it began
+            self._halt()
+
+    def drain(self) -> None:
+        """Finish the update in progress, give up waiting for groups, actors or an evaluation, and let `train` return.
+
+        All ranks are told, and agree where they next meet: `steps`, `credit`, or the end of an evaluation. Any thread may
+        call it, at any time.
         """
         self.draining = True
-        if self.keeper.alone and self.loop is not None:
-            self.loop.call_soon_threadsafe(self.window.close)
+        self.others()
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._halt)
+
+    def _halt(self) -> None:
+        self.leave()
+        self.window.close()
+        if self._work is not None:
+            self._work.cancel()
+
+    def asked(self) -> bool:
+        """Whether any rank is asked to stop; every rank gets the same answer."""
+        self.draining = self.keeper.any_rank(self.draining)
+        return self.draining
+
+    async def unless_asked(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """What `work` gives, once every rank has its own.
+
+        Raises:
+            Drained: on every rank, where one was asked to stop before.
+        """
+        self._work = task = asyncio.ensure_future(work)
+        if self.draining:
+            task.cancel()
+        try:
+            await asyncio.wait([task])
+        finally:
+            task.cancel()
+            self._work = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise error
+        if self.asked():
+            raise Drained(f"stopped after step {self.step}: asked to")
+        return task.result()
+
+    # -- state -----------------------------------------------------------------------------------------------------
 
     def capture(self) -> None:
         """Remember the boundary after `self.step` steps."""

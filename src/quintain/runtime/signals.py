@@ -22,6 +22,26 @@ OVERDUE = 124
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
+class Asked:
+    """Asks runs of this process to drain, also one that is made later. Any thread may call it."""
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._runs: list[Any] = []
+
+    def ready(self, run: Any) -> None:
+        """A run that can be asked, by its `drain`."""
+        self._runs.append(run)
+        if self._asked:
+            run.drain()
+
+    def drain(self, reason: str = "") -> None:
+        """Ask those that are there now, and those that will be."""
+        self._asked = True
+        for run in list(self._runs):
+            run.drain()
+
+
 class Drain:
     """Catches SIGTERM and SIGINT while it is entered. Use it around the loop, in the main thread.
 

@@ -1,7 +1,9 @@
-"""What the ranks of a run agree on: when to drain, and when no rank has tasks left."""
+"""What the ranks of a run agree on: when to drain, when no rank has tasks left, and which evaluations are owed."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -24,12 +26,28 @@ class Other:
         return {name: max(value, float(self.says)) for name, value in values.items()}
 
 
-def run_beside(other_says: bool) -> LocalRun:
+class Ledger:
+    """Keeps what is written, at once."""
+
+    def __init__(self) -> None:
+        self.kept = []
+
+    def append(self, event):
+        self.kept.append(event)
+
+    def commit(self):
+        pass
+
+    def lines(self, kinds, step):
+        return [SimpleNamespace(event=e, dead=False) for e in self.kept if e.kind in kinds and e.step == step]
+
+
+def run_beside(other_says: bool, evaluate=None) -> LocalRun:
     nothing = Transform(lambda: None, lambda groups, state: (groups, state), frozenset())
     part = SimpleNamespace(init=lambda: None)
-    given = dict.fromkeys(("rollout", "reward", "learner", "cast", "pack", "evaluate"))
+    given = dict.fromkeys(("rollout", "reward", "learner", "cast", "pack")) | {"evaluate": evaluate}
     parts = SimpleNamespace(**given, sampler=part, advantage=nothing, objective=nothing)
-    keeper = Keeper(SimpleNamespace(append=lambda *events: None), Other(other_says))
+    keeper = Keeper(Ledger(), Other(other_says))
     return LocalRun(parts, Window(2, steps=5), Plan(steps=5), keeper)
 
 
@@ -63,3 +81,80 @@ def test_a_rank_without_tasks_takes_part_while_another_has_some():
     answers = iter([False, True])  # nobody drains, the other one has tasks
     run.keeper.any_rank = lambda flag: next(answers)
     assert run.credit(()) == () and run.window.shared
+
+
+def test_a_drain_reaches_other_ranks_actors_and_the_window_from_any_thread():
+    run, told = run_beside(False), []
+    run.others, run.leave = lambda: told.append("others"), lambda: told.append("actors")
+
+    async def main():
+        run.begin()
+        threading.Timer(0.05, run.drain).start()
+        return await asyncio.wait_for(run.window.take(), 5)
+
+    assert asyncio.run(main()) == () and run.window.over and told == ["others", "actors"]
+
+
+def test_a_drain_before_the_run_begins_counts():
+    run, told = run_beside(False), []
+    run.leave = lambda: told.append("actors")
+    run.drain()
+
+    async def main():
+        run.begin()
+        return await asyncio.wait_for(run.window.take(), 5)
+
+    assert told == [] and asyncio.run(main()) == () and told == ["actors"]
+
+
+def evaluating(other_says: bool, drain_after: float | None = None, seconds: float = 0.0):
+    """A run that has evaluated, or was kept from it, and the scores."""
+
+    async def played():
+        await asyncio.sleep(seconds)
+        return {"eval/success": 0.5}
+
+    async def evaluate(step, guard):
+        return await guard(played())
+
+    run = run_beside(other_says, evaluate)
+
+    async def main():
+        run.begin()
+        if drain_after is not None:
+            threading.Timer(drain_after, run.drain).start()
+        return await asyncio.wait_for(run.evaluate(0), 5)
+
+    return run, asyncio.run(main())
+
+
+def test_an_evaluation_is_written_and_not_owed_any_more():
+    run, scores = evaluating(False)
+    assert scores == {"eval/success": 0.5} and not run.unplayed and not run.draining
+    assert [e.kind for e in run.keeper.store.kept] == ["eval"] and not run.owes()
+
+
+@pytest.mark.parametrize(("other_says", "drain_after", "seconds"), [(False, 0.05, 60.0), (True, None, 0.0)])
+def test_an_evaluation_is_given_up_where_any_rank_drains(other_says, drain_after, seconds):
+    run, scores = evaluating(other_says, drain_after, seconds)
+    assert scores == {} and run.unplayed and run.draining and not run.keeper.store.kept
+    run.keeper.ranks.says = False
+    assert run.owes(), "it is played again by a resume"
+
+
+def test_an_error_of_an_evaluation_is_raised():
+    async def broken():
+        raise ValueError("no reward")
+
+    with pytest.raises(ValueError, match="no reward"):
+        asyncio.run(run_beside(True).unless_asked(broken()))
+
+
+@pytest.mark.parametrize(
+    ("step", "every", "owed"), [(0, 0, True), (5, 0, True), (2, 0, False), (2, 2, True), (3, 2, False)]
+)
+def test_evaluations_are_owed_at_both_ends_and_every_so_many_steps(step, every, owed):
+    run = run_beside(False, evaluate=lambda step, guard: None)
+    run.step, run.plan.eval_every = step, every
+    assert run.owes() == owed
+    assert not run_beside(False).owes(), "a run without evaluation owes none"

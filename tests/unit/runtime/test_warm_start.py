@@ -22,9 +22,32 @@ def test_a_warm_start_tells_of_at_most_ten_parts_of_its_way(steps, lines, monkey
     monkeypatch.setattr(assemble, "imitate", imitate)
     monkeypatch.setattr(assemble, "need_demos", lambda stage: lambda count, seed: [])
     monkeypatch.setattr(assemble.policy, "make_teacher", lambda *parts: SimpleNamespace(close=lambda: None))
-    run = SimpleNamespace(keeper=SimpleNamespace(write=lambda *event: None))
+    run = SimpleNamespace(keeper=SimpleNamespace(write=lambda *event: None), draining=False, asked=lambda: False)
     opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks())
     said: list[str] = []
     asyncio.run(assemble.warm_start(make("tiny", overrides=[f"warm_start.steps={steps}"]), opened, said.append))
     told = [line for line in said if f" of {steps} steps" in line]
     assert len(told) == lines and len(said) == lines + 2
+
+
+@pytest.mark.parametrize("at", [0, 3, 7])
+def test_a_run_that_drains_gives_its_warm_start_up_at_the_next_step(at, monkeypatch):
+    taken, written = [], []
+
+    async def imitate(teacher, demos, *, steps, size, stop_when, every):
+        for done in range(1, steps + 1):
+            taken.append(done)
+            run.draining = done == at
+            if done % every == 0 and await stop_when(done):
+                break
+        return [{"loss": 1.0}] * len(taken)
+
+    monkeypatch.setattr(assemble, "imitate", imitate)
+    monkeypatch.setattr(assemble, "need_demos", lambda stage: lambda count, seed: range(count))
+    monkeypatch.setattr(assemble.policy, "make_teacher", lambda *parts: SimpleNamespace(close=lambda: None))
+    keeper = SimpleNamespace(write=lambda *event: written.append(event))
+    run = SimpleNamespace(keeper=keeper, draining=at == 0, asked=lambda: run.draining)
+    opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks())
+    config = make("tiny", overrides=["warm_start.steps=60"])
+    assert not asyncio.run(assemble.warm_start(config, opened, lambda text: None))
+    assert len(taken) == at and run.draining and not written

@@ -1,0 +1,172 @@
+"""The first SIGTERM, wherever it finds a run: orderly ended within 10 seconds, status 75, and going on loses nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from quintain.cli import main
+from quintain.ledger import RunDir, audit
+
+QUIET = ["eval.instances=0", "run.steps=6", "run.checkpoint_every=2"]
+STEP = 8 * 4  # episodes of a step of the recipe
+REWARD = '''
+import asyncio
+from pathlib import Path
+
+calls = 0
+
+
+async def score(task):
+    """Nothing on top of the env's reward; after AFTER calls in tasks of SPLIT it never comes, as long as `wait` is there."""
+    global calls
+    calls += task.split == SPLIT
+    here = Path(__file__).parent
+    if task.split == SPLIT and calls > AFTER and (here / "wait").exists():
+        (here / "waiting").touch()
+        await asyncio.sleep(3600)
+    return 0.0
+'''
+
+
+def command(folder: Path, *more: str, after: int = 0, split: str = "train") -> list[str]:
+    """The words of a run in `folder` whose reward stops coming."""
+    (folder / "reward.py").write_text(REWARD.replace("AFTER", str(after)).replace("SPLIT", repr(split)))
+    (folder / "wait").touch()
+    return ["train", "tiny", *QUIET, f"run.folder={folder}", f"reward={folder / 'reward.py'}:score", *more]
+
+
+def asked_to_stop(folder: Path, words: list[str], when: Callable[[str], bool]) -> tuple[int, float]:
+    """The status of a run that gets a SIGTERM once `when` holds for what it has printed, and the seconds it took to leave."""
+    with (folder / "out.txt").open("w") as out:
+        process = subprocess.Popen([sys.executable, "-m", "quintain.cli", *words], stdout=out, stderr=out)
+    try:
+        until = time.monotonic() + 90
+        while not when((folder / "out.txt").read_text()):
+            assert process.poll() is None and time.monotonic() < until, (folder / "out.txt").read_text()
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        since = time.monotonic()
+        return process.wait(timeout=30), time.monotonic() - since
+    finally:
+        process.kill()
+
+
+def drains(folder: Path, words: list[str], when: Callable[[str], bool] | None = None) -> Path:
+    """The folder of a run that was asked to stop and did as it should; its rewards come again."""
+    waits = when or (lambda printed: (folder / "waiting").exists())
+    status, seconds = asked_to_stop(folder, words, waits)
+    told = (folder / "out.txt").read_text()
+    assert status == 75 and seconds < 10, f"status {status} after {seconds:.1f} s\n{told}"
+    assert "continue with: quintain train --resume" in told
+    with RunDir.open(folder / "tiny") as store:
+        ends = [(e.actor, e.payload["reason"]) for e in store.events(["stopped"])]
+        assert ends and {reason for _, reason in ends} == {"drained"}
+        assert len(ends) == len({actor for actor, _ in ends}) == (2 if "runtime.processes=2" in words else 1)
+    (folder / "wait").unlink()
+    return folder / "tiny"
+
+
+def prints(folder: Path) -> dict[str, str]:
+    """Hashes of weights and optimizer of the newest checkpoint."""
+    with RunDir.open(folder) as store:
+        newest = store.latest_checkpoint()
+    assert newest is not None
+    files = sorted(p for p in newest.path.iterdir() if p.suffix == ".safetensors")
+    assert {p.stem for p in files} == {"weights", "optimizer"}
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+def whole(folder: Path) -> bool:
+    """Whether every ticket of a finished run was trained or dropped, once."""
+    with RunDir.open(folder) as store:
+        books, rows = audit(store), list(store.metrics())
+    return (
+        books.ok and books.issued == books.trained + books.dropped == 6 * 8 and [s for s, _ in rows] == list(range(6))
+    )
+
+
+def evals(folder: Path) -> list[tuple[int, dict[str, float]]]:
+    with RunDir.open(folder) as store:
+        return [(e.step, dict(e.payload)) for e in store.events(["eval"])]
+
+
+def straight(folder: Path, *more: str) -> Path:
+    """The same run, not disturbed."""
+    folder.mkdir()
+    words = command(folder, *more)
+    (folder / "wait").unlink()
+    assert main(words) == 0
+    return folder / "tiny"
+
+
+@pytest.mark.slow
+def test_a_run_that_waits_for_groups_resumes_to_the_same_weights(tmp_path):
+    folder = drains(tmp_path, command(tmp_path, after=2 * STEP + 5))
+    with RunDir.open(folder) as store:
+        assert [step for step, _ in store.metrics()] == [0, 1]
+    assert main(["train", "--resume", str(folder)]) == 0
+    assert prints(folder) == prints(straight(tmp_path / "straight")) and whole(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_warm_start_begins_anew(processes, tmp_path, capsys):
+    own = [f"runtime.processes={processes}"]
+    words = command(tmp_path, *own, "warm_start.steps=100000")
+    folder = drains(tmp_path, words, lambda printed: "warm start: " in printed)
+    assert "nothing of it is kept" in (tmp_path / "out.txt").read_text()
+    assert main(["doctor", str(folder)]) == 0
+    assert main(["train", "--resume", str(folder), "warm_start.steps=60"]) == 0
+    assert "warm start: loss" in capsys.readouterr().out
+    assert prints(folder) == prints(straight(tmp_path / "straight", *own)) and whole(folder)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_stopped_before_it_begins_begins_with_the_resume(tmp_path):
+    log = tmp_path / "tiny" / "rank1.log"  # the other process has only just been started
+    folder = drains(tmp_path, command(tmp_path, "runtime.processes=2"), lambda printed: log.exists())
+    assert main(["train", "--resume", str(folder)]) == 0 and whole(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("after", "step", "before"), [(30, 0, []), (140, 3, [0]), (190, 6, [0, 3])])
+def test_an_evaluation_is_given_up_and_played_again(after, step, before, tmp_path):
+    own = ["eval.instances=50", "eval.every=3"]  # 100 episodes at both ends, 50 between
+    folder = drains(tmp_path, command(tmp_path, *own, after=after, split="test"))
+    assert [s for s, _ in evals(folder)] == before, "no partial score is written"
+    with RunDir.open(folder) as store:
+        assert len(list(store.metrics())) == step
+    assert main(["train", "--resume", str(folder)]) == 0
+    other = straight(tmp_path / "straight", *own)
+    assert evals(folder) == evals(other) and [s for s, _ in evals(folder)] == [0, 3, 6]
+    assert prints(folder) == prints(other) and whole(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_two_processes_agree_to_stop_while_they_wait(split, tmp_path):
+    own = ["runtime.processes=2", "eval.instances=50"]
+    after = STEP + 5 if split == "train" else 30  # of each process
+    folder = drains(tmp_path, command(tmp_path, *own, after=after, split=split))
+    with RunDir.open(folder) as store:
+        assert len(list(store.metrics())) == (2 if split == "train" else 0)
+    assert main(["train", "--resume", str(folder)]) == 0
+    other = straight(tmp_path / "straight", *own)
+    assert prints(folder) == prints(other) and evals(folder) == evals(other) and whole(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["waits", "starts"])
+def test_a_run_with_actors_drains(when, tmp_path):
+    own = ["runtime.actors=1", "run.max_lag=1", "warm_start.steps=1"]
+    begun = (lambda printed: "warm start: loss" in printed) if when == "starts" else None
+    folder = drains(tmp_path, command(tmp_path, *own, after=STEP + 5), begun)
+    assert main(["train", "--resume", str(folder)]) == 0 and whole(folder)
