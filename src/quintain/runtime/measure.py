@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 from quintain.types import Group, Stop
 
 
-def played(groups: Sequence[Group], version: int) -> dict[str, float]:
+def played(groups: Sequence[Group], trained: Sequence[Group], version: int) -> dict[str, float]:
     """Sums and means over the groups of one step: reward, success, lag, turns, tokens, stops.
 
     Args:
-        groups: what was played.
+        groups: what was played since the last step, also what a gate dropped.
+        trained: what the step trained on; the lag is theirs.
         version: the policy version at consumption.
     """
     episodes = [t for g in groups for t in g.trajectories]
     n = max(1, len(episodes))
-    lags = [version - g.oldest for g in groups]
+    lags = [version - g.oldest for g in trained]
     context = sum(len(node.tokens) for t in episodes for node in t.nodes)
     out = {
         "reward": sum(t.reward for t in episodes) / n,
@@ -24,6 +25,7 @@ def played(groups: Sequence[Group], version: int) -> dict[str, float]:
         "solved_some": sum(any(r >= 1.0 for r in g.rewards) for g in groups) / max(1, len(groups)),
         "episodes": float(len(episodes)),
         "groups_played": float(len(groups)),
+        "groups_trained": float(len(trained)),
         "turns": sum(t.turns for t in episodes) / n,
         "tokens_sampled": float(sum(t.length for t in episodes)),
         "tokens_context": float(context),

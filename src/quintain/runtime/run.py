@@ -185,11 +185,10 @@ class LocalRun:
     async def record(self, step: int, groups: Sequence[Group], metrics: Mapping[str, float]) -> None:
         """Write the step, observe it, evaluate and checkpoint when due."""
         self.clock.lap("publish")
-        finished, self._finished = self._finished, []
+        finished, self._finished = sorted(self._finished, key=lambda g: g.ticket), []  # whoever was done first
         for group in finished:
             self.sampler_state = self.parts.sampler.observe(self.sampler_state, group)
-        played = measure.played(finished, step) | {"groups_trained": float(len(groups))}
-        row = self.keeper.reduce(played) | dict(metrics)
+        row = self.keeper.reduce(measure.played(finished, groups, step)) | dict(metrics)
         row |= measure.timing(self.clock.restart(), row)
         self.keeper.trained(step, row)
         if warning := self.failures.warning():

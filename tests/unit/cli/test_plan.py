@@ -11,7 +11,11 @@ from quintain.cli.plan import plan
 @pytest.mark.parametrize(
     ("given", "evaluations", "checkpoints"),
     [
-        (["run.steps=10", "run.checkpoint_every=4", "eval.every=0", "eval.instances=0", "eval.final_instances=0"], 0, 4),
+        (
+            ["run.steps=10", "run.checkpoint_every=4", "eval.every=0", "eval.instances=0", "eval.final_instances=0"],
+            0,
+            4,
+        ),
         (["run.steps=10", "run.checkpoint_every=5", "eval.instances=0", "eval.final_instances=9"], 2, 3),
         (["run.steps=10", "run.checkpoint_every=0", "eval.instances=5", "eval.every=5"], 3, 2),
         (["run.steps=0", "eval.instances=5"], 1, 1),
