@@ -19,9 +19,11 @@ QUIET = ["eval.instances=0", "run.steps=6", "run.checkpoint_every=2"]
 STEP = 8 * 4  # episodes of a step of the recipe
 REWARD = '''
 import asyncio
+import sys
 from pathlib import Path
 
 calls = 0
+MEANT = Path(sys.argv[0]).match(PROCESS)
 
 
 async def score(task):
@@ -29,16 +31,20 @@ async def score(task):
     global calls
     calls += task.split == SPLIT
     here = Path(__file__).parent
-    if task.split == SPLIT and calls > AFTER and (here / "wait").exists():
+    if MEANT and task.split == SPLIT and calls > AFTER and (here / "wait").exists():
         (here / "waiting").touch()
         await asyncio.sleep(3600)
     return 0.0
 '''
 
 
-def command(folder: Path, *more: str, after: int = 0, split: str = "train") -> list[str]:
-    """The words of a run in `folder` whose reward stops coming."""
-    (folder / "reward.py").write_text(REWARD.replace("AFTER", str(after)).replace("SPLIT", repr(split)))
+def command(folder: Path, *more: str, after: int = 0, split: str = "train", process: str = "*") -> list[str]:
+    """The words of a run in `folder` whose reward stops coming, in processes whose program matches `process`."""
+    values = {"AFTER": after, "SPLIT": split, "PROCESS": process}
+    text = REWARD
+    for name, value in values.items():
+        text = text.replace(name, repr(value))
+    (folder / "reward.py").write_text(text)
     (folder / "wait").touch()
     return ["train", "tiny", *QUIET, f"run.folder={folder}", f"reward={folder / 'reward.py'}:score", *more]
 
@@ -151,11 +157,14 @@ def test_an_evaluation_is_given_up_and_played_again(after, step, before, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("split", ["train", "test"])
-def test_two_processes_agree_to_stop_while_they_wait(split, tmp_path):
+@pytest.mark.parametrize(
+    ("split", "process"), [("train", "*"), ("train", "rank.py"), ("test", "*"), ("test", "rank.py")]
+)
+def test_two_processes_agree_to_stop_while_they_wait(split, process, tmp_path):
     own = ["runtime.processes=2", "eval.instances=50"]
     after = STEP + 5 if split == "train" else 30  # of each process
-    folder = drains(tmp_path, command(tmp_path, *own, after=after, split=split))
+    words = command(tmp_path, *own, after=after, split=split, process=process)
+    folder = drains(tmp_path, words)
     with RunDir.open(folder) as store:
         assert len(list(store.metrics())) == (2 if split == "train" else 0)
     assert main(["train", "--resume", str(folder)]) == 0

@@ -1,0 +1,39 @@
+"""Actors of a run that drains: nobody waits for those that are not there yet, or do not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from quintain.runtime import crew as crews
+from quintain.types import Weights
+
+
+@pytest.mark.parametrize("up", [False, True])
+def test_a_drain_does_not_wait_for_actors(up, tmp_path, monkeypatch):
+    sent = []
+
+    async def send(writer, message):
+        sent.append(message["do"])
+
+    monkeypatch.setattr(crews, "send", send)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as silent:
+        crew = crews.Crew(tmp_path, 1)
+        member = crews.Member(0, silent)
+        crew.members[0] = member
+        if up:
+            member.writer = object()
+            member.up.set()
+
+        async def main():
+            asyncio.get_running_loop().call_later(0.1, crew.leave)
+            await asyncio.wait_for(crew.load(Weights(version=1, kind="file", source="")), 5)
+            await asyncio.wait_for(crew.load(Weights(version=2, kind="file", source="")), 5)
+
+        asyncio.run(main())
+        silent.kill()
+        crew.room.rmdir()
+    assert sent == ["load"] * up, "a later version is not even sent"
