@@ -232,6 +232,8 @@ def play(
         ready(opened.run)
         return asyncio.run(_play(config, opened, place, say, crew))
     finally:
+        if crew is not None:
+            crew.remove()
         store.close()
         ranks.close()
 

@@ -141,6 +141,10 @@ class Crew:
             self._server.close()
         for reader in self._readers:
             reader.cancel()
+        self.remove()
+
+    def remove(self) -> None:
+        """Remove what lies in shared memory, also where no actor was ever started."""
         shutil.rmtree(self.room, ignore_errors=True)
 
     # -- what a run calls ------------------------------------------------------------------------------------------

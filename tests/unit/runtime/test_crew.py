@@ -5,9 +5,15 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from quintain.config import ConfigError, make
+from quintain.ledger import RunDir
+from quintain.runtime import assemble
 from quintain.runtime import crew as crews
 from quintain.types import Weights
 
@@ -35,5 +41,20 @@ def test_a_drain_does_not_wait_for_actors(up, tmp_path, monkeypatch):
 
         asyncio.run(main())
         silent.kill()
-        crew.room.rmdir()
+        crew.remove()
     assert sent == ["load"] * up, "a later version is not even sent"
+
+
+def test_a_run_that_is_refused_leaves_nothing_in_shared_memory(tmp_path, monkeypatch):
+    rooms = []
+
+    def room(**given) -> str:
+        rooms.append(Path(tempfile.mkdtemp(dir=tmp_path)))
+        return str(rooms[-1])
+
+    monkeypatch.setattr(crews, "tempfile", SimpleNamespace(mkdtemp=room))
+    config = make("tiny", overrides=["runtime.actors=1", "runtime.processes=2"])
+    RunDir.create(tmp_path / "run", config.toml(full=True)).close()
+    with pytest.raises(ConfigError, match="actors play for one process"):
+        assemble.play(config, tmp_path / "run")
+    assert len(rooms) == 1 and not rooms[0].exists()
