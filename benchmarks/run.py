@@ -8,6 +8,7 @@ Results are kept in benchmarks/results.json, so that one benchmark can be run al
 
 from __future__ import annotations
 
+import functools
 import json
 import platform
 import subprocess
@@ -40,8 +41,9 @@ def machine() -> str:
     return f"{model}, {sum(line.startswith('processor') for line in lines)} cores"
 
 
+@functools.cache
 def commit() -> str:
-    """The commit that is measured, marked if files differ from it."""
+    """The commit that is measured, marked if files differed from it at the start."""
     asked = ["git", "-C", str(HERE), "describe", "--always", "--dirty=+", "--exclude=*"]
     return subprocess.run(asked, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
@@ -91,6 +93,7 @@ def page(results: dict[str, list[dict]]) -> str:
 
 def main() -> None:
     """Run the named benchmarks, or all, and write the page."""
+    commit()  # before results are written
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for word in sys.argv[1:] or names():
         name, _, output = word.partition("=")
