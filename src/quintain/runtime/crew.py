@@ -214,7 +214,10 @@ class Crew:
             return writer.close()
         member.writer = writer
         listening = asyncio.create_task(self._listen(member, reader))
-        await self._give(member)
+        try:
+            await self._give(member)
+        except ActorError as error:  # a version that it refuses: no other process would take it
+            return self._give_up(error, self._waiting)
         member.up.set()
         waiting, self._waiting = self._waiting, []
         await self._hand_out(waiting)
@@ -264,12 +267,26 @@ class Crew:
             what = f"ticket {job.message['ticket']}, task {job.message['task'].get('key')}"
             self._fail(job, f"{DEATHS} actors died while they played {what}; {self._log(member)}")
         if self._early >= DEATHS * self.count:
-            self._failed = ActorError(f"actors die before they finish a group; {self._log(member)}")
-            for job in [*jobs, *self._waiting]:
-                self._fail(job, str(self._failed))
-            return
-        self._spawn(member.number)
+            error = ActorError(f"actors die before they finish a group; {self._log(member)}")
+            return self._give_up(error, [*jobs, *self._waiting])
+        watch = asyncio.create_task(self._follow(self._spawn(member.number)))
+        self._readers.add(watch)
+        watch.add_done_callback(self._readers.discard)
         await self._hand_out([job for job in jobs if job not in lost])
+
+    async def _follow(self, member: Member) -> None:
+        """A successor that never comes up is no reader's to notice: it is buried as well."""
+        try:
+            await self._come_up(member)
+        except ActorError:
+            if member.number in self.members and not member.up.is_set():
+                await self._buried(member)
+
+    def _give_up(self, error: ActorError, jobs: Sequence[Job]) -> None:
+        """No group will be played any more: those who wait are told, and those who come."""
+        self._failed = error
+        for job in jobs:
+            self._fail(job, str(error))
 
     def _fail(self, job: Job, why: str) -> None:
         if not job.future.done():

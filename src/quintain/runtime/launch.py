@@ -142,8 +142,9 @@ def _told(child: Child) -> str:
 def _leave(children: list[Child]) -> None:
     """After an orderly end the others have little left to do."""
     until = time.monotonic() + _GONE_S / 2
-    while time.monotonic() < until and any(c.process.poll() is None for c in children):
-        time.sleep(0.02)
+    for child in children:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.process.wait(max(0.0, until - time.monotonic()))
 
 
 def _end(children: list[Child]) -> None:

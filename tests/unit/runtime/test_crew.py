@@ -58,3 +58,40 @@ def test_a_run_that_is_refused_leaves_nothing_in_shared_memory(tmp_path, monkeyp
     with pytest.raises(ConfigError, match="actors play for one process"):
         assemble.play(config, tmp_path / "run")
     assert len(rooms) == 1 and not rooms[0].exists()
+
+
+@pytest.mark.parametrize("code", ["raise SystemExit(3)", "input()"])
+def test_a_successor_that_never_comes_up_is_noticed(code, tmp_path, monkeypatch):
+    made = []
+
+    def spawn(self, number):
+        made.append(subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE))
+        self.members[number] = crews.Member(number, made[-1])
+        return self.members[number]
+
+    async def ended(process):
+        process.kill()
+        return process.wait()
+
+    monkeypatch.setattr(crews.Crew, "_spawn", spawn)
+    monkeypatch.setattr(crews, "_ended", ended)
+    monkeypatch.setattr(crews, "START_S", 0.1)
+    told = []
+    crew = crews.Crew(tmp_path, 1, told.append)
+
+    async def main():
+        first = crew._spawn(0)
+        first.up.set()
+        job = crews.Job({"ticket": 7, "task": {"key": "a"}, "job": 0}, asyncio.get_running_loop().create_future())
+        first.jobs[0] = job
+        await crew._buried(first)
+        with pytest.raises(crews.ActorError, match="actors die before they finish a group"):
+            await asyncio.wait_for(job.future, 20)
+        with pytest.raises(crews.ActorError, match="actors die"):
+            await crew.rollout(1)(None, None, 1)  # pyrefly: ignore
+
+    asyncio.run(main())
+    crew.remove()
+    for process in made:
+        process.stdin.close()
+    assert len(made) == crew.deaths == len(told) == crews.DEATHS and told[0]["tickets"] == [7]
