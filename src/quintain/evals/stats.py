@@ -11,12 +11,12 @@ from quintain.runtime.evaluate import succeeded
 from quintain.types import Group
 
 
-def interval(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
+def interval(successes: float, trials: float, z: float = 1.96) -> tuple[float, float]:
     """The Wilson score interval of a share, which stays inside [0, 1] and holds for few trials.
 
     Args:
         successes: how many of `trials`.
-        trials: n >= 0; 0 gives (0, 1).
+        trials: n >= 0, whole or effective ones; 0 gives (0, 1).
         z: standard normal quantile; 1.96 is 95 %.
 
     Example:
@@ -30,6 +30,28 @@ def interval(successes: int, trials: int, z: float = 1.96) -> tuple[float, float
     spread = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
     scale = 1 + z * z / trials
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+def effective(shares: Sequence[float], share: float, tries: int) -> float:
+    """How many independent tries `tries` on some instances are worth: tries of one instance are alike.
+
+    Args:
+        shares: share of successes of each instance [n].
+        share: of all tries.
+        tries: of all instances together.
+
+    Returns:
+        share (1 - share) / variance of the mean over instances, within [n, tries].
+
+    Example:
+        >>> effective([1.0, 0.0, 1.0, 0.0], 0.5, 16), effective([0.5, 0.5, 0.5, 0.5], 0.5, 16)
+        (4.0, 16.0)
+    """
+    n = len(shares)
+    if n < 2 or tries == n or not 0 < share < 1:
+        return float(n)
+    variance = sum((s - share) ** 2 for s in shares) / (n - 1) / n
+    return min(float(tries), max(float(n), share * (1 - share) / variance if variance else math.inf))
 
 
 def pass_at(k: int, tries: int, successes: int) -> float:
@@ -48,24 +70,25 @@ def summary(groups: Sequence[Group]) -> dict[str, Any]:
     """Everything that `quintain eval` prints, as JSON values.
 
     Returns:
-        `instances`, `episodes`, `success`, `interval` (95 %, of the first try of every instance when there are several),
-        `reward` and its standard error, `pass` (k -> pass@k), `turns`, `tokens`, `stops`, `malformed` (a turn).
+        `instances`, `episodes`, `success`, `interval` (95 %; several tries of an instance count as many as they are worth),
+        `reward` and its standard error over instances, `pass` (k -> pass@k), `turns`, `tokens`, `stops`, `malformed` (a turn).
     """
     episodes = [t for g in groups for t in g.trajectories]
     n = len(episodes)
     wins = [[succeeded(t.rewards, t.reward) for t in g.trajectories] for g in groups if g.trajectories]
-    firsts = sum(w[0] for w in wins)
-    rewards = [t.reward for t in episodes]
-    mean = sum(rewards) / max(1, n)
-    spread = math.sqrt(sum((r - mean) ** 2 for r in rewards) / max(1, n - 1) / max(1, n))
+    share = sum(map(sum, wins)) / max(1, n)
+    worth = effective([sum(w) / len(w) for w in wins], share, n)
+    mean = sum(t.reward for t in episodes) / max(1, n)
+    each = [sum(t.reward for t in g.trajectories) / len(g.trajectories) for g in groups if g.trajectories]
+    spread = math.sqrt(sum((r - mean) ** 2 for r in each) / max(1, len(each) - 1) / max(1, len(each)))
     tries = min((len(w) for w in wins), default=0)
     passes = {k: sum(pass_at(k, len(w), sum(w)) for w in wins) / len(wins) for k in _powers(tries)}
     turns = sum(max(1, len(t.turn_rewards), t.turns) for t in episodes)
     return {
         "instances": len(wins),
         "episodes": n,
-        "success": sum(map(sum, wins)) / max(1, n),
-        "interval": list(interval(firsts, len(wins)) if tries > 1 else interval(sum(map(sum, wins)), n)),
+        "success": share,
+        "interval": list(interval(share * worth, worth)),
         "reward": mean,
         "reward_error": spread,
         "pass": {str(k): v for k, v in passes.items()},
