@@ -10,6 +10,7 @@ NO_SETUP ?=
 JOBS ?= 2
 ARGS ?=
 QUICKSTART ?= train keydoor
+SCHEDULES ?= 10000
 
 BIN := $(abspath $(VENV))/bin
 PY := $(BIN)/python
@@ -23,7 +24,7 @@ export MKL_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev setup-bench quickstart test check format docs bench pictures slow chaos browser gpu venv-vllm test-vllm clean
+.PHONY: help setup setup-dev setup-ray setup-bench quickstart test check format docs bench pictures slow learning chaos browser gpu ray venv-vllm test-vllm clean
 
 help:  ## show the targets
 	@echo "usage: make TARGET [TORCH=cuda] [PYTHON=python3] [ARGS='...']"
@@ -73,9 +74,13 @@ pictures: setup-dev  ## draw the pictures of the README and the docs again
 	$(PY) tools/pictures.py $(ARGS)
 
 slow: setup-dev  ## the tests that take more than ten seconds
-	$(PYTEST) -n $(JOBS) -m "slow and not browser and not chaos and not gpu" $(ARGS)
+	$(PYTEST) -n $(JOBS) -m "slow and not browser and not chaos and not gpu and not ray" $(ARGS)
 
-chaos: setup-dev  ## the tests that kill processes and fill disks
+learning: setup-dev  ## every algorithm on an exercise of its family, and wrong forms of them
+	$(PYTEST) -n $(JOBS) -m "learning and not gpu" tests/learning $(ARGS)
+
+chaos: setup-dev  ## schedules on a virtual clock, then the tests that kill processes and fill disks
+	$(PY) tools/chaos.py --count $(SCHEDULES) --seconds 100
 	$(PYTEST) -m "chaos and not gpu" $(ARGS)
 
 browser: setup-dev  ## the tests that drive a real browser
@@ -84,12 +89,20 @@ browser: setup-dev  ## the tests that drive a real browser
 gpu: setup-dev  ## the tests that need a CUDA device
 	$(PYTEST) -m gpu $(ARGS)
 
+setup-ray:  # as setup-dev, and Ray
+ifeq ($(NO_SETUP),)
+	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --torch "$(TORCH)" --extras train,dev,ray
+endif
+
+ray: setup-ray  ## the tests that start a Ray cluster on this machine
+	$(PYTEST) -m "ray and not gpu" tests/ray $(ARGS)
+
 venv-vllm:  ## make .venv-vllm, the environment of the vLLM engine
 	@$(PYTHON) tools/bootstrap.py --venv .venv-vllm --torch cpu --extras train,test \
 		--constraints constraints-vllm.txt --exact
 
-test-vllm: venv-vllm  ## the engine tests in the environment of the vLLM engine
-	$(abspath .venv-vllm)/bin/python -m pytest $(ENGINE_TESTS) \
+test-vllm: venv-vllm  ## the engine tests in the environment of the vLLM engine, with a real vLLM server
+	$(abspath .venv-vllm)/bin/python -m pytest $(ENGINE_TESTS) tests/e2e/test_vllm.py \
 		-m "not browser and not chaos and not gpu" $(ARGS)
 
 clean:  ## remove caches and built pages; environments and runs stay

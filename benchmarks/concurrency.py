@@ -8,8 +8,8 @@ import time
 
 from quintain import config as configs
 from quintain.runtime import policy
-from quintain.runtime.assemble import make_cast, make_reward, make_rollout
 from quintain.runtime.evaluate import play
+from quintain.runtime.playing import make_cast, make_reward, make_rollout
 from quintain.runtime.stage import make_stage, tasks
 
 EPISODES = 256

@@ -20,8 +20,19 @@ from pathlib import Path
 
 FILE_LINES, TEST_LINES, MEDIAN_LINES, FUNCTION_LINES, PARAMETERS, MODE_FILES = 400, 600, 150, 50, 7, 4
 VAGUE = {"utils", "util", "helpers", "helper", "misc", "common", "legacy", "compat"}
-DIRECT = {"types", "codec", "batch", "messages", "ports", "parts", "registry", "config"}  # all that loop.py may import
-TORCH_HOMES = ("objectives/", "models/", "learn/", "engines/torch")
+DIRECT = {
+    "types",
+    "codec",
+    "batch",
+    "messages",
+    "ports",
+    "parts",
+    "registry",
+    "config",
+    "waits",
+    "window",
+}  # what loop.py may import
+TORCH_HOMES = ("objectives/", "models/", "learn/", "engines/torch", "testing/cases/")
 ONE_FILE = (
     *("ray", "vllm", "starlette", "uvicorn", "fastapi", "aiohttp", "websockets", "httpx", "requests", "gradio"),
     *("tensorboard", "tensorboardX", "wandb", "mlflow", "gymnasium", "pettingzoo", "textarena", "verifiers"),

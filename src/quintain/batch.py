@@ -66,6 +66,7 @@ class Terms:
     value: torch.Tensor | None = None
     old_value: torch.Tensor | None = None
     returns: torch.Tensor | None = None
+    turn: torch.Tensor | None = None  # [N] number of the message that holds the token
     weights: Mapping[str, torch.Tensor] = field(default_factory=dict)  # streams rl, ce, kl [N]
     topk: Mapping[str, torch.Tensor] = field(default_factory=dict)
     hidden: torch.Tensor | None = None

@@ -31,7 +31,8 @@ class Transform(NamedTuple, Generic[X]):
 
     `needs` names inputs that must be supplied or refused before a run starts (`ref`, `values`, `old`, `topk:20`, `hidden`,
     `entropy`). `measure(x)` returns sums over one piece of the step; the learner adds them over all micro-batches and ranks and
-    hands them to `apply` in `x.totals`. `place` orders objective chains (see `chain`).
+    hands them to `apply` in `x.totals`. It does so `rounds` times; each time `x.totals` holds the sums so far, so that a statistic
+    may stand on another one. `place` orders objective chains (see `chain`).
     """
 
     init: Callable[[], State]
@@ -39,6 +40,7 @@ class Transform(NamedTuple, Generic[X]):
     needs: frozenset[str] = frozenset()
     measure: Callable[[X], Sums] | None = None
     place: str = ""
+    rounds: int = 1
 
 
 Groups = tuple[Group, ...]
@@ -62,6 +64,7 @@ class Cast:
     seed: int = 0
     memory: Any = None
     frozen: frozenset[str] = frozenset()  # engines whose tokens are never trained (opponents, judges)
+    prove: Callable[[Weights], Awaitable[None]] | None = None  # raises if an engine does not hold what it was given
 
     def engine(self, role: str) -> Engine:
         """The engine that plays `role`."""
@@ -72,10 +75,12 @@ class Cast:
         return self.renderers.get(role) or self.renderers["policy"]
 
     async def load(self, weights: Weights) -> None:
-        """Give new weights to every engine that is not frozen."""
+        """Give new weights to every engine that is not frozen, and have it proved that they hold them."""
         for role, engine in self.engines.items():
             if role not in self.frozen:
                 await engine.load(weights)
+        if self.prove is not None:
+            await self.prove(weights)
 
 
 Rollout = Callable[[Task, Cast, int], Awaitable[Group]]  # (task, cast, ticket index)
@@ -157,7 +162,8 @@ def chain(*parts: Transform[X]) -> Transform[X]:
 
     needs = frozenset().union(*(p.needs for p in parts))
     place = parts[-1].place if parts else ""
-    return Transform(lambda: [p.init() for p in parts], apply, needs, measure if measures else None, place)
+    rounds = max((p.rounds for p in parts), default=1)
+    return Transform(lambda: [p.init() for p in parts], apply, needs, measure if measures else None, place, rounds)
 
 
 def named(**parts: Transform[X]) -> Transform[X]:

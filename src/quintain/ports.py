@@ -17,6 +17,7 @@ from quintain.types import (
     Group,
     Ints,
     Message,
+    QuintainError,
     Request,
     Task,
     Tool,
@@ -27,6 +28,14 @@ if TYPE_CHECKING:
     from quintain.parts import Transform
 
 SOLO = "agent"  # the name of the one seat of a single-agent env
+
+
+class EpisodeLost(QuintainError):
+    """An env lost its episode through no fault of its own (the process that held it is gone): it may be played again."""
+
+
+class EnvsGone(QuintainError):
+    """No env will answer any more; unlike an env's own errors it ends the run, not the episode."""
 
 
 @runtime_checkable

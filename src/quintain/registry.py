@@ -60,7 +60,7 @@ HOMES = {
     "sampler": ("quintain.samplers",),
     "rollout": ("quintain.rollouts",),
     "reward": ("quintain.rewards",),
-    "advantage": ("quintain.advantages",),
+    "advantage": ("quintain.advantages", "quintain.gates", "quintain.rewards"),
     "unit": ("quintain.advantages",),
     "key": ("quintain.advantages",),
     "baseline": ("quintain.advantages",),
@@ -71,6 +71,7 @@ HOMES = {
     "algorithm": ("quintain.algorithms",),
     "engine": ("quintain.engines",),
     "env": ("quintain.envs",),
+    "gateway": ("quintain.serve",),
     "optimizer": ("quintain.learn",),
     "schedule": ("quintain.learn",),
     "precision": ("quintain.learn",),
@@ -87,7 +88,8 @@ def register(kind: str, name: str, *, paper: str = "", **tags: Any) -> Callable[
         **tags: further facts for generated pages (`domain`, `status`...).
 
     Raises:
-        QuintainError: another factory holds the name already.
+        QuintainError: another factory holds the name already, or an option is called `kind` or `name`, which a part that is written
+            down says of itself.
 
     Example:
         >>> @register("example", "double")
@@ -98,6 +100,10 @@ def register(kind: str, name: str, *, paper: str = "", **tags: Any) -> Callable[
     """
 
     def decorate(make: Factory) -> Factory:
+        for taken in sorted({"kind", "name"} & inspect.signature(make).parameters.keys()):
+            raise QuintainError(
+                f"{kind} {name!r} has an option {taken!r}, which a part that is written down says of itself; rename it"
+            )
         old = _entries.get((kind, name))
         if old and inspect.unwrap(old.make).__qualname__ != make.__qualname__:
             raise QuintainError(f"{kind} {name!r} is registered twice: by {old.make.__module__} and {make.__module__}")

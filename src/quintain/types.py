@@ -136,6 +136,7 @@ class Request:
     """One call for tokens: the whole path so far, and the key of its sampling noise.
 
     `session` names the episode branch whose keys and values the engine may keep; `key` is (run seed, ticket, member, turn).
+    `drawn` tokens at the end of the prompt belong to the turn already: an interrupted request goes on under the same noise.
     """
 
     session: str
@@ -143,6 +144,7 @@ class Request:
     sampling: Sampling
     key: Ints = (0,)
     images: tuple[Image, ...] = ()
+    drawn: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

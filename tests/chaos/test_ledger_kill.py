@@ -93,6 +93,7 @@ def test_a_kill_at_every_single_change_to_the_disk(place, toy, cache_disk, killi
             break
         assert code == -signal.SIGKILL
         assert live(home, toy, cache_disk(), log) == 0
+        check_acknowledged(home, log)
         assert log.read_text().splitlines()[-1] == f"weights {weights}"
         with RunDir.open(home) as run:
             assert audit(run) == accounts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,14 @@ def make_terms() -> Callable[..., Terms]:
             "returns": rng.standard_normal(rows),
         }
         leaves = {"new": new, "entropy": rng.exponential(1.0, rows), "value": rng.standard_normal(rows)}
+        tops = {
+            "new": np.log(rng.dirichlet(np.ones(8), rows))[:, :5],
+            "rollout": np.log(rng.dirichlet(np.ones(8), rows))[:, :5],
+        }
 
         def tensor(column: np.ndarray, leaf: bool) -> torch.Tensor:
             column = column.copy()
-            column[~mask] = np.resize(GARBAGE, (~mask).sum()) if garbage else 0.0
+            column[~mask] = np.resize(GARBAGE, column[~mask].shape) if garbage else 0.0
             return torch.tensor(column, dtype=dtype).requires_grad_(leaf)
 
         return Terms(
@@ -45,7 +50,9 @@ def make_terms() -> Callable[..., Terms]:
             **{name: tensor(c, True) for name, c in leaves.items()},
             mask=torch.tensor(mask),
             sequence=torch.tensor(sequence),
+            turn=torch.tensor(sequence * 3 + np.arange(rows) % 3),
             group=torch.tensor(sequence % 3),
+            topk={name: tensor(c, False) for name, c in tops.items()},
         )
 
     return make
@@ -69,16 +76,26 @@ def play(rng: np.random.Generator, name: str, reward: float, *, turns: int, **re
         for name_ in ("value", "old", "ref")
     }
     share = rng.dirichlet(np.ones(turns)) if turns else ()
+    seen = tuple(f"s{int(k)}" for k in rng.integers(0, 3, turns))
     return Trajectory(
         id=name,
         nodes=tuple(nodes),
         stop=Stop.done,
         rewards={"score": reward},
         turn_rewards=tuple(float(reward * s) for s in share),
-        digests=tuple(f"s{int(k)}" for k in rng.integers(0, 3, turns)),
+        digests=seen,
+        next_digests=(*seen[1:], "end") if seen else (),
+        actions=tuple(f"go {s}" for s in seen),
         streams=streams,
         **rest,
     )
+
+
+def branched(t: Trajectory) -> Trajectory:
+    """The same with a second branch after the prompt: its first turn again, and a reward for each leaf."""
+    again = replace(t.nodes[1], parent=0)
+    streams = {name: (*rows, rows[1]) for name, rows in t.streams.items()}
+    return replace(t, nodes=(*t.nodes, again), streams=streams, tags={**t.tags, "leaf_rewards": (1.0, 0.0)})
 
 
 @pytest.fixture
@@ -95,7 +112,8 @@ def make_groups() -> Callable[..., tuple[Group, ...]]:
                 seat = "white" if m % 2 else "black"
                 tags = {"stratum": m % 3}
                 turns = int(rng.integers(1, 5))
-                runs.append(play(rng, f"{g}.{m}", reward, turns=turns, agent=seat, role=seat, tags=tags))
+                run = play(rng, f"{g}.{m}", reward, turns=turns, agent=seat, role=seat, tags=tags)
+                runs.append(branched(run) if (g, m) == (3, 5) else run)
             groups.append(Group(task=Task(key=f"t{g}", env="e"), trajectories=tuple(runs), ticket=g, version=2))
         return tuple(groups)
 

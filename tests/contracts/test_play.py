@@ -7,14 +7,20 @@ import pytest
 
 from quintain.codec import decode, encode
 from quintain.engines.scripted import Player
+from quintain.models import build_model
 from quintain.parts import Cast
 from quintain.ports import Engine
 from quintain.registry import Entry, build, entries, provenance
 from quintain.types import Feedback, Group, Kind, Message, Node, Role, Stop, Task, Trajectory
 
 PLAYED = [e for kind in ("sampler", "reward", "rollout", "engine", "env") for e in entries(kind)]
-NEEDS = {"math_verify": "math_verify"}  # entries that need a package of an extra
-TOKENS = {"torch"}  # engines that are made from a model, not from options
+NEEDS = {"math_verify": "math_verify", "agent": "uvicorn"}  # entries that need a package of an extra
+TOKENS = {  # engines that are made from a model, not from options alone
+    "torch": {},
+    "vllm": {"url": "http://127.0.0.1:9"},
+    "router": {"pools": {"decode": [{"name": "torch"}]}},
+}
+WORLDLESS = {"agent"}  # rollouts that play in no env of ours
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +56,9 @@ def group_of(texts=("4", "five"), rewards=None):
         asked = Node.given(None, (1,), kind=Kind.prompt, text="2 + 2?")
         said = Node.given(0, (), role=Role.assistant, kind=Kind.external, text=text)
         made.append(Trajectory(id=f"0.{i}", nodes=(asked, said), stop=Stop.done, rewards=rewards or {"env": 0.5}))
-    return Group(task=Task(key="k", env="data", params={"answer": "4"}), trajectories=tuple(made), ticket=3)
+    return Group(
+        task=Task(key="k", env="data", params={"answer": "4", "subtasks": 2}), trajectories=tuple(made), ticket=3
+    )
 
 
 @pytest.mark.parametrize("entry", PLAYED, ids=[f"{e.kind}-{e.name}" for e in PLAYED])
@@ -98,8 +106,16 @@ def test_engines_match_the_port(entry):
     assert isinstance(make(entry), Engine)
 
 
+@pytest.mark.parametrize("name", sorted(TOKENS))
+def test_engines_of_models_match_the_port(name):
+    model = build_model("qwen3", seed=0, vocab=11, hidden=8, layers=1, heads=1, ffn=8, context=16)
+    assert isinstance(build("engine", {"name": name, "model": model, **TOKENS[name]}), Engine)
+
+
 @of("rollout")
 async def test_rollouts_play_a_task_and_close_what_they_open(entry):
+    if entry.name in WORLDLESS:
+        return  # tests/unit/rollouts/test_agent.py
     closed = []
 
     class Env:

@@ -57,6 +57,35 @@ def test_a_run_with_actors_trains_within_its_lag_and_leaves_nobody_behind(tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("update", "more"),
+    [
+        ("in_flight", ["run.over_limit=refill", "run.ahead=16", "run.look=16", "engine.during_update=pause"]),
+        ("drain", ["run.over_limit=wait"]),
+        ("pinned", ["run.over_limit=withhold", "run.ahead=16", "run.look=16"]),
+    ],
+)
+def test_every_way_to_take_new_weights_and_what_comes_too_late(update, more, tmp_path):
+    config, path = prepare(tmp_path, f"engine.update={update}", "run.steps=10", "engine.slots=8", *more)
+    assert run(config, path, resume=False) == 0
+    with RunDir.open(path) as store:
+        books = audit(store)
+        rows = [m for _, m in store.metrics()]
+        played = [t for step in range(10) for g in store.groups(step=step) for t in g.trajectories]
+    assert books.ok and not books.pending and books.trained + books.dropped == books.issued
+    assert max(m["lag_max"] for m in rows) <= 2 and all("engine_carried" in m for m in rows[2:])
+    late = sum(m["groups_withheld"] + m["groups_refilled_for_lag"] for m in rows)
+    assert late <= books.reasons.get("withheld", 0) + books.reasons.get("lag", 0) <= late + 16  # of the last step
+    assert sum(m["engine_discarded"] for m in rows) == 0
+    versions = [{span.version for node in t.nodes for span in node.spans} for t in played]
+    if update == "pinned":
+        assert all(len(seen) == 1 for seen in versions) and len(set.union(*versions)) > 2
+        assert max(m["engine_versions"] for m in rows) <= 3
+    assert update != "drain" or all(len(node.spans) <= 1 for t in played for node in t.nodes)
+    assert not actors_of(path)
+
+
+@pytest.mark.slow
 def test_an_actor_that_is_killed_is_replaced_and_nothing_is_lost(tmp_path):
     config, path = prepare(tmp_path, "run.steps=30")
     killed: list[int] = []

@@ -42,7 +42,7 @@ def test_low_rank_factors_of_a_text_model_learn(tmp_path):
     with RunDir.open(tmp_path / "it") as store:
         rewards = [m["reward"] for _, m in store.metrics()]
         newest = store.latest_checkpoint()
-    assert sum(rewards[-5:]) / 5 > 4 * sum(rewards[:5]) / 5
+    assert sum(rewards[-5:]) > 3 * sum(rewards[:5])
     assert newest is not None and held(newest.path) < 0.5 * held(folder), (
         "a checkpoint holds the factors, not the model"
     )

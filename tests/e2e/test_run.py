@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import signal
 import subprocess
@@ -10,33 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.e2e.runs import QUIET, prints, start
 
 from quintain import config as configs
 from quintain.cli import main
-from quintain.cli.train import run
 from quintain.ledger import RunDir, audit
 from quintain.runtime.failures import EveryEpisodeFailed
 from quintain.types import Stop
-
-QUIET = ["eval.instances=0", "run.steps=6", "run.checkpoint_every=2"]
-
-
-def start(folder: Path, *overrides: str) -> Path:
-    config = configs.make("tiny", overrides=[*QUIET, f"run.folder={folder}", *overrides])
-    path = folder / config.run.name
-    RunDir.create(path, config.toml(full=True)).close()
-    assert run(config, path, resume=False) == 0
-    return path
-
-
-def prints(folder: Path) -> dict[str, str]:
-    """Hashes of every file of the newest checkpoint but its manifest, which holds times."""
-    with RunDir.open(folder) as store:
-        newest = store.latest_checkpoint()
-    assert newest is not None
-    files = sorted(p for p in newest.path.iterdir() if p.suffix == ".safetensors")
-    assert {p.stem for p in files} == {"weights", "optimizer"}
-    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
 def ledger(folder: Path) -> list[tuple[float, str]]:

@@ -51,6 +51,13 @@ def test_another_algorithm_comes_without_the_options_of_the_one_before():
     assert section.name == "rloo" and section.options == {}
 
 
+def test_another_engine_comes_without_the_options_of_the_one_before():
+    old = {"engine": {"name": "vllm", "slots": 8, "options": {"python": "p"}}}
+    section = make(old, overrides=["engine.options.seed=1", "engine.name=torch"]).engine
+    assert (section.name, section.slots, section.options) == ("torch", 8, {"seed": 1})
+    assert make(old, overrides=["engine.name=vllm"]).engine.options == {"python": "p"}
+
+
 def test_python_files_of_the_user_run_first(tmp_path):
     (tmp_path / "mine.py").write_text(
         "from quintain.registry import register\n@register('test_mine', 'mine')\ndef mine():\n    return object\n"
@@ -112,3 +119,11 @@ def test_every_shipped_recipe_is_valid():
     for name, path in configs.recipes().items():
         config = make(name)
         assert make(tomllib.loads(config.toml())) == config, path
+
+
+def test_another_algorithm_by_name_leaves_the_options_of_the_recipes_behind_and_its_gate_in_place():
+    own = {"algorithm": {"options": {"entropy": 0.1}, "gate": ["zero_variance"]}}
+    assert make(own, overrides=["algorithm.name=grpo"]).algorithm.options == {"entropy": 0.1}, "the usual one"
+    other = make(own, overrides=["algorithm.options.low=0.1", "algorithm.name=gspo"]).algorithm
+    assert other.options == {"low": 0.1} and len(other.gate) == 1
+    assert not make(own, overrides=["algorithm=gspo"]).algorithm.gate, "the shorthand begins anew"

@@ -84,3 +84,11 @@ def test_a_missing_extra_says_how_to_install_it():
     with pytest.raises(MissingExtra, match=r"pip install 'quintain\[vllm\]'"):
         require_extra("vllm", "a_module_that_does_not_exist")
     require_extra("train", "json")
+
+
+@pytest.mark.parametrize("option", ["kind", "name"])
+def test_an_option_that_a_written_part_says_of_itself_is_refused(option):
+    scope: dict = {}
+    exec(f"def factory({option}=1):\n    return ({option},)", scope)
+    with pytest.raises(QuintainError, match=f"option '{option}'"):
+        register("example", f"taken_{option}")(scope["factory"])

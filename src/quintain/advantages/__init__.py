@@ -1,26 +1,61 @@
 """Advantages: rewards of the groups of one step to the stream `advantage`, one value per sampled token."""
 
-from quintain.advantages.baselines import leave_one_out, mean, median
+from quintain.advantages.agents import align_calls, align_opponents, pay_calls
+from quintain.advantages.baselines import distinct_mean, leave_one_out, mean, median, running
+from quintain.advantages.beta import beta
+from quintain.advantages.combine import combine, drop_pivot, pool
+from quintain.advantages.filters import keep_steps, keep_surprising
+from quintain.advantages.least import least_baseline
+from quintain.advantages.levels import compare_histories
 from quintain.advantages.normalise import normalise
+from quintain.advantages.priors import prior_fused, prior_shrunk, recall_prior
 from quintain.advantages.returns import gae, returns
 from quintain.advantages.scales import mad, spread, std
+from quintain.advantages.sets import credit_sets
 from quintain.advantages.shaping import charge_kl, shape_overlong
-from quintain.advantages.units import trajectory, turn
-from quintain.advantages.whiten import whiten
+from quintain.advantages.steps import grade_steps, redistribute, scale_dense, segment
+from quintain.advantages.trees import credit_tree, share_prefixes
+from quintain.advantages.units import credited, trajectory, turn
+from quintain.advantages.whiten import bound, whiten
 
 __all__ = [
+    "align_calls",
+    "align_opponents",
+    "beta",
+    "bound",
+    "charge_kl",
+    "combine",
+    "compare_histories",
+    "credit_sets",
+    "credit_tree",
+    "credited",
+    "distinct_mean",
+    "drop_pivot",
+    "gae",
+    "grade_steps",
+    "keep_steps",
+    "keep_surprising",
+    "least_baseline",
+    "leave_one_out",
+    "mad",
+    "mean",
+    "median",
     "normalise",
+    "pay_calls",
+    "pool",
+    "prior_fused",
+    "prior_shrunk",
+    "recall_prior",
+    "redistribute",
+    "returns",
+    "running",
+    "scale_dense",
+    "segment",
+    "shape_overlong",
+    "share_prefixes",
+    "spread",
+    "std",
     "trajectory",
     "turn",
-    "mean",
-    "leave_one_out",
-    "median",
-    "std",
-    "mad",
-    "spread",
-    "returns",
-    "gae",
     "whiten",
-    "shape_overlong",
-    "charge_kl",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from quintain.advantages.rows import Rows, Unit, make_rows, sampled, write_nodes
 from quintain.parts import Groups, PartError
-from quintain.registry import register
+from quintain.registry import register, unknown
 from quintain.types import Trajectory
 
 
@@ -57,7 +57,7 @@ def _everywhere(trajectory: Trajectory, value: float) -> Trajectory:
 
 
 @register("unit", "turn", status="paper", confidence="code")
-def turn(gamma: float = 1.0) -> Unit:
+def turn(gamma: float = 1.0, outcome: bool = False) -> Unit:
     """One row per turn, judged by the discounted reward from that turn on; the advantage goes to the turn's tokens.
 
     When to use: rewards along the way. Long episodes have more rows, and so count more in the statistics.
@@ -67,6 +67,8 @@ def turn(gamma: float = 1.0) -> Unit:
 
     Args:
         gamma: discount per turn, in [0, 1].
+        outcome: judge every turn by the whole reward of its trajectory instead (statistics over rows, as several
+            releases take them).
 
     Raises:
         PartError: `gamma` lies outside [0, 1].
@@ -87,10 +89,11 @@ def turn(gamma: float = 1.0) -> Unit:
             for m, t in enumerate(group.trajectories):
                 for path, fresh in t.paths():
                     nodes = sampled_nodes(t, path)
-                    earned = zip(nodes, turn_returns(t, nodes, gamma), strict=True)
-                    found = [(i, value) for i, value in earned if i in fresh]
+                    value = [total_reward(t)] * len(nodes) if outcome else turn_returns(t, nodes, gamma)
+                    earned = zip(nodes, value, strict=True)
+                    found = [(i, worth) for i, worth in earned if i in fresh]
                     places += [(g, m, t.nodes[i].turn, i) for i, _ in found]
-                    values += [value for _, value in found]
+                    values += [worth for _, worth in found]
         return make_rows(groups, places, values)
 
     def write(rows: Rows, advantage: np.ndarray) -> Groups:
@@ -106,6 +109,47 @@ def turn(gamma: float = 1.0) -> Unit:
         )
 
     return Unit(read, write)
+
+
+@register("unit", "credited", after="normalise")
+def credited(of: str = "trajectory") -> Unit:
+    """Rows that are judged by the advantage they have already: for a second rule after a first one.
+
+    Args:
+        of: `trajectory` (its first sampled token counts) or `turn`.
+
+    Raises:
+        PartError: an unknown unit, or (when applied) no stream `advantage`.
+
+    Example:
+        >>> credited().read(()).value.tolist()
+        []
+    """
+    if of not in ("trajectory", "turn"):
+        raise PartError(unknown("unit of credited", of, ["trajectory", "turn"]))
+    base = trajectory() if of == "trajectory" else turn()
+
+    def read(groups: Groups) -> Rows:
+        rows = base.read(groups)
+        each = zip(rows.trajectories, rows.node.tolist(), strict=True)
+        return replace(rows, value=np.array([first_value(t, i) for t, i in each], np.float64))
+
+    return Unit(read, base.write)
+
+
+def first_value(trajectory: Trajectory, node: int = -1, name: str = "advantage") -> float:
+    """The stream `name` at the first sampled token of `node`, or of the whole trajectory; 0 where there is none.
+
+    Raises:
+        PartError: the trajectory has no such stream.
+    """
+    if name not in trajectory.streams:
+        raise PartError(f"trajectory {trajectory.id!r} has no stream {name!r}; put the part that writes it before")
+    for i in range(len(trajectory.nodes)) if node < 0 else [node]:
+        for value, drawn in zip(trajectory.streams[name][i], trajectory.nodes[i].mask, strict=True):
+            if drawn:
+                return value
+    return 0.0
 
 
 def turn_returns(trajectory: Trajectory, nodes: Sequence[int], gamma: float) -> list[float]:

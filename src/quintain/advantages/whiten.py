@@ -63,10 +63,43 @@ def whiten(eps: float = 1e-8, ddof: int = 1, centre: bool = True) -> Advantage:
     return stateless(apply)
 
 
+@register("advantage", "bound", status="experimental", confidence="guess", after="normalise")
+def bound(limit: float = 5.0) -> Advantage:
+    """Hold advantages within a limit.
+
+    When to use: after a rule whose scale can be tiny (`mad` on binary rewards, `std` on nearly equal ones).
+
+    Maths: `A_t <- min(limit, max(-limit, A_t))`.
+
+    Args:
+        limit: the largest advantage, > 0.
+
+    Returns:
+        An advantage that rewrites the stream `advantage`.
+
+    Raises:
+        PartError: limit <= 0, or (when applied) no stream `advantage`.
+
+    Special cases: `inf` bounds nothing.
+
+    Example:
+        >>> bound(3.0).apply((), None)
+        ((), None)
+    """
+    if not limit > 0:
+        raise PartError(f"bound: limit is {limit}; it must be > 0")
+
+    def apply(groups: Groups) -> Groups:
+        rows = _column([t for g in groups for t in g.trajectories])
+        return _deal(groups, [min(limit, max(-limit, v)) for v in chain.from_iterable(rows)])
+
+    return stateless(apply)
+
+
 def _column(trajectories: list[Trajectory]) -> list[tuple[float, ...]]:
     for t in trajectories:
         if "advantage" not in t.streams:
-            raise PartError(f"whiten: trajectory {t.id!r} has no stream 'advantage'; put an advantage before whiten")
+            raise PartError(f"trajectory {t.id!r} has no stream 'advantage'; put an advantage before whiten and bound")
     return [row for t in trajectories for row in t.streams["advantage"]]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from quintain.objectives import penalise_kl, reward_entropy
+from quintain.objectives import clip, penalise_kl, reward_entropy, token_ratio
 from quintain.parts import Advantage, Gate, Objective, Transform, chain
 from quintain.registry import build, entry, provenance, resolve, unknown
 from quintain.types import QuintainError
@@ -83,6 +83,13 @@ def regularisers(kl: float, entropy: float) -> tuple[Objective, ...]:
     penalty = (penalise_kl(coef=kl),) if kl else ()
     bonus = (reward_entropy(coef=entropy),) if entropy else ()
     return (*penalty, *bonus)
+
+
+def clipped(
+    anchor: str = "rollout", low: float = 0.2, high: float = 0.2, kl: float = 0.0, mean: Any = "sequence_mean"
+) -> Objective:
+    """GRPO's objective, which most rules of credit are published with: the clipped ratio, a KL penalty, a mean."""
+    return chain(token_ratio(anchor), clip(low, high), *regularisers(kl, 0.0), resolve("objective", mean))
 
 
 def preset(name: str, form: str, **options: Any) -> Algorithm:

@@ -1,4 +1,5 @@
-"""`quintain doctor [RUN]`: check a run folder byte by byte and account for every prompt; without a run, check this machine."""
+"""`quintain doctor [RUN]`: who waits for whom in a run that is going on, and why; of one that has ended, every byte is checked and
+every prompt accounted for. Without a run, check this machine."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ EXTRAS = {
     "track": ("tensorboard",),
     "vllm": ("vllm",),
     "ray": ("ray",),
+    "serve": ("starlette", "uvicorn"),
 }
 
 
@@ -27,16 +29,32 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--repair", action="store_true", help="cut damaged records out; whole ones are kept, and a copy is set aside"
     )
+    parser.add_argument("--bytes", action="store_true", help="of a run that is going on, check every byte too")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)
-    found = machine() if given.run is None else check_run(given.run, given.repair)
+    found = machine() if given.run is None else examine(given.run, repair=given.repair, whole=given.bytes)
     if given.json:
         print(json.dumps(found, indent=1))
     else:
         for key, value in found.items():
+            if key == "status":
+                continue  # for programs
             for line in value if isinstance(value, list) else [value]:
                 print(f"{key:<12} {line}")
     return 0 if found["ok"] else 1
+
+
+def examine(folder: Path, *, repair: bool, whole: bool) -> dict[str, Any]:
+    """What a run that goes on waits for; of one that does not, its books and the last that was heard of it."""
+    from quintain.cli.waits import last_words, living, look
+    from quintain.ledger import RunDir
+
+    RunDir.open(folder).close()  # refuses what is no run
+    alive = living(folder)
+    if alive and not repair:
+        found = look(folder, alive)
+        return found | {k: v for k, v in check_run(folder, False).items() if k != "ok"} if whole else found
+    return check_run(folder, repair) | last_words(folder)
 
 
 def check_run(folder: Path, repair: bool) -> dict[str, Any]:

@@ -6,13 +6,15 @@ import argparse
 import asyncio
 import json
 import time
+from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from quintain import config as configs
 from quintain.cli.args import sources
-from quintain.cli.check import check
+from quintain.parts import Cast
+from quintain.types import Group
 
 
 def main(arguments: list[str]) -> int:
@@ -51,13 +53,23 @@ def _worlds(items: list[str]) -> list[str]:
     return [f"world={item}" if item in known else item for item in items]
 
 
+async def _played(episodes: Coroutine[Any, Any, list[Group]], cast: Cast) -> list[Group]:
+    from quintain.runtime.playing import close_engines
+
+    try:
+        return await episodes
+    finally:
+        await close_engines(cast)
+
+
 def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     """Play and sum up."""
     from quintain.evals.players import cast_of, held_out
     from quintain.evals.stats import summary
-    from quintain.runtime.assemble import make_reward, make_rollout
+    from quintain.runtime.check import check_playing
     from quintain.runtime.evaluate import play
     from quintain.runtime.failures import refuse_failures
+    from quintain.runtime.playing import make_reward, make_rollout
     from quintain.runtime.stage import rows_of
 
     files, overrides = sources(_worlds(given.items))
@@ -72,10 +84,10 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
         )
     if given.greedy:
         cast = replace(cast, sampling=replace(cast.sampling, temperature=0.0))
-    check(config)
+    check_playing(config)
     drawn = held_out(config, given.n, given.seed)
     start = time.perf_counter()
-    groups = asyncio.run(play(drawn, cast, make_rollout(config, given.k), make_reward(config)))
+    groups = asyncio.run(_played(play(drawn, cast, make_rollout(config, given.k), make_reward(config)), cast))
     refuse_failures(groups)
     split = rows_of(config, config.eval.split) if config.data else config.eval.split
     where = f"{config.data or f'{config.env.name} level ' + ','.join(map(str, config.env.levels))} ({split})"

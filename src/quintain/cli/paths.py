@@ -9,12 +9,15 @@ from quintain.config import Config, ConfigError
 
 
 def absolute(config: Config) -> Config:
-    """The config with absolute paths: data, model folder, imports, paths of samplers, and every `FILE.py:name`."""
+    """The config with absolute paths: data, model folder, imports, samplers, every `FILE.py:name`, files of an agent's command."""
     tree = config.model_dump(mode="json")
     tree = _objects(tree)
     tree["data"], tree["model"]["folder"] = _path(tree["data"]), _path(tree["model"]["folder"])
     tree["run"]["imports"] = [_path(file) for file in tree["run"]["imports"]]
     tree["sampler"] = _paths(tree["sampler"])
+    options = tree["rollout"]["options"]
+    if isinstance(options.get("agent"), list):  # a command: the files among its words
+        options["agent"] = [_path(word) if _is_file(word) else word for word in options["agent"]]
     return Config.model_validate(tree)
 
 
@@ -27,6 +30,10 @@ def empty(folder: Path) -> Path:
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty; choose another folder")
     return folder
+
+
+def _is_file(word: Any) -> bool:
+    return isinstance(word, str) and Path(word).expanduser().is_file()
 
 
 def _path(text: str) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 from quintain import config as configs
 from quintain.cli.args import sources
-from quintain.cli.check import check as check_first
 from quintain.config import Config, EvalSection
 from quintain.registry import require_extra
+from quintain.runtime.check import check
 
 MIB = 1 << 20
 
@@ -23,7 +23,6 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_intermixed_args(arguments)
     files, overrides = sources(given.items)
     config = configs.make(*files, overrides=overrides)
-    check_first(config)
     found = plan(config)
     if given.json:
         print(json.dumps(found, indent=1))
@@ -37,12 +36,12 @@ def main(arguments: list[str]) -> int:
 
 def plan(config: Config) -> dict[str, dict[str, Any]]:
     """Counts, and memory of weights, optimizer and keys and values, from the model that the config would build."""
+    check(config)
     require_extra("train", "torch", "transformers")
     from quintain.runtime import policy
-    from quintain.runtime.assemble import check, make_algorithm
+    from quintain.runtime.assemble import make_algorithm
     from quintain.runtime.stage import make_stage
 
-    check(config)
     stage = make_stage(config)
     facts = policy.describe(policy.make_model(config, stage.renderer))
     algorithm = make_algorithm(config)

@@ -41,8 +41,8 @@ async def _teach(config: configs.Config, out: Path, count: int) -> None:
     from quintain.learn.ranks import Ranks
     from quintain.learn.sft import imitate
     from quintain.runtime import policy
-    from quintain.runtime.assemble import make_cast, make_reward, make_rollout
     from quintain.runtime.evaluate import play
+    from quintain.runtime.playing import make_cast, make_reward, make_rollout
     from quintain.runtime.stage import make_stage, need_demos
 
     policy.set_threads(config.runtime.threads)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from quintain import config as configs
 from quintain.cli.args import sources
-from quintain.cli.check import check
 from quintain.cli.paths import absolute
+from quintain.cli.restarts import EXPLAINED, STEPPED, Supervisor
 from quintain.registry import require_extra
+from quintain.runtime.check import check
+from quintain.runtime.transport import LearnerLost
+from quintain.runtime.watch import STALLED, StallError
 from quintain.types import QuintainError
 
 
@@ -28,15 +33,72 @@ def main(arguments: list[str]) -> int:
         "--from", dest="step", type=int, help="with --resume: continue from the checkpoint of this step"
     )
     parser.add_argument("--fresh", action="store_true", help="delete a run of the same name first")
+    parser.add_argument(
+        "--restarts",
+        type=int,
+        default=0,
+        metavar="N",
+        help="go on after a crash, up to N times without a new checkpoint",
+    )
+    parser.add_argument("--tell-fd", dest="tell", type=int, help=argparse.SUPPRESS)
     given = parser.parse_intermixed_args(arguments)
     require_extra("train", "torch", "transformers", "safetensors")
-    if given.resume:
-        return resume(given.resume, given.items, given.step)
-    files, overrides = sources(given.items)
-    return begin(configs.make(*files, overrides=overrides), fresh=given.fresh)
+    if given.restarts:
+        return Supervisor(without(arguments, "--restarts"), given.restarts).run()
+    try:
+        if given.resume:
+            return resume(given.resume, given.items, given.step, tell=given.tell)
+        files, overrides = sources(given.items)
+        return begin(configs.make(*files, overrides=overrides), fresh=given.fresh, tell=given.tell)
+    except StallError as error:
+        print(f"quintain train: StallError: {error}", file=sys.stderr)
+        return STALLED
+    except LearnerLost as error:  # not told: another start may go on, on what is left of the cluster
+        print(f"quintain train: LearnerLost: {error}", file=sys.stderr)
+        return 1
+    except QuintainError:
+        told(given.tell, EXPLAINED)
+        raise
 
 
-def begin(config: configs.Config, *, fresh: bool) -> int:
+def told(fd: int | None, word: bytes) -> None:
+    """Say a word (the folder first) to the supervisor of this run, if it has one."""
+    if fd is not None:
+        os.write(fd, word + b"\n")
+
+
+class Stepped:
+    """A sink that tells the supervisor of this run, if it has one, of the first step or evaluation."""
+
+    def __init__(self, tell: int | None) -> None:
+        self.tell = tell
+
+    def write(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Say it, once."""
+        with contextlib.suppress(BrokenPipeError):  # it has ended, which ends the run too
+            told(self.tell, STEPPED)
+        self.tell = None
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def without(arguments: Sequence[str], option: str) -> list[str]:
+    """The arguments without an option and its value.
+
+    Example:
+        >>> without(["tiny", "--restarts", "3", "run.steps=4", "--restarts=5"], "--restarts")
+        ['tiny', 'run.steps=4']
+    """
+    kept, skip = [], False
+    for word in arguments:
+        if not skip and word != option and not word.startswith(f"{option}="):
+            kept.append(word)
+        skip = word == option and not skip
+    return kept
+
+
+def begin(config: configs.Config, *, fresh: bool, tell: int | None = None) -> int:
     """Start a run; what fails before its first checkpoint leaves no folder behind, and no name taken."""
     from quintain.ledger import RunDir
 
@@ -48,15 +110,16 @@ def begin(config: configs.Config, *, fresh: bool) -> int:
     config = absolute(config)
     config.run.name = folder.name
     RunDir.create(folder, config.toml(full=True)).close()
+    told(tell, os.fsencode(folder))
     try:
-        return run(config, folder, resume=False)
+        return run(config, folder, resume=False, tell=tell)
     except QuintainError:
         if not any((folder / "checkpoints").glob("step-*")):
             shutil.rmtree(folder)
         raise
 
 
-def resume(folder: Path, items: Sequence[str], step: int | None) -> int:
+def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | None = None) -> int:
     """Continue a run, with other settings where `items` has key=value; they are kept unless the run fails with them.
 
     Raises:
@@ -65,6 +128,7 @@ def resume(folder: Path, items: Sequence[str], step: int | None) -> int:
     from quintain.ledger import RunDir
     from quintain.ledger.disk import Disk
 
+    told(tell, os.fsencode(folder))
     files, overrides = sources(items)
     if files:
         raise configs.ConfigError(
@@ -81,7 +145,7 @@ def resume(folder: Path, items: Sequence[str], step: int | None) -> int:
     if overrides:
         Disk().put(path, config.toml(full=True).encode())  # the other ranks, reports and evaluations read it
     try:
-        return run(config, folder, resume=True, step=step)
+        return run(config, folder, resume=True, step=step, tell=tell)
     except QuintainError:
         if overrides:
             Disk().put(path, before.encode())
@@ -97,7 +161,7 @@ def unused(folder: Path) -> Path:
     return free
 
 
-def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None = None) -> int:
+def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None = None, tell: int | None = None) -> int:
     """Train in this process and the ranks that the config asks for, with the live table and the config's sinks."""
     from quintain.cli.live import screen
     from quintain.cli.track import trackers
@@ -105,7 +169,7 @@ def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None 
     from quintain.runtime.signals import DRAINED, Asked, Drain
 
     shown = screen(config.run.steps, f"{config.env.name}  {config.algorithm.name}  {folder}")
-    sinks: list[Any] = [shown, *trackers(config.track.sinks, folder)]
+    sinks: list[Any] = [shown, Stepped(tell), *trackers(config.track.sinks, folder)]
     say = shown.say
     count = config.runtime.processes
     where = f"run folder {folder}; {count} process{'es' if count > 1 else ''}"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
-from quintain.engines.torch_run import STEP_TOKENS, Done, Runner, Work
+from quintain.engines.torch_pins import Pin, Pins
+from quintain.engines.torch_run import STEP_TOKENS, Done, Work
 from quintain.engines.torch_sample import noise_key
 from quintain.engines.torch_seats import Seat, Seats, shared_prefix
-from quintain.types import Completion, Floats, Ints, QuintainError, Request, Span
+from quintain.types import Completion, Floats, Ints, QuintainError, Request, Span, Weights
 
 
 @dataclass(slots=True, kw_only=True)
@@ -16,6 +19,9 @@ class Stats:
     """Counts since the engine was made, and how many requests wait, run, and sessions are held now.
 
     `prefilled` tokens of prompts were computed, `reused` ones were not; `generated` were sampled in `steps` forwards.
+    `interrupted` requests were taken off for new weights, with `carried` tokens that they went on from; `discarded` tokens were
+    sampled for callers who are gone. `drained_s` seconds went to waiting for running requests before new weights; `moved` sessions
+    could not keep their version, and `versions` are held now.
     """
 
     prefilled: int = 0
@@ -28,14 +34,57 @@ class Stats:
     waiting: int = 0
     running: int = 0
     sessions: int = 0
+    interrupted: int = 0
+    carried: int = 0
+    discarded: int = 0
+    drained_s: float = 0.0
+    moved: int = 0
+    versions: int = 1
+
+
+class Machine(Protocol):
+    """What requests run on: `Runner`, or a model of one. Methods may return awaitables; none runs beside another."""
+
+    version: int
+    context: int
+    device: Any
+    parameters: int
+    older: Any
+
+    def step(self, work: Work) -> Any:
+        """Run a forward and draw; gives `Done`."""
+        ...
+
+    def load(self, weights: Weights, keep: bool = False) -> Any:
+        """Run with `weights` from now on; with `keep`, those so far stay for work that asks for their version."""
+        ...
+
+    def forget(self, version: int) -> None:
+        """Nothing asks for an older version any more."""
+        ...
+
+    def copy(self, sources: list[int], targets: list[int], tokens: int) -> Any:
+        """Copy slots."""
+        ...
+
+    def score(self, paths: Sequence[Ints]) -> Any:
+        """Logprobs of paths."""
+        ...
+
+    def check_ids(self, ids: Ints) -> None:
+        """Raise where an id lies outside the vocabulary."""
+        ...
 
 
 class Job:
-    """A request on its way: `fed` tokens of its path have keys and values, `out` are the tokens sampled so far."""
+    """A request on its way: `fed` tokens of its path have keys and values, `out` are the tokens sampled so far.
+
+    `behind` says that it was interrupted and that more than the token drawn last is to be fed.
+    """
 
     __slots__ = (
-        "aborted", "fed", "future", "logprobs", "noise", "out", "request", "reused", "seat", "session", "spans",
-        "top_ids", "top_logprobs",
+        "aborted", "behind", "computed", "fed", "future", "logprobs", "noise", "out", "pin", "rank", "request", "reused", "seat",
+        "session", "spans", "top_ids", "top_logprobs",
     )  # fmt: skip
 
     def __init__(self, request: Request, session: str, future: asyncio.Future[Completion]) -> None:
@@ -52,6 +101,12 @@ class Job:
         self.top_ids: list[Ints] = []
         self.top_logprobs: list[Floats] = []
         self.aborted = False
+        self.behind = False
+        self.computed = 0
+        self.pin: Pin | None = None
+        key = request.key
+        ticket, turn = key[1] if len(key) > 1 else 0, key[3] if len(key) > 3 else 0
+        self.rank = (1, ticket, turn == 0, key)
 
     def held(self) -> Ints:
         """The tokens of the path that have keys and values."""
@@ -63,12 +118,14 @@ class Job:
     def todo(self) -> Ints | list[int]:
         """The tokens to feed before the next one can be drawn: the rest of the prompt, then the token drawn last."""
         prompt = self.request.prompt
+        if self.behind:
+            return (*prompt, *self.out)[self.fed :]
         return prompt[self.fed :] if self.fed < len(prompt) else self.out[-1:]
 
-    def answer(self, finish: str) -> None:
-        """Give the caller what there is."""
+    def answer(self, finish: str) -> int:
+        """Give the caller what there is; the number of tokens that nobody gets, because the caller is gone."""
         if self.future.done():
-            return
+            return len(self.out)
         ends = [*(start for start, _ in self.spans[1:]), len(self.out)]
         spans = tuple(Span(start=a, stop=b, version=v) for (a, v), b in zip(self.spans, ends, strict=False))
         self.future.set_result(
@@ -79,9 +136,10 @@ class Job:
                 spans=spans,
                 top_ids=tuple(self.top_ids),
                 top_logprobs=tuple(self.top_logprobs),
-                usage={"reused": self.reused, "computed": self.fed - self.reused, "generated": len(self.out)},
+                usage={"reused": self.reused, "computed": self.computed, "generated": len(self.out)},
             )
         )
+        return 0
 
     def fail(self, error: BaseException) -> None:
         """Raise `error` at the caller."""
@@ -94,13 +152,15 @@ class Job:
 class Jobs:
     """All requests of an engine. Its methods run in the event loop's thread and touch no tensor.
 
-    A request whose session holds a seat runs at once; the others take free slots, then those of idle sessions, in
-    order of arrival (and of `Request.key` among those that arrive together).
+    A request whose session holds a seat runs at once; the others take free slots, then those of idle sessions: first those that
+    were interrupted, then those of the oldest ticket, in which episodes that have begun come before new ones.
     """
 
-    def __init__(self, runner: Runner, slots: int, refresh: bool) -> None:
+    def __init__(self, runner: Machine, slots: int, refresh: bool, pins: Pins | None = None) -> None:
         self.runner = runner
         self.refresh = refresh  # whether what older weights computed is computed again
+        self.pins = pins  # where sessions keep the version that they began with
+        self.closed = False  # nothing is admitted for now
         self.seats = Seats(slots)
         self.fresh: list[Job] = []
         self.waiting: list[Job] = []
@@ -112,9 +172,11 @@ class Jobs:
 
     def admit(self) -> None:
         """Give seats to requests that wait."""
+        if self.closed:
+            return
         if self.fresh:
-            self.fresh.sort(key=lambda job: job.request.key)
             self.waiting += self.fresh
+            self.waiting.sort(key=lambda job: job.rank)
             self.fresh = []
         rest, seatless = [], []
         for job in self.waiting:
@@ -134,11 +196,14 @@ class Jobs:
         self.waiting = rest
 
     def _begin(self, job: Job, seat: Seat) -> None:
-        prompt = job.request.prompt
-        if self.refresh and seat.version != self.runner.version:
+        prompt = (*job.request.prompt, *job.out) if job.out else job.request.prompt
+        if self.pins is not None and job.pin is None:
+            job.pin = self.pins.of(job.session, self.runner.version)
+        version = job.pin.version if job.pin else self.runner.version
+        if self.refresh and seat.version != version:
             seat.held = ()
         if not seat.held:
-            seat.version, seat.prefix = self.runner.version, self.seats.prefixes.empty
+            seat.version, seat.prefix = version, self.seats.prefixes.empty
         shared = shared_prefix(seat.held, prompt)
         if shared < len(seat.held):
             seat.prefix = self.seats.prefixes.new() if shared else self.seats.prefixes.empty
@@ -150,19 +215,33 @@ class Jobs:
             if len(prompt) >= self.runner.context:
                 job.answer("length")
         if job.future.done():
+            self.stats.discarded += len(job.out)
             if not seat.held:
                 self.seats.release(seat)
+            if job.session.startswith("\0"):
+                self.unpin(job.session)
             return
         job.seat = seat
-        job.fed = job.reused = shared
-        job.noise = noise_key(job.request.key)
+        job.fed = shared
+        job.behind = bool(job.out) and shared < len(prompt) - 1
+        if not job.out:
+            job.reused = shared
+            job.noise = noise_key(job.request.key)
         self.seats.start(seat, job)
         self.running.append(job)
 
-    def plan(self) -> tuple[list[Job], Work]:
-        """The next forward: everybody who runs, as far as the rows of one forward reach; single tokens go first."""
+    def versions(self) -> list[int]:
+        """The versions that running requests ask for, the oldest first; -1 for whatever is the newest."""
+        if self.pins is None:
+            return [-1]
+        return sorted({job.pin.version for job in self.running if job.pin})
+
+    def plan(self, version: int = -1) -> tuple[list[Job], Work]:
+        """The next forward of a version: who runs, as far as the rows of one forward reach; single tokens go first."""
         jobs = self.running
-        decoding = all(job.out for job in jobs)
+        if version >= 0:
+            jobs = [job for job in jobs if job.pin and job.pin.version == version]
+        decoding = len(jobs) == len(self.running) and all(job.out and not job.behind for job in jobs)
         sources, targets = self.seats.compact([job.seat for job in jobs]) if decoding else ([], [])  # pyrefly: ignore
         moved = max((self.seats.length(slot) for slot in targets), default=0)
         jobs.sort(key=lambda job: job.seat.slot)  # pyrefly: ignore
@@ -182,10 +261,11 @@ class Jobs:
             last=last,
             samplings=[job.request.sampling for job in drawing],
             noise=[job.noise for job in drawing],
-            indices=[len(job.out) for job in drawing],
+            indices=[job.request.drawn + len(job.out) for job in drawing],
             sources=sources,
             targets=targets,
             moved=moved,
+            version=version,
         )
 
     def deliver(self, jobs: list[Job], work: Work, done: Done) -> None:
@@ -202,11 +282,13 @@ class Jobs:
             seat.prefix = self.seats.prefixes.after(seat.prefix, done.version, tuple(work.ids[at : at + length]))
             at += length
             job.fed += length
-            if not job.out:
+            job.computed += length
+            if not job.out or job.behind:
                 stats.prefilled += length
         over = False
         for i, token, logprob, ids, best in zip(work.last, *done.drawn, strict=True):
             job = jobs[i]
+            job.behind = False
             out, sampling = job.out, job.request.sampling
             if not job.spans or job.spans[-1][1] != done.version:
                 job.spans.append((len(out), done.version))
@@ -242,7 +324,26 @@ class Jobs:
         self.seats.finish(seat, job.held())
         if job.aborted or job.session.startswith("\0"):
             self.seats.release(seat)
-        job.answer(how)
+            self.unpin(job.session)
+        self.stats.discarded += job.answer(how)
+
+    def interrupt(self) -> None:
+        """Take running requests off; they are the first to go on, with what they have. Their seats keep keys and values."""
+        taken = sorted(self.running, key=lambda job: job.rank)
+        for job in taken:
+            assert job.seat is not None
+            self.seats.finish(job.seat, job.held())
+            job.seat = None
+            job.rank = (0, *job.rank[1:])
+            self.stats.carried += len(job.out)
+        self.stats.interrupted += len(taken)
+        self.running, self.waiting = [], [*taken, *self.waiting]
+
+    def unpin(self, session: str) -> None:
+        """A session is over."""
+        left = self.pins.end(session) if self.pins is not None else None
+        if left is not None:
+            self.runner.forget(left)
 
     def drop(self, jobs: list[Job], error: BaseException) -> None:
         """Fail some running requests; what their slots hold is unknown and is forgotten."""
@@ -251,6 +352,8 @@ class Jobs:
                 self.seats.finish(job.seat, ())
                 self.seats.release(job.seat)
                 job.seat = None
+            self.stats.discarded += len(job.out)
+            self.unpin(job.session)
             job.fail(error)
         self.running = [job for job in self.running if job.seat is not None]
 
@@ -259,12 +362,12 @@ class Jobs:
         for queue in (self.fresh, self.waiting):
             for job in [job for job in queue if job.session == session]:
                 queue.remove(job)
-                job.answer("abort")
+                self.stats.discarded += job.answer("abort")  # with what it has, if it was interrupted
         seat = self.seats.sessions.get(session)
-        if seat is None:
-            return
-        if seat.job is None:
-            self.seats.release(seat)
+        if seat is None or seat.job is None:
+            self.unpin(session)
+            if seat is not None:
+                self.seats.release(seat)
             return
         seat.job.aborted = True
         if now:

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import nn
 
 from quintain.engines.torch_sample import Drawn, draw, uniforms
-from quintain.engines.torch_weights import copy_weights
+from quintain.engines.torch_weights import WeightsError, copy_weights
 from quintain.models import (
     Pack,
     SlotStore,
+    causal_lm,
     context_limit,
     forward_hidden,
     head_logits,
     merge,
+    plain_config,
     run_pack,
     text_config,
     width,
 )
+from quintain.models.fingerprint import fingerprint
+from quintain.models.sketch import sketch
 from quintain.types import Floats, Ints, QuintainError, Sampling, Weights
 
 STEP_TOKENS = 8192  # rows of one forward at most: bounds the memory of activations
@@ -41,7 +46,7 @@ class Work:
     `ids` of all spans together; `lengths`, `starts`, `slots` per span, and `prefixes`: equal numbers where the slots hold
     equal keys and values; `last` numbers the spans that sample,
     `samplings`, `noise` and `indices` have one entry for each of those; the first `moved` tokens of the slots
-    `sources` are copied over `targets` before anything else.
+    `sources` are copied over `targets` before anything else. `version` is the one to run, the newest where it is not kept.
     """
 
     ids: list[int]
@@ -56,6 +61,7 @@ class Work:
     sources: list[int]
     targets: list[int]
     moved: int
+    version: int = -1
 
 
 class Done(NamedTuple):
@@ -88,6 +94,7 @@ class Runner:
         self.context = context or limit
         self.vocab = int(text_config(model).vocab_size)
         self.version = 0
+        self.older: dict[int, nn.Module] = {}  # models of older versions that are still asked for
         self.device = parameters[0].device
         self.parameters = sum(p.numel() for p in parameters)
         self._width = width(model)
@@ -108,13 +115,16 @@ class Runner:
         read = np.unique(ends)
         if 0 < len(read) < len(kept):
             pack.wanted = self._tensor(read)
-        hidden = run_pack(self.model, self._tensor(tokens[kept]), self._tensor(positions[kept]), pack)
+        model, version = self.model, self.version
+        if work.version in self.older:
+            model, version = self.older[work.version], work.version
+        hidden = run_pack(model, self._tensor(tokens[kept]), self._tensor(positions[kept]), pack)
         if not work.last:
-            return Done(Drawn([], [], [], []), self.version, time.perf_counter() - began, 0.0)
-        logits = head_logits(self.model, hidden.index_select(0, self._tensor(ends)))
+            return Done(Drawn([], [], [], []), version, time.perf_counter() - began, 0.0)
+        logits = head_logits(model, hidden.index_select(0, self._tensor(ends)))
         between = time.perf_counter()
         drawn = draw(logits, work.samplings, uniforms(work.noise, work.indices))
-        return Done(drawn, self.version, between - began, time.perf_counter() - between)
+        return Done(drawn, version, between - began, time.perf_counter() - between)
 
     def _tensor(self, values: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(values).to(self.device)
@@ -170,7 +180,31 @@ class Runner:
                 f"token id {bad} lies outside the model's vocabulary of {self.vocab}; is it the right tokenizer?"
             )
 
-    def load(self, weights: Weights) -> None:
-        """Run with `weights` from the next step on."""
+    def holds(self, detail: bool) -> dict[str, Any]:
+        """Version, dtype and fingerprint of what runs; with `detail` facts of every tensor, and the configuration."""
+        dtype = next(p.dtype for p in self.model.parameters() if p.is_floating_point())
+        told = {"version": self.version, "dtype": str(dtype).removeprefix("torch."), "prints": fingerprint(self.model)}
+        return {**told, "tensors": sketch(self.model), "config": plain_config(self.model)} if detail else told
+
+    def load(self, weights: Weights, keep: bool = False) -> None:
+        """Run with `weights` from the next step on; with `keep` a copy of those so far stays for work that asks for their version.
+
+        Raises:
+            WeightsError: the weights do not fit, or would be kept but were changed in place by a learner already.
+        """
+        kept = None
+        if keep and weights.version != self.version:
+            if weights.source is self.model or weights.source is causal_lm(self.model):
+                raise WeightsError(
+                    f"version {self.version} cannot be kept beside {weights.version}: the engine runs on the learner's own weights; "
+                    "give it a copy of the model"
+                )
+            kept = copy.deepcopy(self.model)
         copy_weights(self.model, weights)
+        if kept is not None:
+            self.older[self.version] = kept
         self.version = weights.version
+
+    def forget(self, version: int) -> None:
+        """Nothing asks for an older version any more."""
+        self.older.pop(version, None)

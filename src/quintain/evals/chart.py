@@ -77,7 +77,7 @@ def _axes(frame: Frame) -> list[str]:
     for v in ticks(*frame.x):
         x, _ = frame.at(v, frame.y[0])
         out.append(f'<text class="tick" x="{x:.1f}" y="{HIGH - BOTTOM + 14}" text-anchor="middle">{brief(v)}</text>')
-    out.append(f'<text class="tick" x="{WIDE - RIGHT}" y="{HIGH - 2}" text-anchor="end">step</text>')
+    out.append(f'<text class="tick" x="{WIDE - RIGHT}" y="{HIGH - 4}" text-anchor="end">step</text>')
     return out
 
 

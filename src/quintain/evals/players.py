@@ -67,8 +67,8 @@ def builtin(name: str, config: Config) -> Cast:
     return Cast(env=env, engines={"policy": Player(act)}, renderers={}, seed=config.run.seed)
 
 
-def of_run(folder: Path, overrides: Sequence[str]) -> tuple[Config, Cast]:
-    """The policy of a run's newest checkpoint, in the run's own setting unless overridden.
+def of_run(folder: Path, overrides: Sequence[str], step: int | None = None) -> tuple[Config, Cast, int]:
+    """The policy of a run's newest checkpoint, or that of `step`, in the run's own setting unless overridden; and its step.
 
     Raises:
         ConfigError: a model of words is to play where it lacks words.
@@ -76,34 +76,42 @@ def of_run(folder: Path, overrides: Sequence[str]) -> tuple[Config, Cast]:
     with RunDir.open(folder) as store:
         own = configs.make(folder / "config.toml")
         config = configs.make(folder / "config.toml", overrides=overrides)
-        checkpoint = store.latest_checkpoint()
+        checkpoint = store.latest_checkpoint(step)
     if checkpoint is None:
         raise UnknownName(f"{folder} has no checkpoint yet; train it further")
-    cast, model = _policy(config, own)
-    from quintain.runtime.policy import load_checkpoint
-
-    load_checkpoint(model, checkpoint.path)
-    return config, cast
+    return config, _policy(config, own, checkpoint.path), checkpoint.step
 
 
 def of_folder(folder: Path, config: Config) -> Cast:
     """The model of a local Hugging Face folder."""
     config.model.folder = str(folder)
-    return _policy(config)[0]
+    return _policy(config)
 
 
-def _policy(config: Config, own: Config | None = None) -> tuple[Cast, Any]:
+def _policy(config: Config, own: Config | None = None, checkpoint: Path | None = None) -> Cast:
     require_extra("train", "torch", "transformers", "safetensors")
     from quintain.runtime import policy
-    from quintain.runtime.assemble import make_cast
+    from quintain.runtime.playing import make_cast
 
     policy.set_threads(config.runtime.threads)
     stage = make_stage(config)
     if own is not None and not own.model.folder:
         stage = replace(stage, renderer=_own_words(config, own, stage.renderer))
     model = policy.make_model(config, stage.renderer)
-    cast = make_cast(config, stage, policy.make_engine(config, model))
-    return replace(cast, sampling=replace(cast.sampling, temperature=config.eval.temperature)), model
+    if checkpoint is not None:
+        policy.load_checkpoint(model, checkpoint)  # before an engine takes a copy of it
+    cast = make_cast(config, stage, policy.make_engine(_alone(config), model))
+    return replace(cast, sampling=replace(cast.sampling, temperature=config.eval.temperature))
+
+
+def _alone(config: Config) -> Config:
+    """The config as one process without a learner has it: it plays by itself, and no new weights will come."""
+    still = {
+        "run": {"max_lag": 0},
+        "runtime": {"processes": 1},
+        "engine": {"update": "in_flight", "during_update": "run"},
+    }
+    return config.model_copy(update={k: getattr(config, k).model_copy(update=v) for k, v in still.items()})
 
 
 def _own_words(config: Config, own: Config, asked: Any) -> Any:
@@ -143,7 +151,7 @@ def cast_of(player: str, config: Config, overrides: Sequence[str], options: Mapp
         return config, of_url(player, options.get("model", ""), config, options.get("key_env", "OPENAI_API_KEY"))
     folder = Path(player)
     if (folder / "run.json").is_file():
-        return of_run(folder, overrides)
+        return of_run(folder, overrides)[:2]
     if (folder / "config.json").is_file():
         return config, of_folder(folder, config)
     raise UnknownName(

@@ -115,3 +115,74 @@ def table(name: str, found: Mapping[str, Any]) -> str:
         lines.append("  " + "   ".join(f"pass@{k} {v:.3f}" for k, v in found["pass"].items()))
     lines.append("  stops: " + ", ".join(f"{k} {100 * v:.1f} %" for k, v in found["stops"].items()))
     return "\n".join(lines)
+
+
+def generalisation(home: float, away: float, beta: float = 2.0) -> float:
+    """Gains on tasks like the trained ones and on others as one figure: `(1 + b^2) home away / (b^2 home + away)`.
+
+    Args:
+        home: relative gain over the base model on tasks like the trained ones.
+        away: the same on other tasks.
+        beta: how much more the other tasks weigh, > 0.
+
+    Returns:
+        The figure; NaN where it has no meaning: a gain is negative, or both are 0.
+
+    Example:
+        >>> generalisation(0.1, 0.1)
+        0.1
+
+    Reference: Metis-SPECS.
+    """
+    below = beta**2 * home + away
+    return (1 + beta**2) * home * away / below if min(home, away) >= 0 and below > 0 else math.nan
+
+
+def implicit_weights(p: float) -> dict[str, float]:
+    """What objectives on binary rewards weigh a question of success rate p by: mean score of right answers, or a contrast.
+
+    Returns:
+        `rft` p, `grpo` sqrt(p / (1 - p)) (infinite at 1), both on the mean score of right answers; `grpo_contrast`
+        sqrt(p (1 - p)) on right minus wrong; `forward_kl` 1.
+
+    Example:
+        >>> implicit_weights(0.5)["grpo"]
+        1.0
+
+    Reference: Variational reasoning, section on implicit weights.
+    """
+    odds = math.sqrt(p / (1 - p)) if p < 1 else math.inf
+    return {"rft": p, "grpo": odds, "grpo_contrast": math.sqrt(p * (1 - p)), "forward_kl": 1.0}
+
+
+def cliff(values: Sequence[float], moved: Sequence[float], temperature: float) -> dict[str, Any]:
+    """How far the best choice and the softmax choice move when the values of the choices move a little.
+
+    Args:
+        values: one per choice.
+        moved: the same, perturbed.
+        temperature: of the softmax, > 0.
+
+    Returns:
+        `before` and `after`, the best choices (the first of equals); L1 changes `greedy_l1_jump` and
+        `softmax_l1_change`; `bound_l1`, `2 max |change| / temperature`, which the latter never exceeds.
+
+    Example:
+        >>> cliff([1.0, 0.9], [0.9, 1.0], 1.0)["greedy_l1_jump"]
+        2.0
+
+    Reference: the policy cliff; the bound is ours.
+    """
+    sides = [values, moved]
+    best = [max(range(len(side)), key=side.__getitem__) for side in sides]
+    soft = []
+    for side in sides:
+        each = [math.exp((v - max(side)) / temperature) for v in side]
+        soft.append([e / sum(each) for e in each])
+    return {
+        "before": best[0],
+        "after": best[1],
+        "greedy_l1_jump": 0.0 if best[0] == best[1] else 2.0,
+        "softmax_l1_change": sum(abs(a - b) for a, b in zip(*soft, strict=True)),
+        "bound_l1": 2 * max(abs(a - b) for a, b in zip(*sides, strict=True)) / temperature,
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,13 @@ import torch
 from torch import nn
 
 from quintain.codec import decode, dumps
+from quintain.learn.shards import part_of
 from quintain.types import QuintainError
 
 FORMAT = 1
 FACTS = "learner.json"
+INDEX = ".safetensors.index.json"
+PART = 1 << 30  # bytes of one file
 Tensors = Mapping[str, torch.Tensor]
 
 
@@ -31,14 +34,18 @@ def kept(model: nn.Module) -> dict[str, torch.Tensor]:
     return out
 
 
-def write(folder: str, files: Mapping[str, Tensors], facts: Mapping[str, Any]) -> None:
+def write(
+    folder: str, files: Mapping[str, Iterable[tuple[str, torch.Tensor]]], facts: Mapping[str, Any], limit: int = PART
+) -> None:
     """Write `NAME.safetensors` for each of `files` and `learner.json` for `facts`.
+
+    What is larger than `limit` bytes becomes parts, `NAME-00001.safetensors` and on, with `NAME.safetensors.index.json` that says
+    which tensor is where; no more than one part is held in memory.
 
     Raises:
         CheckpointError: the disk refuses, or a fact (part state) is not made of JSON values and arrays.
     """
     from safetensors import SafetensorError
-    from safetensors.torch import save_file
 
     path = Path(folder)
     try:
@@ -48,11 +55,34 @@ def write(folder: str, files: Mapping[str, Tensors], facts: Mapping[str, Any]) -
     try:
         path.mkdir(parents=True, exist_ok=True)
         for name, tensors in files.items():
-            plain = {k: v.detach().to("cpu").contiguous() for k, v in tensors.items()}
-            save_file(plain, path / f"{name}.safetensors")
+            _write_parts(path, name, tensors, limit)
         (path / FACTS).write_text(text)
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{path} cannot be written: {error}") from error
+
+
+def _write_parts(path: Path, name: str, tensors: Iterable[tuple[str, torch.Tensor]], limit: int) -> None:
+    from safetensors.torch import save_file
+
+    where: dict[str, str] = {}
+    held: dict[str, torch.Tensor] = {}
+    size = parts = 0
+    for key, tensor in tensors:
+        plain = tensor.detach().to("cpu").contiguous()
+        if held and size + plain.nbytes > limit:
+            parts += 1
+            save_file(held, path / f"{name}-{parts:05d}.safetensors")
+            where |= dict.fromkeys(held, f"{name}-{parts:05d}.safetensors")
+            held, size = {}, 0
+        held[key] = plain
+        size += plain.nbytes
+    if not parts:
+        save_file(held, path / f"{name}.safetensors")
+        return
+    last = f"{name}-{parts + 1:05d}.safetensors"
+    save_file(held, path / last)
+    index = {"weight_map": where | dict.fromkeys(held, last)}
+    (path / f"{name}{INDEX}").write_text(json.dumps(index))
 
 
 def read_facts(folder: str) -> dict[str, Any]:
@@ -75,29 +105,55 @@ def read_facts(folder: str) -> dict[str, Any]:
 
 
 def read(folder: str, name: str, wanted: Tensors | None = None) -> dict[str, torch.Tensor]:
-    """The tensors of `NAME.safetensors`; with `wanted`, exactly its names, shapes and dtypes.
+    """The tensors of `NAME.safetensors` or of its parts; with `wanted`, exactly its names, shapes and dtypes.
+
+    Special cases: of a tensor that is sharded in `wanted`, this rank's part alone is kept.
 
     Raises:
         CheckpointError: missing, damaged, or other names, shapes or dtypes than wanted.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     path = Path(folder) / f"{name}.safetensors"
-    if not path.is_file():
-        raise CheckpointError(f"{path} is missing; the checkpoint is incomplete or belongs to another learner")
-    try:
-        found = load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path} is damaged: {error}") from error
+    found: dict[str, torch.Tensor] = {}
+    for file in _files(path):
+        for key, tensor in _tensors(file):
+            if wanted is not None and key in wanted:
+                for what in ("shape", "dtype"):
+                    is_, must = getattr(tensor, what), getattr(wanted[key], what)
+                    if is_ != must:
+                        raise CheckpointError(f"{path}: {key} has {what} {is_}; this learner wants {must}")
+                tensor = part_of(tensor, wanted[key])
+            found[key] = tensor
     if wanted is not None:
         same_names(path, found, wanted)
-        for key, tensor in wanted.items():
-            for what in ("shape", "dtype"):
-                is_, must = getattr(found[key], what), getattr(tensor, what)
-                if is_ != must:
-                    raise CheckpointError(f"{path}: {key} has {what} {is_}; this learner wants {must}")
     return found
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or its parts as the index names them."""
+    index = path.with_name(path.name.removesuffix(".safetensors") + INDEX)
+    if path.is_file():
+        return [path]
+    if not index.is_file():
+        raise CheckpointError(f"{path} is missing; the checkpoint is incomplete or belongs to another learner")
+    try:
+        names = sorted(set(json.loads(index.read_text())["weight_map"].values()))
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise CheckpointError(f"{index} is damaged: {error!r}") from error
+    for name in names:
+        if Path(name).name != name or not path.with_name(name).is_file():
+            raise CheckpointError(f"{path.with_name(Path(name).name)}, which {index.name} names, is missing")
+    return [path.with_name(name) for name in names]
+
+
+def _tensors(path: Path) -> Iterator[tuple[str, torch.Tensor]]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:  # pyrefly: ignore
+            for key in file.keys():  # noqa: SIM118
+                yield key, file.get_tensor(key)
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path} is damaged: {error}") from error
 
 
 def same_names(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

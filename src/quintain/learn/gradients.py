@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import nn
 
+from quintain.learn.optim import Weight
 from quintain.learn.ranks import Ranks
 
 
 class Gradients:
     """The `.grad` of every parameter as a view into flat buffers, which backward adds to in place.
 
+    Of weights that are sharded over ranks, backward leaves this rank's part, summed already.
+
     Args:
-        parameters: the trainable parameters, each once.
+        weights: the trainable weights, each once.
+        ranks: those that share every step.
     """
 
-    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
-        self._parameters = list(parameters)
+    def __init__(self, weights: Sequence[Weight], ranks: Ranks) -> None:
+        self._ranks = ranks
+        self._sharded = [w for w in weights if w.whole is not None]
         kinds: dict[tuple[torch.dtype, torch.device], list[nn.Parameter]] = {}
-        for p in parameters:
-            kinds.setdefault((p.dtype, p.device), []).append(p)
+        for w in weights:
+            if w.whole is None:
+                kinds.setdefault((w.value.dtype, w.value.device), []).append(w.value)
         self._flat: list[torch.Tensor] = []
         self._views: list[tuple[nn.Parameter, torch.Tensor]] = []
         for (dtype, device), members in kinds.items():
@@ -37,22 +44,39 @@ class Gradients:
         for parameter, view in self._views:
             if parameter.grad is not view:
                 parameter.grad = view
+        for weight in self._sharded:
+            assert weight.whole is not None
+            weight.whole.clear()
 
-    def sum(self, ranks: Ranks) -> None:
+    def sum(self) -> None:
         """Add up over ranks."""
         for flat in self._flat:
-            ranks.sum_(flat)
+            self._ranks.sum_(flat)
+        for weight in self._sharded:
+            assert weight.whole is not None
+            weight.value.grad = weight.whole.gradient()
 
     def scale(self, factor: float) -> None:
         """Multiply every gradient."""
         if factor != 1.0:
-            for flat in self._flat:
-                flat.mul_(factor)
+            for part in self._parts():
+                part.mul_(factor)
 
     def norm(self) -> float:
         """The Euclidean norm of all gradients together; NaN or infinite if one of them is."""
-        squares = [torch.linalg.vector_norm(flat, dtype=torch.float64).square() for flat in self._flat]
-        return float(torch.stack(squares).sum().sqrt()) if squares else 0.0
+        squares = [_square(flat) for flat in self._flat]
+        whole = float(torch.stack(squares).sum()) if squares else 0.0
+        if self._sharded:
+            mine = [_square(w.value.grad) for w in self._sharded if w.value.grad is not None]
+            whole += self._ranks.sums({"squares": float(sum(mine))})["squares"]
+        return math.sqrt(whole) if whole >= 0 else whole
+
+    def _parts(self) -> list[torch.Tensor]:
+        return [*self._flat, *(w.value.grad for w in self._sharded if w.value.grad is not None)]
 
     def __len__(self) -> int:
-        return sum(flat.numel() for flat in self._flat)
+        return sum(flat.numel() for flat in self._flat) + sum(w.value.numel() for w in self._sharded)
+
+
+def _square(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.linalg.vector_norm(tensor, dtype=torch.float64).square()

@@ -7,10 +7,8 @@ import copy
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,19 +17,27 @@ import torch
 from torch import nn
 
 from quintain.learn import checkpoint
-from quintain.learn.forward import STREAMS, SUPPLIED, LearnerError, Reader
+from quintain.learn.forward import ROUTES, STREAMS, SUPPLIED, LearnerError, Reader
 from quintain.learn.gradients import Gradients
 from quintain.learn.guards import scalar_of, tickets_of, unfit
 from quintain.learn.lora import has_lora
+from quintain.learn.measured import measured
 from quintain.learn.meter import OUTCOMES, Meter
 from quintain.learn.optim import OptimizerError, Recipe, list_weights
-from quintain.learn.pack import count, lay_out, micro, pack, select, split
+from quintain.learn.pack import micro, select, split
 from quintain.learn.plan import Plan
 from quintain.learn.precision import Precision, fp32
 from quintain.learn.publish import digest, publish
 from quintain.learn.ranks import Ranks
+from quintain.learn.routes import with_routes
+from quintain.learn.shards import Copy, gathered, is_sharded, local, local_weights, own_part, shard
+from quintain.learn.shares import of_rank
+from quintain.learn.streams import add_streams
+from quintain.learn.topk import others
 from quintain.learn.value import ValueHead
 from quintain.models.fingerprint import fingerprint
+from quintain.models.narrow import recomputes
+from quintain.models.routing import routers
 from quintain.parts import Objective, State
 from quintain.types import Batch, Group, Terms, Weights
 
@@ -52,7 +58,8 @@ class TorchLearner:
         reference: keep a frozen copy of the model as it is now, for the need `ref` (LoRA runs use their base instead).
 
     `step` counts batches, `updates` optimizer steps, `version` published policies; the learning rate is a function of
-    `step`. `quarantined` lists what was skipped: step, cause, tickets.
+    `step`. `quarantined` lists what was skipped: step, cause, tickets. `before_step` is awaited in every update once gradients are there
+    and before they change a weight; the model may be examined meanwhile, and an error ends the update.
     """
 
     def __init__(
@@ -69,23 +76,47 @@ class TorchLearner:
         self.model, self.plan, self.ranks = model, plan or Plan(), ranks or Ranks()
         self.precision, self.value = precision or fp32(), value
         self.recipe = optimizer
-        frozen = _frozen_copy(model) if reference and not has_lora(model) else None
-        self.reader = Reader(model=model, precision=self.precision, value=value, reference=frozen)
-        self.weights = list_weights(model)
+        self.sharded = any(map(is_sharded, model.parameters()))  # by another learner of the same model
+        frozen = self._begin(model, value, reference)
+        self.reader = Reader(
+            model=model, precision=self.precision, value=value, reference=frozen, together=self.sharded
+        )
+        self.weights = local_weights(list_weights(model))
         if value is not None:
             value.to(self.reader.device)
             self.weights += [w._replace(name=f"value.{w.name}", lr=value.lr, block=False) for w in list_weights(value)]
         if not self.weights:
             raise LearnerError("the model has no trainable parameter")
-        own = [] if value is None else list(value.parameters())
-        self.ranks.adopt([p.data for p in [*model.parameters(), *own]])
         self.optimizer = optimizer.make(self.weights)
-        self.gradients = Gradients([w.value for w in self.weights])
+        self.gradients = Gradients(self.weights, self.ranks)
         self.step = self.updates = self.version = 0
         self.quarantined: list[dict[str, Any]] = []
         self.state: State = None
         self._objective: Objective | None = None
+        self.before_step: Callable[[], Awaitable[None]] | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="learner")
+
+    def _begin(self, model: nn.Module, value: ValueHead | None, reference: bool) -> nn.Module | None:
+        """Take over rank 0's weights, shard them where that is asked for, and return the frozen reference."""
+        self.copy: Copy | None = None
+        self.base = 0
+        if self.sharded:
+            return None
+        own = [] if value is None else list(value.parameters())
+        self.ranks.adopt([p.data for p in [*model.parameters(), *own]])
+        frozen = copy.deepcopy(model).requires_grad_(False) if reference and not has_lora(model) else None
+        self.base = _frozen_print(model)
+        if self.plan.shard:
+            self.copy = Copy(model, holds=not self.plan.folder or self.ranks.rank == 0)
+            for one in (model, *([] if frozen is None else [frozen])):
+                shard(one, self.ranks, self.precision.dtype)
+            self.sharded = True
+        return frozen
+
+    @property
+    def playing(self) -> nn.Module:
+        """The model that an engine in this process runs: the live one, or the whole copy of a sharded one."""
+        return self.model if self.copy is None or self.copy.model is None else self.copy.model
 
     @property
     def supplies(self) -> frozenset[str]:
@@ -93,6 +124,8 @@ class TorchLearner:
         lacking = set() if self.value is not None else {"value", "values"}
         if self.reader.reference is None and not has_lora(self.model):
             lacking.add("ref")
+        if not routers(self.model) or recomputes(self.model):
+            lacking.add(ROUTES)
         return SUPPLIED - lacking
 
     def check(self, needs: frozenset[str]) -> None:
@@ -101,12 +134,10 @@ class TorchLearner:
         Raises:
             LearnerError: names the first need that is not met, and how to meet it.
         """
-        how = {
-            "ref": "make the learner with reference=True",
-            "value": "give it a value head",
-            "values": "give it a value head",
-        }
-        for need in sorted(needs - self.supplies):
+        head = "give it a value head"
+        how = {"ref": "make the learner with reference=True", "value": head, "values": head}
+        how[ROUTES] = "train a mixture of experts without learner.checkpointing, or leave replay_routes out"
+        for need in sorted(others(needs) - self.supplies):
             fix = how.get(need, f"it supplies {', '.join(sorted(self.supplies))}")
             raise LearnerError(f"the learner cannot supply {need!r}: {fix}")
 
@@ -121,30 +152,9 @@ class TorchLearner:
         """
         self.check(needs)
         streams = sorted({STREAMS[n] for n in needs & STREAMS.keys()})
-        if not streams or not any(g.trajectories for g in groups):
+        if not streams or not (self.sharded or any(g.trajectories for g in groups)):
             return tuple(groups)
-        return await self._off_loop(self._score, tuple(groups), streams)
-
-    def _score(self, groups: tuple[Group, ...], names: list[str]) -> tuple[Group, ...]:
-        layout = lay_out([t for g in groups for t in g.trajectories])
-        batch = pack(groups, streams=())
-        sampled = layout.flat((n.mask for n in layout.nodes), bool)[layout.rows]
-        mask = sampled & layout.fresh & (batch.position > 0)
-        batch = replace(batch, mask=mask, streams={**batch.streams, "row": layout.rows})
-        found = {name: np.zeros(int(layout.start[-1])) for name in names}
-        for piece in micro(batch, self.plan.micro_tokens):
-            rows = piece.streams["row"][piece.mask]
-            for name, flat in found.items():
-                flat[rows] = self.reader.scores(piece, name)
-        done = list(layout.trajectories)
-        for name, flat in found.items():
-            values, ends = flat.tolist(), layout.start.tolist()
-            node_rows = [tuple(values[a:b]) for a, b in pairwise(ends)]
-            done = [
-                t.with_stream(name, tuple(node_rows[i:j])) for t, (i, j) in zip(done, pairwise(layout.first.tolist()))
-            ]
-        each = iter(done)
-        return tuple(replace(g, trajectories=tuple(next(each) for _ in g.trajectories)) for g in groups)
+        return await self._off_loop(add_streams, tuple(groups), streams, self.reader, self._even)
 
     async def update(self, batch: Batch, objective: Objective) -> Mapping[str, float]:
         """Take the optimizer steps of one batch.
@@ -163,37 +173,49 @@ class TorchLearner:
             LearnerError: an unmet need, a missing stream, or an objective that does not end in a mean.
         """
         self.check(objective.needs)
-        return await self._off_loop(self._update, batch, objective)
+        work = self._update(batch, objective)
+        if (metrics := await self._off_loop(next, work)) is None:
+            if self.before_step is not None:
+                await self.before_step()
+            metrics = await self._off_loop(next, work)
+        assert metrics is not None
+        return metrics
 
-    def _update(self, batch: Batch, objective: Objective) -> dict[str, float]:
+    def _update(self, batch: Batch, objective: Objective) -> Iterator[dict[str, float] | None]:
+        """None where the weights are about to change for the first time, if they are; then the metrics."""
         if objective is not self._objective:
             loaded = self._objective is None and self.state is not None  # it waited for its objective
             self.state = self.state if loaded else objective.init()
             self._objective = objective
         meter = Meter(self.ranks)
-        factor = self.recipe.schedule(self.step)
+        batch = with_routes(batch, objective.needs, self.reader, self._even)
+        factor, changed = self.recipe.schedule(self.step), False
         for epoch in range(self.plan.epochs):
             for part in split(batch, self.plan.minibatches, (self.plan.seed, self.step, epoch)):
-                self._train(part, objective, meter, factor)
+                for _ in self._train(part, objective, meter, factor):
+                    if not changed:
+                        changed = True
+                        yield None
                 meter.closed()
         self.step += 1
         scale = {} if self.precision.scale is None else {"loss_scale": self.precision.scale.value}
-        return {**meter.result(), **scale, "lr": self.recipe.lr * factor}
+        yield {**meter.result(), **scale, "lr": self.recipe.lr * factor}
 
-    def _train(self, batch: Batch, objective: Objective, meter: Meter, factor: float) -> None:
-        """One optimizer step on a minibatch, or none."""
+    def _train(self, batch: Batch, objective: Objective, meter: Meter, factor: float) -> Iterator[None]:
+        """One optimizer step on a minibatch, or none; stops once in front of it."""
         bad = unfit(batch)
-        totals = self.ranks.sums({**count(batch), "unfit": float(len(bad))})
+        mine, totals = of_rank(batch, {"unfit": float(len(bad))}, self.ranks, self.plan.whole)
         if totals.pop("unfit"):
             return self._skip("data are not finite", bad, meter)
         if not totals["tokens"]:
             return None
         self.gradients.clear()
-        pieces = list(micro(batch, self.plan.micro_tokens)) or [select(batch, np.zeros(0, np.int64))]
-        ready = self._measure(pieces, objective, totals) if objective.measure else None
+        pieces = self._even(mine)
+        ready = measured(pieces, objective, self.reader, totals, self.ranks)
         after, figures = self._accumulate(pieces, ready, objective, totals, meter)
         if not math.isfinite(figures["loss"]):
             return self._skip(f"loss is {figures['loss']}", tickets_of(batch), meter)
+        yield
         begin = time.perf_counter()
         norm = self._reduce()
         overflow = not math.isfinite(norm)
@@ -205,33 +227,25 @@ class TorchLearner:
             return self._skip(f"gradient norm is {norm}", tickets_of(batch) if at_floor else None, meter)
         if self.plan.clip_norm:
             self.gradients.scale(min(1.0, self.plan.clip_norm / (norm + 1e-6)))
-        self.optimizer.step(factor)
+        self.optimizer.step(factor * figures.get("step_scale", 1.0))
         self.state = after
         self.updates += 1
         meter.stepped({**figures, "grad_norm": norm}, totals)
         meter.time(optimizer=time.perf_counter() - begin)
         return None
 
+    def _even(self, batch: Batch) -> list[Batch]:
+        """The micro-batches; of shared layers every rank runs as many, the last ones empty."""
+        pieces, none = list(micro(batch, self.plan.micro_tokens)), select(batch, np.zeros(0, np.int64))
+        count = int(self.ranks.largest({"pieces": len(pieces)})["pieces"]) if self.sharded else 1
+        return pieces + [none] * (count - len(pieces))
+
     def _reduce(self) -> float:
         """Sum gradients over ranks, take the loss scale out, and return their norm."""
-        self.gradients.sum(self.ranks)
+        self.gradients.sum()
         if self.precision.scale is not None:
             self.gradients.scale(1.0 / self.precision.scale.value)
         return self.gradients.norm()
-
-    def _measure(self, pieces: list[Batch], objective: Objective, totals: dict[str, float]) -> Terms | None:
-        """Add what the objective measures to the totals; a lone piece's terms are kept, which spares a forward pass."""
-        assert objective.measure is not None
-        sums: dict[str, Any] = {}
-        terms = None
-        for piece in pieces:
-            with torch.set_grad_enabled(len(pieces) == 1):
-                terms = self.reader.terms(piece, objective.needs, totals)
-            with torch.no_grad():
-                for name, value in objective.measure(terms).items():
-                    sums[name] = sums[name] + value if name in sums else value
-        totals.update(self.ranks.sums(sums))
-        return terms if len(pieces) == 1 else None
 
     def _accumulate(
         self, pieces: list[Batch], ready: Terms | None, objective: Objective, totals: dict[str, float], meter: Meter
@@ -266,6 +280,10 @@ class TorchLearner:
             self.quarantined.append({"step": self.step, "cause": cause, "tickets": tickets})
             log.warning("step %d: an optimizer step was skipped: %s; tickets %s", self.step, cause, tickets)
 
+    async def examine(self, call: Callable[[Reader], Result]) -> Result:
+        """What `call` says of the model as it is, asked in the learner's own thread."""
+        return await self._off_loop(call, self.reader)
+
     async def publish(self) -> Weights:
         """The current weights under the next version number: a pointer to the live model, or a folder.
 
@@ -273,7 +291,22 @@ class TorchLearner:
             RankError: ranks hold different weights.
         """
         self.version += 1
-        return await self._off_loop(publish, self.model, self.version, self.plan.folder, self.ranks)
+        return await self._off_loop(self._publish, self.version)
+
+    def _publish(self, version: int) -> Weights:
+        everywhere = not (self.copy and self.plan.folder)
+        model, prints = self.whole(), None if self.copy is None else self.copy.prints
+        return publish(model, version, self.plan.folder, self.ranks, compare=everywhere, prints=prints)
+
+    def whole(self) -> nn.Module | None:
+        """The model as engines run it: the live one, or a copy of a sharded one, brought up to date by all ranks together.
+
+        Special cases: None on ranks that keep no copy, as only the first writes files.
+        """
+        if self.copy is None:
+            return self.model
+        self.copy.refresh(self.model)
+        return self.copy.model
 
     def save(self, folder: str) -> None:
         """Write `weights`, `optimizer`, `value` and `reference` as safetensors, and counters and part state as JSON.
@@ -289,9 +322,19 @@ class TorchLearner:
             "state": self.state,
             "quarantined": self.quarantined,
             "loss_scale": None if scale is None else scale.state(),
-            "frozen": self._frozen(),
+            "frozen": self.base,
         }
-        checkpoint.write(folder, {**self._kept(), "optimizer": self.optimizer.state()}, facts)
+        checkpoint.write(folder, self._whole_files(), facts)
+
+    def assist(self) -> None:
+        """Take part in the `save` of the first rank: where layers are sharded, it needs every rank's part."""
+        for pairs in self._whole_files().values():
+            for _ in pairs:
+                pass
+
+    def _whole_files(self) -> dict[str, Iterator[tuple[str, torch.Tensor]]]:
+        files, names = {**self._kept(), "optimizer": self.optimizer.state()}, {w.name: w for w in self.weights}
+        return {name: gathered(tensors, names) for name, tensors in files.items()}
 
     def load(self, folder: str) -> None:
         """Continue exactly from what `save` wrote.
@@ -300,13 +343,15 @@ class TorchLearner:
             CheckpointError: a file is missing or damaged, or belongs to another model or optimizer; nothing is changed.
         """
         facts = checkpoint.read_facts(folder)
-        if facts["frozen"] != self._frozen():
+        if facts["frozen"] != self.base:
             raise checkpoint.CheckpointError(
                 f"{folder} was saved beside other frozen weights; load the same base model first"
             )
         kept = self._kept()
         found = {name: checkpoint.read(folder, name, tensors) for name, tensors in kept.items()}
-        state = checkpoint.read(folder, "optimizer")
+        state = {
+            name: own_part(name, tensor, self.weights) for name, tensor in checkpoint.read(folder, "optimizer").items()
+        }
         optimizer = self.recipe.make(self.weights)
         try:
             optimizer.load(state)
@@ -316,7 +361,7 @@ class TorchLearner:
         with torch.no_grad():
             for name, tensors in kept.items():
                 for key, tensor in tensors.items():
-                    tensor.copy_(found[name][key])
+                    local(tensor).copy_(found[name][key])
         self.optimizer, self.state, self._objective = optimizer, facts["state"], None
         self.step, self.updates, self.version = facts["step"], facts["updates"], facts["version"]
         self.quarantined = facts["quarantined"]
@@ -330,14 +375,11 @@ class TorchLearner:
             out["reference"] = {n: p.data for n, p in self.reader.reference.named_parameters()}
         return out
 
-    def _frozen(self) -> int:
-        frozen = [(n, p) for n, p in self.model.named_parameters() if not p.requires_grad]
-        return digest(fingerprint(frozen)) if frozen else 0
-
     def close(self) -> None:
         """End the worker thread."""
         self._pool.shutdown()
 
 
-def _frozen_copy(model: nn.Module) -> nn.Module:
-    return copy.deepcopy(model).requires_grad_(False)
+def _frozen_print(model: nn.Module) -> int:
+    frozen = [(n, p) for n, p in model.named_parameters() if not p.requires_grad]
+    return digest(fingerprint(frozen)) if frozen else 0

@@ -75,13 +75,44 @@ def _done(step: int, warmup: int, steps: int) -> float:
     return min(1.0, max(0.0, (step - warmup) / max(1, steps - warmup)))
 
 
+class Whole(Protocol):
+    """What a rank knows of a weight of which it holds a part."""
+
+    shape: tuple[int, ...]
+
+    def gather(self, part: torch.Tensor) -> torch.Tensor:
+        """The whole of which every rank has a part; all ranks at the same time."""
+        ...
+
+    def mine(self, whole: torch.Tensor) -> torch.Tensor:
+        """This rank's part."""
+        ...
+
+    def gradient(self) -> torch.Tensor | None:
+        """This rank's part of the gradient summed over ranks, if there is one."""
+        ...
+
+    def clear(self) -> None:
+        """Drop the gradient."""
+        ...
+
+
 class Weight(NamedTuple):
-    """A parameter for the optimizer: name, whether it is a matrix inside a block, a learning rate of its own."""
+    """A parameter for the optimizer: name, whether it is a matrix inside a block, a learning rate of its own.
+
+    Where ranks hold a part of it each, `value` is this rank's part and `whole` knows the rest.
+    """
 
     name: str
     value: nn.Parameter
     block: bool = False
     lr: float | None = None
+    whole: Whole | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the whole weight."""
+        return tuple(self.value.shape) if self.whole is None else self.whole.shape
 
 
 class Optimizer(Protocol):
@@ -222,7 +253,7 @@ class Muon:
         self.lr, self.momentum, self.weight_decay = lr, momentum, weight_decay
         self._stacks: dict[tuple[int, int], list[Weight]] = {}
         for w in weights:
-            self._stacks.setdefault((w.value.shape[0], w.value.shape[1]), []).append(w)
+            self._stacks.setdefault((w.shape[0], w.shape[1]), []).append(w)
         self._averages: dict[tuple[int, int], torch.Tensor] = {}
 
     @torch.no_grad()
@@ -234,11 +265,11 @@ class Muon:
             if shape not in self._averages:
                 self._averages[shape] = torch.zeros_like(grads)
             average = self._averages[shape].lerp_(grads, 1 - self.momentum)
-            update = orthogonalise(grads.lerp_(average, self.momentum)).float()
+            update = _orthogonal(grads.lerp_(average, self.momentum), weights)
             values: list[torch.Tensor] = [w.value for w in weights]
             if self.weight_decay:
                 torch._foreach_mul_(values, 1 - lr * self.weight_decay)
-            torch._foreach_add_(values, list(update.unbind()), alpha=-lr * 0.2 * math.sqrt(max(shape)))
+            torch._foreach_add_(values, update, alpha=-lr * 0.2 * math.sqrt(max(shape)))
 
     def state(self) -> dict[str, torch.Tensor]:
         """Momentum by parameter name."""
@@ -253,6 +284,15 @@ class Muon:
                 _fits(f"muon.{w.name}", state[f"muon.{w.name}"], w.value.shape)
             kept = torch.stack([state[f"muon.{w.name}"] for w in weights])
             self._averages[shape] = kept.to(weights[0].value.device)
+
+
+def _orthogonal(parts: torch.Tensor, weights: Sequence[Weight]) -> list[torch.Tensor]:
+    """The orthogonalised updates; where ranks hold a part each, every rank computes the whole and keeps its part."""
+    wholes = [w.whole for w in weights]
+    if None in wholes:
+        return list(orthogonalise(parts).float().unbind())
+    found = orthogonalise(torch.stack([h.gather(p) for h, p in zip(wholes, parts.unbind(), strict=True) if h])).float()
+    return [h.mine(u) for h, u in zip(wholes, found.unbind(), strict=True) if h]
 
 
 def _grad(weight: Weight) -> torch.Tensor:

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quintain.learn.topk import IDS, LOGPROBS
+from quintain.learn.topk import columns as topk_columns
 from quintain.types import Batch, Bools, Group, Image, Ints, Kind, Node, QuintainError, Trajectory
 
 WEIGHTS = ("rl", "ce", "kl")
@@ -126,15 +128,17 @@ def _paths(
     return np.concatenate(rows), np.concatenate(fresh), np.array(lengths, np.int64), np.array(owner, np.int64)
 
 
-def pack(groups: Sequence[Group], *, streams: Sequence[str] | None = None, skip_idle: bool = False) -> Batch:
+def pack(
+    groups: Sequence[Group], *, streams: Sequence[str] | None = None, skip_idle: bool = False, topk: int = 0
+) -> Batch:
     """One flat batch of groups: every root-to-leaf path is a sequence, every sampled token is trained in exactly one.
 
     A token has the weight `rl` 1 (or the stream `weight.rl`) if it was sampled, `kl` as `rl` (or `weight.kl`), `ce` 0
     (or `weight.ce`, which may mark observations too). Tokens that were not sampled never have `rl` or `kl` weight,
     nor has the first token of a path, which nothing predicts. `mask` marks the tokens with any weight.
 
-    The batch's further streams: `trajectory` [N] (the unit of a sequence mean: paths of one tree share it), `ticket`
-    [N], and `reward` [N], the trajectory's scalar.
+    The batch's further streams: `trajectory` [N] (the unit of a sequence mean: paths of one tree share it), `turn` [N],
+    the number of the message that holds the token, `ticket` [N], and `reward` [N], the trajectory's scalar.
 
     Args:
         groups: groups of one step, in consumption order; numbered from 0 in `group`.
@@ -142,9 +146,12 @@ def pack(groups: Sequence[Group], *, streams: Sequence[str] | None = None, skip_
         skip_idle: leave trajectories untrained whose advantages are all 0 and that have no `ce` weight. Exact when the
             objective has no term beside the policy's (no KL, entropy, value): `totals` hold `all_tokens`,
             `all_sequences`, `all_groups` with them, and `tokens`, `sequences`, `groups` without.
+        topk: carry the engine's likeliest ids of each sampled token too, that many, as `topk_ids` and `topk_logprobs`
+            [N, topk], the sampled token among them.
 
     Raises:
         PackError: no advantage, a stream that only some trajectories have, or a node of an external engine.
+        TopkError: an engine did not send likeliest ids.
     """
     trajectories = [t for g in groups for t in g.trajectories]
     layout = lay_out(trajectories)
@@ -155,10 +162,14 @@ def pack(groups: Sequence[Group], *, streams: Sequence[str] | None = None, skip_
     sampled = layout.flat((n.mask for n in layout.nodes), bool)[rows] & trainable
     weights = _weights(layout, sampled, trainable)
     columns = {name: layout.stream(name)[rows] for name in names}
+    if topk:
+        ids, logprobs = topk_columns(layout.nodes, topk)
+        columns |= {IDS: ids[rows], LOGPROBS: logprobs[rows]}
     trajectory = np.repeat(layout.owner, layout.lengths)
     sizes = np.array([len(g.trajectories) for g in groups], np.int64)
     group = np.repeat(np.arange(len(groups)), sizes)[trajectory]
     columns["trajectory"] = trajectory
+    columns["turn"] = layout.per_node(range(len(layout.nodes)), np.int64)[rows]
     columns["ticket"] = np.array([g.ticket for g in groups], np.int64)[group]
     columns["reward"] = np.array([t.reward for t in trajectories], np.float32)[trajectory]
     mask = _any(weights)

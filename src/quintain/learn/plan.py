@@ -18,6 +18,8 @@ class Plan:
         micro_tokens: tokens of one forward pass; changes memory, never the loss.
         seed: of the shuffle into minibatches.
         folder: where `publish` writes each version; empty publishes a pointer to the live model.
+        shard: spread the layers over ranks, each of which keeps a part (FSDP2); else every rank keeps all (DDP).
+        whole: every rank is given the same batch and trains its share of each minibatch; else each has a batch of its own.
     """
 
     minibatches: int = 1
@@ -26,6 +28,8 @@ class Plan:
     micro_tokens: int = 4096
     seed: int = 0
     folder: str = ""
+    shard: bool = False
+    whole: bool = False
 
     def __post_init__(self) -> None:
         for name in ("minibatches", "epochs", "micro_tokens"):

@@ -117,6 +117,17 @@ def fp16(scale: float = 65536.0, growth_interval: int = 400) -> Precision:
     return Precision(name="fp16", dtype=torch.float16, scale=LossScale(value=scale, growth_interval=growth_interval))
 
 
+def rounding(logits: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    """Logits [..., V] rounded to `dtype`, in their own type, and the errors of logprobs [..., V] that come of it, in nats.
+
+    Example:
+        >>> rounding(torch.tensor([1.0, 2.0]), torch.bfloat16)[1].tolist()
+        [0.0, 0.0]
+    """
+    rounded = logits.to(dtype).to(logits.dtype)
+    return rounded, torch.log_softmax(rounded, -1) - torch.log_softmax(logits, -1)
+
+
 def pick_device(name: str = "auto") -> torch.device:
     """The device to compute on: `cpu`, `cuda`, `cuda:N`, or `auto` for a GPU if there is one.
 

@@ -1,4 +1,4 @@
-"""Ranks: processes that each train a share of every step and agree by all-reduce over gloo.
+"""Ranks: processes that each train a share of every step and agree by all-reduce, over gloo, or NCCL for what lies on a GPU.
 
 With one rank every operation is the identity and torch.distributed is never touched. Tensors travel, never objects.
 """
@@ -15,8 +15,10 @@ import torch
 import torch.distributed as dist
 
 from quintain.types import QuintainError, check
+from quintain.waits import waiting
 
 Item = TypeVar("Item")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class RankError(QuintainError):
@@ -41,7 +43,16 @@ class Ranks:
         check(0 <= self.rank < self.size, f"rank is {self.rank}; it must lie in [0, {self.size})")
 
     @classmethod
-    def join(cls, rank: int, size: int, *, address: str = "127.0.0.1", port: int, deadline_s: float = 120.0) -> Ranks:
+    def join(
+        cls,
+        rank: int,
+        size: int,
+        *,
+        address: str = "127.0.0.1",
+        port: int,
+        deadline_s: float = 120.0,
+        apart: bool = False,
+    ) -> Ranks:
         """Meet the other ranks at `address:port`, where rank 0 listens.
 
         Args:
@@ -50,6 +61,7 @@ class Ranks:
             address: host of rank 0.
             port: free TCP port on that host, the same on every rank.
             deadline_s: seconds that any wait for the others may last.
+            apart: no other rank sees the GPUs that this one does, wherever it runs.
 
         Raises:
             RankError: the others did not come before the deadline, or the port is taken.
@@ -58,20 +70,31 @@ class Ranks:
             return cls(deadline_s=deadline_s)
         check(0 <= rank < size, f"rank is {rank}; it must lie in [0, {size})")
         limit = datetime.timedelta(seconds=deadline_s)
+        gpus = torch.cuda.device_count()
+        own = gpus and (
+            apart or size <= gpus or address not in LOOPBACK
+        )  # a GPU for every rank, as far as one machine can tell
         try:
+            if own:
+                torch.cuda.set_device(rank % gpus)
+            backend = "cpu:gloo,cuda:nccl" if own else "gloo"
             dist.init_process_group(
-                "gloo", init_method=f"tcp://{address}:{port}", rank=rank, world_size=size, timeout=limit
+                backend, init_method=f"tcp://{address}:{port}", rank=rank, world_size=size, timeout=limit
             )
+            group = dist.new_group(backend="gloo", timeout=limit) if own else dist.group.WORLD
         except (RuntimeError, ValueError) as error:
             raise RankError(
                 f"rank {rank} of {size} could not meet the others at {address}:{port} within {deadline_s:g} s; "
                 f"check that all {size} processes run and that the port is free: {_first_line(error)}"
             ) from error
-        return cls(rank=rank, size=size, deadline_s=deadline_s, group=dist.group.WORLD)
+        return cls(rank=rank, size=size, deadline_s=deadline_s, group=group)
 
     def _do(self, what: str, call: Any, *args: Any, **options: Any) -> None:
+        on_gpu = any(isinstance(a, torch.Tensor) and a.is_cuda for a in args)
+        group = dist.group.WORLD if on_gpu else self.group
         try:
-            call(*args, group=self.group, **options)
+            with waiting("collective", f"rank {self.rank}", what, self.deadline_s):
+                call(*args, group=group, **options)
         except RuntimeError as error:
             raise RankError(
                 f"rank {self.rank} of {self.size}: {what} failed; another rank ended or was silent for "
@@ -120,6 +143,15 @@ class Ranks:
         said = torch.tensor([float(flag)])
         self.adopt([said])
         return bool(said.item())
+
+    def text(self, mine: str) -> str:
+        """The text of the one rank whose own is not empty, on every rank."""
+        if self.size == 1:
+            return mine
+        data = mine.encode()
+        line = torch.zeros(int(self.largest({"size": len(data)})["size"]), dtype=torch.int64)
+        line[: len(data)] = torch.tensor(list(data), dtype=torch.int64)
+        return bytes(self.sum_(line).tolist()).decode()
 
     def same(self, what: str, number: int) -> None:
         """Check that an integer is equal on all ranks.

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Protocol
 
 import numpy as np
 
-from quintain.learn.learner import TorchLearner
 from quintain.learn.pack import Demo, PackError, pack_demos
+from quintain.learn.plan import Plan
+from quintain.learn.ranks import Ranks
 from quintain.objectives import ce, token_mean
 from quintain.parts import Objective, chain
+from quintain.types import Batch
 
 Stop = Callable[[int], Awaitable[bool]]  # steps taken -> whether that is enough
 
 
+class Pupil(Protocol):
+    """Who imitates: a learner, or a group of them that is handed whole batches."""
+
+    ranks: Ranks
+    plan: Plan
+
+    async def update(self, batch: Batch, objective: Objective) -> Mapping[str, float]:
+        """See `TorchLearner.update`."""
+        ...
+
+
 async def imitate(
-    learner: TorchLearner,
+    learner: Pupil,
     demos: Iterable[Demo],
     *,
     steps: int,

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from quintain import faults
 from quintain.ledger.disk import Disk, explained
 from quintain.ledger.errors import CorruptCheckpoint
 from quintain.types import QuintainError
@@ -87,6 +88,7 @@ class Checkpoints:
                 self.disk.remove(spare)
             try:
                 self.disk.make_folder(spare)
+                faults.point("checkpoint.begin")
                 write(str(spare))
                 self._seal(spare, {"step": step, "offsets": {str(k): v for k, v in offsets.items()}, **more})
                 self._place(spare, home)
@@ -113,11 +115,13 @@ class Checkpoints:
         if home.exists():
             self.disk.rename(home, old)
         try:
+            faults.point("checkpoint.before_rename")
             self.disk.rename(spare, home)
         except OSError:
             if old.exists():
                 self.disk.rename(old, home)
             raise
+        faults.point("checkpoint.after_rename")
         self.disk.sync_folder(self.folder)
         if old.exists():
             self.disk.remove(old)

@@ -27,6 +27,7 @@ from quintain.ledger.columns import (
 from quintain.types import Group, InvariantError, Kind, Stop, Task
 
 _MAX_BODY = 1 << 31  # a body that inflates beyond this is not one of ours
+_SAMPLE, _NOISE = 4096, 0.9  # bytes that are tried, and the share from which on compression is not worth its time
 _ROW = ("id", "rewards", "stop", "episode", "agent", "turns", "tokens", "oldest", "newest")
 
 
@@ -135,11 +136,31 @@ def pack_group(group: Group, *, whole: bool = True, task: Task | None = None) ->
     }
     if whole:
         words = Words()
-        body: dict[str, Any] = {"core": core, "nodes": pack_nodes(columns, words)}
+        body: dict[str, Any] = {"nodes": pack_nodes(columns, words)}
         body["trajectories"] = pack_trajectories(group.trajectories, words)
         body["words"] = words.table()
-        data["body"] = zlib.compress(plain.pack(body), 1)
+        data["body"] = _deflated(plain.pack({"core": core}), plain.pack(body))
     return plain.pack(data)
+
+
+def _deflated(core: bytes, rest: bytes) -> bytes:
+    """The zlib stream of the mapping that holds the entries of both; a core of noise is stored as it is.
+
+    Ids and logprobs are most of a large group and hardly shrink, at most of the cost.
+    """
+    header = bytes([0x80 | (core[0] & 15) + (rest[0] & 15)])  # msgpack: a small mapping says how many entries it has
+    at = len(core) // 2
+    sample = core[at : at + _SAMPLE]
+    noise = len(sample) == _SAMPLE and len(zlib.compress(sample, 1)) > _NOISE * _SAMPLE
+    first, second = zlib.compressobj(0 if noise else 1, wbits=-15), zlib.compressobj(1, wbits=-15)
+    parts = [
+        first.compress(header + core[1:]),
+        first.flush(zlib.Z_FULL_FLUSH),
+        second.compress(rest[1:]),
+        second.flush(),
+    ]
+    check = zlib.adler32(rest[1:], zlib.adler32(core[1:], zlib.adler32(header)))
+    return b"".join([b"\x78\x01", *parts, check.to_bytes(4, "big")])
 
 
 def _rows(group: Group, columns: Mapping[str, tuple[Any, ...]]) -> dict[str, list[Any]]:

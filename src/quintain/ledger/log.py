@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from quintain import faults
 from quintain.ledger.disk import Disk, explained
 from quintain.ledger.errors import CorruptLedger, ReadOnlyRun
 from quintain.ledger.frames import (
@@ -236,13 +237,16 @@ class Log:
             records, chunks, mark = self._frames()
             self._dirty = True
             try:
+                faults.point("ledger.before_write")
                 self.disk.write(self._fd, b"".join(chunks), self.mark.pos)
+                faults.point("ledger.before_sync")
                 self.disk.sync(self._fd)
             except OSError:
                 with contextlib.suppress(OSError):
                     self._rewind()
                 raise
             self._dirty = False
+        faults.point("ledger.after_sync")
         self.mark = mark
         self._pending.clear()
         return records
@@ -273,7 +277,9 @@ class Log:
         try:
             self.disk.write(fd, write_head(Head(start, self.mark.commit, self.mark.chain or ORIGIN)), 0)
             self.disk.sync(fd)
+            faults.point("ledger.before_rename")
             self.disk.rename(spare, path)
+            faults.point("ledger.after_rename")
             self.disk.sync_folder(self.folder)
         except OSError:
             self.disk.close(fd)

@@ -10,11 +10,12 @@ from quintain.models.forward import (
     context_limit,
     forward_hidden,
     head_logits,
+    plain_config,
     run_pack,
     text_config,
     width,
 )
-from quintain.models.narrow import merge
+from quintain.models.narrow import merge, recompute
 from quintain.models.store import SlotStore
 
 __all__ = [
@@ -31,7 +32,9 @@ __all__ = [
     "head_logits",
     "load_model",
     "merge",
+    "plain_config",
     "read_weights",
+    "recompute",
     "run_pack",
     "save_model",
     "self_test",

@@ -30,13 +30,23 @@ def fingerprint(weights: nn.Module | Iterable[tuple[str, torch.Tensor]]) -> dict
         (True, False)
     """
     pairs = weights.named_parameters() if isinstance(weights, nn.Module) else weights
+    return fold(sorted(pairs, key=lambda pair: pair[0]))
+
+
+def fold(pairs: Iterable[tuple[str, torch.Tensor]]) -> dict[str, str]:
+    """The fingerprint of pairs that come in the order of their names, of which one at a time is held."""
     sums: dict[str, int] = {}
-    for name, tensor in sorted(pairs, key=lambda pair: pair[0]):
+    for name, tensor in pairs:
         layer = _LAYER.match(name)
         bucket = layer.group(1) if layer else name.rpartition(".")[0] or name
         said = f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
         sums[bucket] = zlib.crc32(_content(tensor.detach()), zlib.crc32(said, sums.get(bucket, 0)))
     return {bucket: f"{value:08x}" for bucket, value in sums.items()}
+
+
+def fingerprint_of(tensor: torch.Tensor) -> int:
+    """The hash of the bytes of one tensor."""
+    return zlib.crc32(_content(tensor.detach()))
 
 
 def _content(tensor: torch.Tensor) -> bytes:

@@ -33,6 +33,14 @@ def text_config(model: nn.Module) -> Any:
     return whole.config.get_text_config(decoder=True)
 
 
+def plain_config(model: nn.Module) -> dict[str, Any]:
+    """The fields of the configuration of the language part that are JSON values, attention setting aside."""
+    kinds = (int, float, str, bool, list, dict)
+    skipped = ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures")
+    fields = text_config(model).to_dict()
+    return {k: v for k, v in fields.items() if isinstance(v, kinds) and k not in skipped and not k.startswith("_")}
+
+
 def width(model: nn.Module) -> int:
     """Features of all query heads together: what scales the price of attention."""
     config = text_config(model)

@@ -77,6 +77,20 @@ def install(model: nn.Module, layers: int) -> None:
         module.register_forward_hook(_give)
 
 
+def recompute(model: nn.Module) -> None:
+    """Compute the activations of every layer again in the backward pass instead of keeping them.
+
+    The layers alone are told that they train, which is what transformers asks for; what they hold still behaves as in evaluation.
+    """
+    whole: Any = model
+    name = "activation_checkpointing_enable"  # transformers before 5.20 know the other name alone
+    enable = getattr(whole, name, None) or whole.gradient_checkpointing_enable
+    enable({"use_reentrant": False})
+    for module in model.modules():
+        if getattr(module, "gradient_checkpointing", False):
+            module.training = True
+
+
 def recomputes(model: nn.Module) -> bool:
     """Whether activations are computed again in the backward pass, where no pack is at hand to narrow them."""
     return any(getattr(module, "gradient_checkpointing", False) for module in model.modules())

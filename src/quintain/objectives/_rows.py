@@ -60,6 +60,17 @@ def segments(ids: torch.Tensor) -> tuple[torch.Tensor, int]:
     return slots, len(names)
 
 
+def gathered(ids: torch.Tensor, rows: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Row -> the sum of `values` [N] over the `rows` [N] of its sequence, and their number (at least 1), both [N].
+
+    `values` must be 0 outside `rows`; gradients flow.
+    """
+    at, slots = segments(ids)
+    sums = values.new_zeros(slots).index_add(0, at, values).index_select(0, at)
+    counts = values.new_zeros(slots).index_add(0, at, rows.to(values.dtype)).index_select(0, at)
+    return sums, counts.clamp(min=1)
+
+
 def total(terms: Terms, name: str) -> float | torch.Tensor:
     """The step's number of `tokens`, `sequences` or `groups`, at least 1.
 
@@ -81,6 +92,12 @@ def total(terms: Terms, name: str) -> float | torch.Tensor:
     if name == "tokens":
         return terms.mask.sum().clamp(min=1)
     return max(len(torch.unique({"sequences": terms.sequence, "groups": terms.group}[name])), 1)
+
+
+def weigh(terms: Terms, factor: torch.Tensor) -> Terms:
+    """Multiply the weight of the policy term by the constant `factor` [N]."""
+    factor = factor.detach()
+    return replace(terms, weight=factor if terms.weight is None else terms.weight * factor)
 
 
 def add_extra(terms: Terms, rows: torch.Tensor) -> Terms:

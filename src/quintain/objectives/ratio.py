@@ -12,6 +12,17 @@ from quintain.types import Terms
 ANCHORS = ("old", "rollout")
 
 
+def needs_of(anchor: str, part: str, known: tuple[str, ...] = ANCHORS) -> tuple[str, ...]:
+    """What a part needs that reads the logprobs of `anchor`.
+
+    Raises:
+        PartError: the anchor is none of the `known` ones.
+    """
+    if anchor not in known:
+        raise PartError(unknown(f"anchor of {part}", anchor, known))
+    return ("old",) if anchor == "old" else ()
+
+
 @register("objective", "token_ratio", paper="1707.06347", status="paper", confidence="code", example={"anchor": "old"})
 def token_ratio(anchor: str, limit: float = 20.0) -> Objective:
     """The importance ratio of each token against an anchor that you name.
@@ -41,8 +52,7 @@ def token_ratio(anchor: str, limit: float = 20.0) -> Objective:
     Reference: Schulman et al., 2017, arXiv 1707.06347. Differs from the paper: the clamp, which the paper does not
     have.
     """
-    if anchor not in ANCHORS:
-        raise PartError(unknown("anchor of token_ratio", anchor, ANCHORS))
+    needs = needs_of(anchor, "token_ratio")
     if not limit > 0:
         raise PartError(f"token_ratio: limit is {limit} nats; it must be > 0")
 
@@ -50,4 +60,4 @@ def token_ratio(anchor: str, limit: float = 20.0) -> Objective:
         base = column(terms, anchor, "token_ratio").detach()
         return replace(terms, log_ratio=held(rows_of(terms), terms.new - base).clamp(-limit, limit))
 
-    return stateless(apply, needs=("old",) if anchor == "old" else (), place="ratio")
+    return stateless(apply, needs=needs, place="ratio")

@@ -27,7 +27,7 @@ KINDS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 @register("objective", "penalise_kl", paper="2402.03300", status="paper", confidence="code", example={"coef": 0.1})
-def penalise_kl(coef: float = 0.001, kind: str = "k3", to: str = "ref", gradient: str = "own") -> Objective:
+def penalise_kl(coef: float = 0.001, estimator: str = "k3", to: str = "ref", gradient: str = "own") -> Objective:
     """Keep the policy near another one by an estimate of their KL divergence on the sampled tokens.
 
     When to use: long runs that drift away from the starting model. `gradient="k2"` is the correct gradient of the
@@ -39,15 +39,15 @@ def penalise_kl(coef: float = 0.001, kind: str = "k3", to: str = "ref", gradient
 
     Args:
         coef: strength, >= 0; papers use 0.001 to 0.04.
-        kind: `k1`, `k2` or `k3`: the value that is reported and, with `gradient="own"`, differentiated.
+        estimator: `k1`, `k2` or `k3`: the value that is reported and, with `gradient="own"`, differentiated.
         to: `ref`, the reference policy; `old` or `rollout`, the policy before the step.
-        gradient: `own`, or the kind whose gradient is used in place of the value's own (`k2`: the "k3+" form).
+        gradient: `own`, or the estimator whose gradient is used in place of the value's own (`k2`: the "k3+" form).
 
     Returns:
         A part of place `regulariser` that notes `kl`, the mean value.
 
     Raises:
-        PartError: an unknown kind, target or gradient, or a negative strength.
+        PartError: an unknown estimator, target or gradient, or a negative strength.
 
     Special cases: `k3` is constant beyond |d| = 20 nats, with coefficient 0; masked rows give 0.
 
@@ -55,10 +55,10 @@ def penalise_kl(coef: float = 0.001, kind: str = "k3", to: str = "ref", gradient
         >>> penalise_kl(coef=0.001).needs
         frozenset({'ref'})
 
-    Reference: Shao et al., 2024, arXiv 2402.03300; the kinds are J. Schulman's. Differs from the paper: the bound on d.
+    Reference: Shao et al., 2024, arXiv 2402.03300; the estimators are J. Schulman's. Differs from the paper: the bound on d.
     """
     for what, name, known in (
-        ("kind", kind, [*KINDS]),
+        ("estimator", estimator, [*KINDS]),
         ("target", to, ["ref", "old", "rollout"]),
         ("gradient", gradient, ["own", *KINDS]),
     ):
@@ -69,7 +69,7 @@ def penalise_kl(coef: float = 0.001, kind: str = "k3", to: str = "ref", gradient
 
     def apply(terms: Terms) -> Terms:
         distance = held(rows_of(terms, "kl"), terms.new - column(terms, to, "penalise_kl").detach())
-        value = KINDS[kind](distance)
+        value = KINDS[estimator](distance)
         if gradient != "own":
             slope = KINDS[gradient](distance)
             value = value.detach() + slope - slope.detach()

@@ -125,3 +125,112 @@ def dual_clip(cap: float = 3.0) -> Objective:
         return note(replace(terms, loss=torch.where(acts, -cap * advantage, loss)), dual_clipped=acts)
 
     return stateless(apply, place="surrogate")
+
+
+@register("objective", "unclipped", paper="1502.05477", status="paper", confidence="paper", on_policy="reinforce")
+def unclipped() -> Objective:
+    """The ratio surrogate without a bound of its own.
+
+    When to use: after a ratio part that bounds the ratio itself, or before a weight part that masks.
+
+    Maths: `loss_t = -r_t A_t` [N], `r_t = exp(log_ratio_t)`; coefficient `-r_t A_t` for a token's own ratio.
+
+    Returns:
+        A part of place `surrogate` that sets `loss` [N].
+
+    Special cases: masked rows give 0; where the ratio part holds the ratio constant the coefficient is 0.
+
+    Example:
+        >>> unclipped().place
+        'surrogate'
+
+    Reference: Schulman et al., 2015, arXiv 1502.05477 (its surrogate). Differs from the paper: no constraint here.
+    """
+
+    def apply(terms: Terms) -> Terms:
+        ratio = column(terms, "log_ratio", "unclipped").exp()
+        return replace(terms, loss=-held(rows_of(terms), terms.advantage) * ratio)
+
+    return stateless(apply, place="surrogate")
+
+
+@register("objective", "score", paper="2506.13585", status="paper", confidence="code", on_policy="reinforce")
+def score(floor: float = 0.0, cap: float = 20.0) -> Objective:
+    """The score-function term with the ratio, held within bounds, as a constant weight: no token loses its gradient.
+
+    When to use: CISPO (`cap=1.2`), and under every part that masks tokens by a rule of its own (DPPO, MiniRL).
+
+    Maths: `loss_t = -w_t A_t new_t` [N] with the constant `w_t = clip(exp(log_ratio_t), floor, cap)`; coefficient
+    `-w_t A_t`, also where a bound acts.
+
+    Args:
+        floor: the smallest weight, >= 0; 0 is none.
+        cap: the largest weight, >= floor. DPPO's 20 hardly ever acts; one near 1 truncates importance sampling.
+
+    Returns:
+        A part of place `surrogate` that sets `loss` [N] and the metric `capped`, the share of tokens whose bound acts.
+
+    Raises:
+        PartError: a bound lies outside its range.
+
+    Special cases: `A = 0` and masked rows give 0. The value of the loss means nothing; its gradient does.
+
+    Example:
+        >>> score(cap=1.2).place
+        'surrogate'
+
+    Reference: MiniMax, 2025, arXiv 2506.13585. Differs from the paper: the bounds are of the weight itself, so its
+    `eps_low` is `1 - floor` and its `eps_high` is `cap - 1`.
+    """
+    if not (0 <= floor <= cap and cap > 0):
+        raise PartError(f"score: floor is {floor} and cap is {cap}; they must satisfy 0 <= floor <= cap, 0 < cap")
+
+    def apply(terms: Terms) -> Terms:
+        rows = rows_of(terms)
+        ratio = column(terms, "log_ratio", "score").detach().exp()
+        weight = ratio.clamp(floor, cap)
+        loss = -weight * held(rows, terms.advantage) * held(rows, terms.new)
+        return note(replace(terms, loss=loss), capped=held(rows, weight != ratio))
+
+    return stateless(apply, place="surrogate")
+
+
+@register("objective", "soft_gate", paper="2511.20347", status="paper", confidence="code", on_policy="reinforce")
+def soft_gate(positive: float = 1.0, negative: float = 1.05) -> Objective:
+    """SAPO's surrogate: a sigmoid of the ratio in place of a hard bound, so that far tokens fade and do not vanish.
+
+    When to use: when clipping throws too much away, or lets single tokens decide.
+
+    Maths: `loss_t = -4 / tau sigmoid(tau (r_t - 1)) A_t` [N], `tau` being `positive` for `A_t > 0` and `negative` else.
+    Coefficient `-4 s (1 - s) r_t A_t` with the sigmoid `s`; `-A_t` at `r_t = 1`.
+
+    Args:
+        positive: how fast tokens with positive advantage fade, > 0.
+        negative: the same for negative advantage; larger than `positive`, as those updates spread over the vocabulary.
+
+    Returns:
+        A part of place `surrogate` that sets `loss` [N] and the metric `faded`, the mean of 1 - 4 s (1 - s).
+
+    Raises:
+        PartError: a rate is not positive.
+
+    Special cases: `A = 0` and masked rows give 0; the coefficient tends to 0 on both sides.
+
+    Example:
+        >>> soft_gate().place
+        'surrogate'
+
+    Reference: Gao et al., 2025, arXiv 2511.20347. Differs from the paper: nothing known (read in verl's loss).
+    """
+    if not (positive > 0 and negative > 0):
+        raise PartError(f"soft_gate: positive is {positive} and negative is {negative}; both must be > 0")
+
+    def apply(terms: Terms) -> Terms:
+        rows = rows_of(terms)
+        advantage = held(rows, terms.advantage)
+        rate = torch.where(advantage > 0, positive, negative).to(advantage.dtype)
+        open_ = torch.sigmoid(rate * torch.expm1(column(terms, "log_ratio", "soft_gate")))
+        kept = (4 * open_ * (1 - open_)).detach()
+        return note(replace(terms, loss=-4 / rate * open_ * advantage), faded=held(rows, 1 - kept))
+
+    return stateless(apply, place="surrogate")

@@ -130,6 +130,10 @@ class ChatRenderer:
         """The tokens with which the policy would say `message`: its text, tool calls, and the end of the turn."""
         return (*self._encode(_quoted(_spoken(message), self._control)), self._end)
 
+    def ids(self, text: str) -> Ints:
+        """The tokens of plain text; control tokens inside it count as such."""
+        return self._encode(text)
+
     def text(self, tokens: Ints) -> str:
         """The text of `tokens`, special tokens included; ids outside the vocabulary are left out."""
         return self._decode(tuple([t for t in tokens if 0 <= t < self._size]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -92,5 +92,22 @@ def all_of(*parts: Reward | Mapping[str, Any] | str, weights: Mapping[str, float
             if group.trajectories and name not in known:
                 raise RewardError(f"all: {unknown('reward', name, sorted(known))}")
         return replace(group, trajectories=tuple(_scaled(group, t, factors) for t in group.trajectories))
+
+    return score
+
+
+def per_trajectory(value: Callable[[Group, Trajectory], Mapping[str, float]]) -> Reward:
+    """A reward part that adds to each trajectory the named rewards `value(group, trajectory)`.
+
+    Example:
+        >>> import asyncio
+        >>> from quintain.types import Stop, Task
+        >>> group = Group(task=Task(key="t", env="e"), trajectories=(Trajectory(id="a", nodes=(), stop=Stop.done),))
+        >>> asyncio.run(per_trajectory(lambda group, one: {"turns": one.turns})(group)).rewards
+        (0.0,)
+    """
+
+    async def score(group: Group) -> Group:
+        return replace(group, trajectories=tuple(rewarded(group, t, value(group, t)) for t in group.trajectories))
 
     return score

@@ -17,6 +17,7 @@ from quintain.rewards.env import RewardError, rewarded
 from quintain.rewards.said import answer_of, conversation
 from quintain.rewards.worker import Worker
 from quintain.types import Group, QuintainError, Role, Trajectory
+from quintain.waits import waiting
 
 
 def _given(group: Group, trajectory: Trajectory) -> dict[str, Any]:
@@ -59,6 +60,7 @@ def function(
     on_error: float | None = None,
     timeout_s: float = 60.0,
     thread: bool = True,
+    idempotent: bool = False,
 ) -> Reward:
     """Score every trajectory with a function of yours, sync or async: the way to bring your own reward.
 
@@ -78,6 +80,8 @@ def function(
         thread: call a sync function in a thread of its own, one trajectory after the other in order, so that a slow
             one holds up nothing else and one that never returns does not keep the process from ending; False calls it
             between everything else in the main thread, without a timeout, for functions that set alarm signals.
+        idempotent: declares that scoring an episode twice does no harm, so that a cluster may repeat a scoring whose
+            worker died.
 
     Raises:
         UnknownName: no such file or function.
@@ -110,6 +114,10 @@ def function(
             return None, error
 
     async def value_of(group: Group, trajectory: Trajectory) -> tuple[Any, BaseException | None]:
+        with waiting("score", group.ticket, f"the reward {name!r} of episode {trajectory.id}", timeout_s):
+            return await called(group, trajectory)
+
+    async def called(group: Group, trajectory: Trajectory) -> tuple[Any, BaseException | None]:
         if own is None:
             value, error = call(group, trajectory)
         else:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from time import perf_counter
+import math
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 from quintain.parts import Cast, Rollout
-from quintain.ports import Env
-from quintain.registry import register
-from quintain.rollouts.deadline import Late, within
-from quintain.rollouts.records import trajectory
-from quintain.rollouts.seats import Plan, Seat
-from quintain.types import Feedback, Group, Message, QuintainError, Stop, Task, Trajectory
+from quintain.registry import UnknownName, register, unknown
+from quintain.rollouts.episode import Episode, together
+from quintain.rollouts.patience import Patience
+from quintain.rollouts.race import INVALID, LOST, metered, race
+from quintain.rollouts.seats import Plan
+from quintain.types import Group, QuintainError, Task, Trajectory
 
-ENDLESS = 10_000  # turns after which an env without an end of its own is stopped
+LEARN = "auto"  # as deadline: learned from the env's own answers
+CEILING_S = 60.0  # of a learned deadline
 
 
 class PlanError(QuintainError):
@@ -28,9 +32,8 @@ def episodes(
     max_turns: int = 0,
     max_tokens: int = 0,
     context: int = 0,
-    deadline_s: float = 60.0,
-    digests: bool = False,
-    states: bool = False,
+    deadline_s: float | str = 60.0,
+    **kwargs: Any,
 ) -> Rollout:
     """Play `group_size` episodes of a task side by side and record every seat as a trajectory.
 
@@ -45,144 +48,127 @@ def episodes(
         max_turns: turns of a seat, 0 for no limit but the env's own.
         max_tokens: tokens of a turn, 0 for the limit of the cast's sampling; a turn cut here has the event `cut`.
         context: tokens of one path (prompt, observations and answers), 0 for no limit.
-        deadline_s: seconds that the env may take for one answer, 0 for no limit.
-        digests: record the digest of the state before and after every turn (credit by state needs it).
-        states: record the private states, the first one included (the viewer needs it).
+        deadline_s: seconds that the env may take for one answer, 0 for no limit; `auto` learns it from the env's own
+            answers: after 100 of them `factor` times their 99th percentile, until then and at most 60 s.
+        **kwargs: `factor` (3, > 1) and `floor_s` (1.0) of a learned deadline; `redundancy` (0): members started beyond
+            the size of the group, of which the first valid ones win; `meter` (0.05): share of the groups, in [0, 1],
+            whose losers are played to their end and come along with the tag `lost`, to be compared; `retries` (0):
+            further tries of an episode whose env failed, with the same seed and noise keys; `slots` (0): episodes that
+            play at once, the others wait their turn in order, 0 for no limit; `resets` (512): episodes whose env is being
+            reset at once, 0 for no limit, so that thousands that begin together neither storm the env's servers nor hold
+            up those that play; `digests` (False): record the digest of
+            the state before and after every turn (credit by state needs it); `states` (False): record the private
+            states, the first one included (the viewer needs it).
 
     Returns:
-        A rollout: `await rollout(task, cast, ticket)` gives the group, trajectories in order of member, then seat.
+        A rollout: `await rollout(task, cast, ticket)` gives the group, trajectories in order of member, then seat. Its
+        tags hold what was counted: `race` (members started, those that did not win and their tokens), `deadline_s`, `busy_s`.
 
     Raises:
         PlanError: a number is out of range. Errors of engines and renderers end the rollout with that error.
+        UnknownName: there is no such option.
 
     Special cases: an env that raises, or whose factory does, ends its episode with `Stop.crashed`, one that is late
     with `Stop.timeout`, an engine that gives up a request with `Stop.aborted`, spent budgets with `truncated_turns`
-    and `truncated_tokens`; the others go on.
+    and `truncated_tokens`; the others go on. With `redundancy=0` nothing depends on who is first; with more, winners
+    depend on time, so that a run is repeatable only where env and engine answer at once.
     """
-    limits = {"max_turns": max_turns, "max_tokens": max_tokens, "context": context, "deadline_s": deadline_s}
-    for name, value in {"group_size": group_size - 1, **limits}.items():
-        if value < 0:
-            raise PlanError(f"episodes: {name} is too small; group_size must be >= 1 and {', '.join(limits)} >= 0")
-    plan = Plan(**limits, digests=digests, states=states)  # pyrefly: ignore
+    plan = _plan(group_size, {"max_turns": max_turns, "max_tokens": max_tokens, "context": context}, deadline_s, kwargs)
+    patience = Patience(plan.factor, plan.floor_s, plan.deadline_s) if plan.learned else None
+    slots, resets = _Slots(plan.slots), _Slots(plan.resets)
 
     async def play_group(task: Task, cast: Cast, ticket: int) -> Group:
-        members = await _together([_episode(task, cast, plan, (ticket, m)) for m in range(group_size)])
-        return Group(task=task, trajectories=tuple([t for member in members for t in member]), ticket=ticket)
+        count = group_size + plan.redundancy
+        opening = resets.gate()
+        members = [Episode(task, cast, plan, (ticket, m), patience, opening) for m in range(count)]
+        turns, tags = _Turns(slots.gate()), {}
+        plays = [partial(turns.play, member) for member in members]
+        if plan.redundancy:
+            won, tags["race"] = await _race(plays, members, group_size, metered(plan.meter, cast.seed, ticket))
+        else:
+            won = await together([play() for play in plays])
+        if patience:
+            tags["deadline_s"] = patience.seconds(task.env, "step")
+        if plan.slots:
+            tags["busy_s"] = turns.busy_s
+        return Group(task=task, trajectories=tuple([t for m in won for t in m]), ticket=ticket, tags=tags)
 
     return play_group
 
 
-async def _together(episodes_: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
-    """All results in order; when one fails, or the caller is cancelled, the others are cancelled and awaited first."""
-    if len(episodes_) == 1:
-        return [await episodes_[0]]
-    tasks = [asyncio.ensure_future(e) for e in episodes_]
-    try:
-        return await asyncio.gather(*tasks)
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise
+def _plan(size: int, limits: dict[str, int], deadline_s: float | str, options: dict[str, Any]) -> Plan:
+    known = {f.name: f for f in fields(Plan)}
+    own = [n for n in known if n not in (*limits, "deadline_s", "learned")]
+    for name in options:
+        if name not in own:
+            raise UnknownName(
+                unknown("option of rollout 'episodes':", name, [*own, *limits, "group_size", "deadline_s"])
+            )
+    if isinstance(deadline_s, str) and deadline_s != LEARN:
+        raise PlanError(f"episodes: deadline_s is {deadline_s!r}; give seconds, 0 for no limit, or {LEARN!r}")
+    learned = deadline_s == LEARN
+    numbers: dict[str, Any] = {**limits, "deadline_s": CEILING_S if learned else deadline_s}
+    for name, value in {"group_size": size - 1, **numbers}.items():
+        if not value >= 0 or value == math.inf:
+            raise PlanError(f"episodes: {name} is too small; group_size must be >= 1 and {', '.join(numbers)} >= 0")
+    plan = Plan(**numbers, learned=learned, **options)
+    for name in ("redundancy", "retries", "slots", "resets"):
+        if not isinstance(options.get(name, 0), int) or options.get(name, 0) < 0:
+            raise PlanError(f"episodes: {name} is {options[name]!r}; it is a whole number >= 0")
+    if not (0 <= plan.meter <= 1 and plan.factor > 1 and plan.floor_s >= 0):
+        told = f"meter {plan.meter}, factor {plan.factor}, floor_s {plan.floor_s}"
+        raise PlanError(f"episodes: {told}; they need meter in [0, 1], factor > 1 and floor_s >= 0")
+    return plan
 
 
-async def _episode(task: Task, cast: Cast, plan: Plan, place: tuple[int, int]) -> list[Trajectory]:
-    env: Env | None = None
-    seats: dict[str, Seat] = {}
-    heard = _Ear(cast, plan, place, seats)
+class _Slots:
+    """Lets `count` episodes in at once, in the order in which they came, of whatever group; 0 lets all."""
 
-    async def begin(task: Task) -> Mapping[str, Feedback]:
-        nonlocal env
-        env = cast.env(task)
-        return await env.reset(task)
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.open: AbstractAsyncContextManager[Any] = nullcontext()
+        self.loop: Any = None
 
-    try:
-        stop = await heard(begin, task)
-        while stop is None:
-            assert env is not None  # it answered
-            movers = [s for s in seats.values() if s.acts and s.stop is None]
-            stop = _over(seats, movers, plan)
-            if stop is not None:
-                break
-            moves = await _moves(movers)
-            if any(s.stop for s in movers):
-                stop = next(s.stop for s in movers if s.stop)
-                break
-            stop = await heard(env.step, moves)
-    finally:
-        await _clean_up(env, seats, plan)
-    ticket, member = place
-    if not seats:  # the env failed before it named its seats
-        seats["agent"] = Seat("agent", 0, cast, plan, place)
-        seats["agent"].events.extend(heard.faults)
-    for seat in seats.values():
-        seat.stop = seat.stop or stop
-    several = len(seats) > 1
-    shown = [s for s in seats.values() if s.role not in cast.frozen]
-    return [trajectory(s, f"{ticket}.{member}.{s.name}" if several else f"{ticket}.{member}", member) for s in shown]
+    def gate(self) -> AbstractAsyncContextManager[Any]:
+        """What an episode enters, in the event loop that runs now."""
+        loop = asyncio.get_running_loop()
+        if self.count and loop is not self.loop:  # what waits belongs to one event loop
+            self.loop, self.open = loop, asyncio.Semaphore(self.count)
+        return self.open
 
 
-def _over(seats: Mapping[str, Seat], movers: Sequence[Seat], plan: Plan) -> Stop | None:
-    if not movers:
-        ended = [s.stop for s in seats.values() if s.stop is not None]
-        if ended:
-            return ended[0]
-        for seat in seats.values():
-            seat.events.append("stalled: no seat acts and none has stopped")
-        return Stop.crashed
-    limit = plan.max_turns or ENDLESS
-    return Stop.truncated_turns if any(s.turn >= limit for s in movers) else None
+class _Turns:
+    """The episodes of a group, and how long they had their slots."""
+
+    def __init__(self, gate: AbstractAsyncContextManager[Any]) -> None:
+        self.gate = gate
+        self.busy_s = 0.0
+
+    async def play(self, episode: Episode) -> list[Trajectory]:
+        """Play when there is a slot."""
+        async with self.gate:
+            clock = asyncio.get_running_loop()
+            start = clock.time()
+            try:
+                return await episode.play()
+            finally:
+                self.busy_s += clock.time() - start
 
 
-async def _moves(movers: Sequence[Seat]) -> dict[str, Message]:
-    if len(movers) == 1:
-        return {movers[0].name: await movers[0].speak()}
-    said = await _together([s.speak() for s in movers])
-    return {s.name: m for s, m in zip(movers, said, strict=True)}
+def _valid(seats: Sequence[Trajectory]) -> bool:
+    return all(t.stop not in INVALID for t in seats)
 
 
-class _Ear:
-    """Asks the env and hands its answer to the seats; faults of the env become a `Stop` and an event."""
-
-    __slots__ = ("cast", "faults", "place", "plan", "seats")
-
-    def __init__(self, cast: Cast, plan: Plan, place: tuple[int, int], seats: dict[str, Seat]) -> None:
-        self.cast, self.plan, self.place, self.seats = cast, plan, place, seats
-        self.faults: list[str] = []
-
-    async def __call__(self, ask: Callable[[Any], Awaitable[Mapping[str, Feedback]]], what: Any) -> Stop | None:
-        start, seats = perf_counter(), self.seats
-        try:
-            answer = await within(ask(what), self.plan.deadline_s)
-            names = [name for name in answer if name not in seats]
-        except Late:
-            return self._fault(Stop.timeout, f"timeout: no answer within {self.plan.deadline_s} s")
-        except Exception as error:  # the env is not ours: whatever it raises ends this episode only
-            return self._fault(Stop.crashed, f"crashed: {type(error).__name__}: {error}"[:300])
-        seconds = perf_counter() - start
-        for name in names:  # a cast that lacks an engine or a renderer is our error, and is raised
-            seats[name] = Seat(name, len(seats), self.cast, self.plan, self.place)
-        try:
-            for name, feedback in answer.items():
-                seats[name].hear(feedback, seconds)
-        except (AttributeError, TypeError, ValueError) as error:
-            return self._fault(Stop.crashed, f"crashed: bad feedback: {type(error).__name__}: {error}"[:300])
-        return None
-
-    def _fault(self, stop: Stop, event: str) -> Stop:
-        self.faults.append(event)
-        for seat in self.seats.values():
-            seat.events.append(event)
-        return stop
-
-
-async def _clean_up(env: Env | None, seats: Mapping[str, Seat], plan: Plan) -> None:
-    try:
-        if env is not None:
-            await within(env.close(), plan.deadline_s)
-    except (Late, Exception) as error:  # an env that cannot close is a fact to record, not a reason to lose the episode
-        for seat in seats.values():
-            seat.events.append(f"close failed: {type(error).__name__}: {error}"[:300])
-    finally:
-        for seat in seats.values():
-            await seat.engine.abort(seat.session)
+async def _race(
+    plays: Sequence[Any], members: Sequence[Episode], need: int, whole: bool
+) -> tuple[list[list[Trajectory]], dict[str, Any]]:
+    """What the winners played, after them what losers did who played to their end, and what was counted."""
+    won, lost = await race(plays, need, _valid, whole=whole)
+    losers = [m for i, m in enumerate(members) if i not in won]
+    counted = {"started": len(members), "lost": len(losers), "tokens": sum(m.tokens for m in losers)}
+    played = list(won.values())
+    if whole:
+        counted["metered"] = 1
+        tagged = [[replace(t, tags={**t.tags, LOST: True}) for t in seats] for seats in lost.values()]
+        played += [seats for seats in tagged if _valid(seats)]
+    return played, counted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quintain.rollouts.seats import Row, Seat
-from quintain.types import Kind, Node, Stop, Trajectory
+from quintain.types import Kind, Node, Role, Stop, Text, Trajectory
 
 
 def trajectory(seat: Seat, name: str, episode: int) -> Trajectory:
@@ -25,7 +25,17 @@ def trajectory(seat: Seat, name: str, episode: int) -> Trajectory:
         episode=episode,
         agent=seat.name,
         role=seat.role,
+        tags={} if _plain(seat) else {"plain": False},
         states=tuple(seat.states),
+    )
+
+
+def _plain(seat: Seat) -> bool:
+    """Whether the texts of the nodes are all that the renderer saw: no tools, names, pictures or tool results."""
+    return not seat.tools and not any(
+        m.name or (len(m.parts) > 1) or (m.parts and type(m.parts[0]) is not Text)
+        for m in seat.history
+        if m.role is not Role.assistant
     )
 
 

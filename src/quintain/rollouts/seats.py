@@ -24,16 +24,25 @@ from quintain.types import (
     Stop,
     Tool,
 )
+from quintain.waits import waiting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How episodes are played; 0 means no limit."""
+    """How episodes are played; 0 means no limit, or none."""
 
     max_turns: int = 0
     max_tokens: int = 0  # of one turn
     context: int = 0  # of one path
-    deadline_s: float = 60.0
+    deadline_s: float = 60.0  # of one answer of the env; where it is learned, until then and at most
+    learned: bool = False  # deadlines come from the env's own answers
+    factor: float = 3.0  # learned deadline over p99
+    floor_s: float = 1.0  # least learned deadline
+    redundancy: int = 0  # members beyond the size of the group
+    meter: float = 0.05  # share of the groups whose losers are played to their end
+    retries: int = 0  # of an episode whose env failed
+    slots: int = 0  # episodes at once
+    resets: int = 512  # of them in their reset at once
     digests: bool = False
     states: bool = False
 
@@ -62,9 +71,8 @@ class Seat:
         self.role: str = name if name in cast.engines else "policy"
         self.engine: Any = cast.engine(name)
         self.renderer: Any = cast.renderers.get(self.role) or cast.renderers.get("policy")
-        self.speak: Any = self._generate
-        if hasattr(self.engine, "converse"):
-            self.speak = self._converse
+        self.converses: bool = hasattr(self.engine, "converse")
+        if self.converses:
             self.renderer = cast.renderers.get(self.role)
         self.sampling: Sampling = self._sampling(cast.sampling)
         self.shorter: dict[int, Sampling] = {}
@@ -132,6 +140,10 @@ class Seat:
             else:
                 self.early_reward += value
 
+    async def speak(self) -> Message | None:
+        """The seat's next message; None, with `stop` set, when there is none."""
+        return await (self._converse() if self.converses else self._generate())
+
     def _room(self) -> int:
         limit = self.sampling.max_tokens
         if self.plan.context:
@@ -154,7 +166,8 @@ class Seat:
             images=self.images,
         )
         start = perf_counter()
-        completion = await self.engine.generate(request)
+        with waiting("engine", request.key[1:3], self.role):
+            completion = await self.engine.generate(request)
         seconds = perf_counter() - start
         tokens = completion.tokens
         if tokens or not completion.text:
@@ -175,7 +188,8 @@ class Seat:
         key = (*self.key, self.turn, self.index)
         request = Request(session=self.session, prompt=self.path, sampling=self.sampling, key=key)
         start = perf_counter()
-        completion = await self.engine.converse(self.history, self.tools, request, self.state)
+        with waiting("engine", key[1:3], self.role):
+            completion = await self.engine.converse(self.history, self.tools, request, self.state)
         seconds = perf_counter() - start
         message = toolcalls.said(completion.text)
         if self.renderer is not None:
@@ -274,8 +288,7 @@ class Seat:
         self.session = f"{self.stem}.{self.branches}"
         self.events.append("branch")
         self.retold = False
-        if at:
-            await self.engine.fork(old, at, self.session)
+        await self.engine.fork(old, at, self.session)  # also where nothing is shared: the episode is the same
         await self.engine.abort(old)
         self.line, self.path, self.history = line, tokens[:at], list(messages[: len(line)])
         self.images = tuple(i for m in self.history for i in m.images)

@@ -7,89 +7,140 @@ that it publishes. It ends with its socket.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
+import os
+import shutil
 import signal
+import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from quintain import config as configs
+from quintain import faults
 from quintain.codec import decode
 from quintain.config import Config
 from quintain.ledger.groups import pack_group
 from quintain.parts import Cast
 from quintain.runtime import policy
-from quintain.runtime.assemble import make_algorithm, make_cast, rollouts_of
+from quintain.runtime.assemble import make_algorithm
+from quintain.runtime.env_pool import EnvPool
 from quintain.runtime.frames import receive, send
-from quintain.runtime.stage import make_stage
+from quintain.runtime.measure import engines
+from quintain.runtime.memory import settle
+from quintain.runtime.playing import make_cast, rollouts_of
+from quintain.runtime.pulse import LoopClock, Pulse
+from quintain.runtime.stage import Hold, make_stage
+from quintain.runtime.testimony import Questions, answers_of
 from quintain.types import Sampling, Task, Weights
+
+Verb = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
 
 class Actor:
-    """Plays groups with an engine of its own, several at a time."""
+    """Plays groups with an engine of its own, several at a time, and answers with mappings that msgpack can hold.
 
-    def __init__(self, config: Config, writer: asyncio.StreamWriter) -> None:
-        stage = make_stage(config)
-        model = policy.make_model(config, stage.renderer)
+    Args:
+        config: of the run.
+        hold: see `make_stage`.
+    """
+
+    def __init__(self, config: Config, hold: Hold | None = None) -> None:
+        stage = make_stage(config, hold)
+        self._dead: list[Mapping[str, Any]] = []  # env workers, since somebody was told
+        if isinstance(stage.env, EnvPool):
+            stage.env.tell = self._dead.append
+        bare = config.model_copy(update={"model": config.model.model_copy(update={"lora": {}})})
+        model = policy.make_model(bare, stage.renderer)  # factors come merged into the published weights
         self.cast: Cast = make_cast(config, stage, policy.make_engine(config, model))
-        self.writer = writer
-        self.rollout = functools.cache(rollouts_of(config, model, make_algorithm(config)))
-        self._lock = asyncio.Lock()  # one message at a time
-        self._playing: set[asyncio.Task[None]] = set()
+        self.rollout = functools.cache(rollouts_of(config, policy.context_limit(model), make_algorithm(config).needs))
+        self._copy = functools.cache(lambda: make_cast(config, stage, policy.make_engine(config, model, own=True)))
+        self._holds: Mapping[str, Any] = {}  # what the copy plays with
+        self._turn = asyncio.Lock()
 
-    async def tell(self, **message: Any) -> None:
-        """Answer the first process."""
-        async with self._lock:
-            await send(self.writer, message)
-
-    def begin(self, message: dict[str, Any]) -> None:
-        """Start to play a group."""
-        playing = asyncio.create_task(self._play(message))
-        self._playing.add(playing)
-        playing.add_done_callback(self._playing.discard)
-
-    async def _play(self, message: dict[str, Any]) -> None:
-        cast = replace(self.cast, sampling=decode(Sampling, message["sampling"]), seed=message["seed"])
+    async def do(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """What a message asks for: `group` or `loaded`, or the `error` that was met; and `env_workers` that died meanwhile."""
+        verbs: dict[str, Verb] = {"play": self._play, "load": self._load, "testify": self._testify}
         try:
-            task = decode(Task, message["task"])
-            group = await self.rollout(message["members"])(task, cast, message["ticket"])
+            answer = await verbs[message["do"]](message)
         except Exception as error:
-            await self.tell(job=message["job"], error=f"{type(error).__name__}: {error}")
-        else:
-            await self.tell(job=message["job"], group=pack_group(group))
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        dead, self._dead[:] = list(self._dead), []
+        return {**answer, "env_workers": dead} if dead else answer
 
-    async def load(self, message: dict[str, Any]) -> None:
+    async def _play(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        cast = await self._pinned(message["pinned"]) if message.get("pinned") else self.cast
+        cast = replace(cast, sampling=decode(Sampling, message["sampling"]), seed=message["seed"])
+        task, options = decode(Task, message["task"]), message["options"]
+        faults.point("actor.play")
+        group = await self.rollout(message["members"], **options)(task, cast, message["ticket"])
+        return {"group": pack_group(group)}
+
+    async def _pinned(self, asked: Mapping[str, Any]) -> Cast:
+        """A second engine that holds one version for as long as it is asked for, whatever is published meanwhile."""
+        async with self._turn:
+            if self._holds != asked:
+                await self._copy().load(Weights(version=asked["version"], kind="file", source=asked["folder"]))
+                self._holds = asked
+        return self._copy()
+
+    async def _load(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Take over published weights; what is being played goes on with them."""
-        try:
-            await self.cast.load(Weights(version=message["version"], kind="file", source=message["folder"]))
-        except Exception as error:
-            await self.tell(loaded=message["version"], error=f"{type(error).__name__}: {error}")
-        else:
-            await self.tell(loaded=message["version"])
+        faults.point("actor.load")
+        await self.cast.load(Weights(version=message["version"], kind="file", source=message["folder"]))
+        return {"loaded": message["version"], "counters": engines(self.cast)}
+
+    async def _testify(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer the proof of a sync."""
+        return {"told": await answers_of(self.cast.engine("policy"), Questions.of(message["asked"]))}
 
 
-async def serve(config: Config, number: int, socket: str) -> None:
+async def serve(config: Config, number: int, address: str) -> None:
     """Do what the first process asks for until it is gone."""
-    reader, writer = await asyncio.open_unix_connection(socket)
-    actor = Actor(config, writer)
-    verbs: dict[str, Callable[[dict[str, Any]], Any]] = {"play": actor.begin, "load": actor.load}
-    await actor.tell(actor=number)
+    reader, writer = await asyncio.open_unix_connection(address)
+    actor, lock = Actor(config), asyncio.Lock()  # one message at a time
+    working: set[asyncio.Task[None]] = set()
+
+    async def answer(message: dict[str, Any]) -> None:
+        done = await actor.do(message)
+        async with lock:
+            await send(writer, {**done, "id": message["id"]})
+
+    clock, hello = LoopClock(), {"actor": number, "pid": os.getpid()}
+    clock.start()
+    Pulse(address, hello, clock, lambda: getattr(actor.cast.engine("policy"), "version", None)).start()
+    settle()
+    await send(writer, hello)
     while (message := await receive(reader)) is not None:
-        done = verbs[message["do"]](message)
-        if asyncio.iscoroutine(done):
-            await done
+        task = asyncio.create_task(answer(message))
+        working.add(task)
+        task.add_done_callback(working.discard)
+
+
+def deserted(address: str) -> bool:
+    """Whether nobody listens at a unix socket any more: the first process was killed."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(address)
+        except OSError:
+            return True
+    return False
 
 
 def main(arguments: list[str]) -> None:
     """Play for the run in FOLDER as actor NUMBER."""
-    folder, number, socket = Path(arguments[0]), int(arguments[1]), arguments[2]
+    folder, number, address = Path(arguments[0]), int(arguments[1]), arguments[2]
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, signal.SIG_IGN)  # the first process decides when all stop
     config = configs.make(folder / "config.toml")
     policy.set_threads(config.runtime.threads)
-    asyncio.run(serve(config, number, socket))
+    with contextlib.suppress(ConnectionRefusedError):
+        asyncio.run(serve(config, number, address))
+    if deserted(address):  # it cannot remove itself what lies in shared memory
+        shutil.rmtree(Path(address).parent, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -3,45 +3,58 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from quintain.algorithms import Algorithm, assemble
 from quintain.config import Config, ConfigError
+from quintain.learn.learner import TorchLearner
 from quintain.learn.pack import pack
-from quintain.learn.publish import publish
+from quintain.learn.publish import publish, published
 from quintain.learn.ranks import Ranks
-from quintain.learn.sft import imitate
+from quintain.learn.topk import wanted
 from quintain.ledger import RunDir
-from quintain.loop import LagError, Window, train
-from quintain.parts import Cast, Reward, Rollout
+from quintain.loop import LagError, OverLimit, Window, train
 from quintain.ports import Sink
-from quintain.registry import build
-from quintain.runtime import policy
-from quintain.runtime.crew import Crew, CrewEngine
-from quintain.runtime.evaluate import Evaluator
+from quintain.runtime import cluster as clusters
+from quintain.runtime import learner_pool, policy
+from quintain.runtime.affinity import Affinity
+from quintain.runtime.beside import Beside
+from quintain.runtime.check import check
+from quintain.runtime.crew import Crew
+from quintain.runtime.crew_engine import CrewEngine, PinnedCrewEngine
+from quintain.runtime.env_pool import EnvPool
+from quintain.runtime.evaluate import Evaluator, make_evaluator
 from quintain.runtime.keeper import Keeper
-from quintain.runtime.launch import Place
+from quintain.runtime.launch import Place, groups_of_rank
+from quintain.runtime.leading import leading
+from quintain.runtime.learner_group import GroupLearner
+from quintain.runtime.memory import settle
+from quintain.runtime.playing import close_engines, make_cast, make_reward, redundant, rollouts_of
+from quintain.runtime.processes import Processes
 from quintain.runtime.run import LocalRun, Parts, Plan
-from quintain.runtime.stage import APART, Stage, env_of, make_stage, need_demos, tasks, turn_tokens
-from quintain.types import Sampling, Weights
+from quintain.runtime.stage import Stage, make_stage
+from quintain.runtime.vouch import make_proof
+from quintain.runtime.warm import warm_start
+from quintain.runtime.watch import Watch, attach, watched
+from quintain.types import Weights
+from quintain.waits import waiting
 
 Say = Callable[[str], None]
 
 
 @dataclass(kw_only=True, slots=True)
 class Open:
-    """A run that is ready to go: its bookkeeping, its stage, its model and ranks."""
+    """A run that is ready to go: its bookkeeping, its stage, its model, ranks and learner."""
 
     run: LocalRun
     stage: Stage
     model: Any
     ranks: Ranks
+    learner: TorchLearner | GroupLearner
 
 
 def make_algorithm(config: Config) -> Algorithm:
@@ -51,159 +64,89 @@ def make_algorithm(config: Config) -> Algorithm:
     return assemble(section.name, section.options, **chains)
 
 
-def make_reward(config: Config) -> Reward:
-    """The reward part of a config; `FILE.py:function` is a function of the user's.
-
-    Raises:
-        ConfigError: nothing would give a reward.
-    """
-    spec, env = config.reward, env_of(config)
-    if spec["name"] == "env" and env in ("data", "tools"):
-        raise ConfigError(
-            f"reward is 'env', but the env {env!r} gives no reward, so that every episode would score 0; set "
-            "reward=FILE.py:function, or compare with the answer of the data: reward=exact, number or math_verify"
-        )
-    if ":" in spec["name"]:
-        options = {k: v for k, v in spec.items() if k != "name"}
-        return build("reward", {"name": "function", "path": spec["name"], **options})
-    return build("reward", spec)
-
-
-def make_rollout(config: Config, group_size: int, **more: Any) -> Rollout:
-    """The rollout part of a config, with groups of `group_size`.
-
-    Raises:
-        ConfigError: `rollout.options` sets what has a key of its own.
-    """
-    section = config.rollout
-    for key in ("group_size", "max_turns", "context"):
-        if key in section.options:
-            own = "model.context" if key == "context" else f"rollout.{key}"
-            raise ConfigError(f"rollout.options.{key} is {section.options[key]!r}, which {own} sets; set {own} instead")
-    limits = {"max_turns": section.max_turns, "context": config.model.context}
-    return build("rollout", {"name": section.name, "group_size": group_size, **limits, **section.options, **more})
-
-
-def rollouts_of(config: Config, model: Any, algorithm: Algorithm) -> Callable[[int], Rollout]:
-    """The rollout part by group size, within the context of the model, with what the algorithm needs."""
-    context = min(config.model.context, policy.context_limit(model))  # no path is longer than the learner can read
-    return partial(make_rollout, config, digests="digests" in algorithm.needs, context=context)
-
-
-def groups_of_rank(config: Config, size: int) -> int:
-    """The groups that each of `size` ranks plays in a step.
-
-    Raises:
-        ConfigError: they cannot share equally.
-    """
-    count = config.run.groups_per_step
-    if count % size:
-        raise ConfigError(
-            f"run.groups_per_step is {count}, which {size} processes cannot share equally; make it a multiple of {size}"
-        )
-    return count // size
-
-
-def check(config: Config) -> None:
-    """Refuse what a run of this config would refuse, as far as that shows before a model is built.
-
-    Raises:
-        ConfigError: settings that contradict each other.
-    """
-    groups_of_rank(config, config.runtime.processes)
+def make_crew(config: Config, folder: Path) -> Crew | None:
+    """The actors of a run, over a cluster or as processes of this machine; None where this process plays itself."""
+    if config.cluster.pools:
+        transport = clusters.transport(config, folder)
+        crew = Crew(transport, len(clusters.slots(config.cluster)), affinity=Affinity(config.cluster.prefill_share))
+        if config.cluster.reward_tasks:
+            crew.reward = transport.reward(config, lambda fact: crew.tell(fact))
+        return crew
     section = config.runtime
-    if section.actors and section.processes > 1:
-        raise ConfigError(
-            f"runtime.actors is {section.actors} and runtime.processes is {section.processes}: actors play for one process "
-            "that learns; set runtime.processes=1, or runtime.actors=0"
-        )
-    make_rollout(config, config.rollout.group_size)
-    make_reward(config)
-
-
-def make_cast(config: Config, stage: Stage, engine: Any) -> Cast:
-    """The policy as the only player."""
-    section = config.rollout
-    sampling = Sampling(
-        temperature=section.temperature,
-        top_p=section.top_p,
-        top_k=section.top_k,
-        min_p=section.min_p,
-        max_tokens=turn_tokens(config),
-        stop=tuple(stage.renderer.stop),
-    )
-    players = {"engines": {"policy": engine}, "renderers": {"policy": stage.renderer}}
-    return Cast(env=stage.env, sampling=sampling, seed=config.run.seed, **players)
-
-
-def make_evaluator(config: Config, stage: Stage, cast: Cast, ranks: Ranks, rollout: Rollout) -> Evaluator | None:
-    """The evaluation of a config, or None when it asks for no instances; `rollout` plays one episode a task."""
-    section = config.eval
-    short, long = section.instances, section.final_instances or section.instances
-    if not long:
+    if not section.actors:
         return None
-    drawn = tasks(stage.sampler(section.split, APART, (0, 1)), max(short, long))
-    reward = make_reward(config)
-    options = {"short": short or long, "last": config.run.steps, "greedy": section.greedy}
-    cast = replace(cast, sampling=replace(cast.sampling, temperature=section.temperature))
-    return Evaluator(tasks=drawn, cast=cast, rollout=rollout, reward=reward, ranks=ranks, **options)
+    return Crew(Processes(folder, section.heartbeat_s), section.actors, spares=section.spares)
+
+
+def make_learner(
+    config: Config, stage: Stage, algorithm: Algorithm, ranks: Ranks, crew: Crew | None
+) -> tuple[Any, Any]:
+    """The model under training and its learner; a learner group holds its own models."""
+    if crew is not None and learner_pool.learner_pool(config) is not None:
+        return None, GroupLearner(algorithm.objective, crew.weights, sharded=config.learner.shard == "full")
+    model = policy.make_model(config, stage.renderer)
+    return model, policy.make_learner(config, model, algorithm.needs, ranks, crew.weights if crew else "")
+
+
+def make_beside(
+    config: Config, stage: Stage, model: Any, evaluator: Evaluator | None, crew: Crew | None
+) -> Beside | None:
+    """The evaluation on a copy of the policy while training goes on, where the config asks for it.
+
+    Raises:
+        ConfigError: the engine cannot give its copy back, so that a run that drains could not go on with it.
+    """
+    if not config.eval.beside or evaluator is None:
+        return None
+    if crew is not None:
+        engine = PinnedCrewEngine(crew)
+        cast = replace(evaluator.cast, engines={"policy": engine})
+        return Beside(replace(evaluator, cast=cast), engine, partial(published, crew.weights), engine.save)
+    own = policy.make_engine(config, model, own=True)
+    held = getattr(own, "model", None)
+    if held is None:
+        raise ConfigError(
+            f"eval.beside is true, but the engine {config.engine.name!r} cannot give back the weights that it holds; set "
+            "engine.name=torch or runtime.actors, or eval.beside=false"
+        )
+    cast = replace(evaluator.cast, engines={"policy": own})
+    live = partial(Weights, kind="pointer", source=model)
+    return Beside(replace(evaluator, cast=cast), own, lambda step: live(version=step), partial(policy.save, held))
 
 
 def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] = (), crew: Crew | None = None) -> Open:
     """Build every part and port of a config and refuse, before anything runs, what cannot work together."""
     stage = make_stage(config)
-    model = policy.make_model(config, stage.renderer)
     algorithm = make_algorithm(config)
-    learner = policy.make_learner(config, model, algorithm.needs, ranks, crew.weights if crew else "")
-    cast = make_cast(config, stage, CrewEngine(crew) if crew else policy.make_engine(config, model))
+    model, learner = make_learner(config, stage, algorithm, ranks, crew)
+    engine, topk = CrewEngine(crew) if crew else policy.make_engine(config, learner.playing), wanted(algorithm.needs)
+    cast = make_cast(config, stage, engine, topk)
+    proof = make_proof(config, learner, cast, crew)
     section, share = config.run, groups_of_rank(config, ranks.size)
-    refills = {"steps": section.steps, "max_refills": section.max_refills}
-    window = Window(share, section.max_lag, section.look, algorithm.gate, **refills)
-    rollout = crew.rollout if crew else rollouts_of(config, model, algorithm)
+    more = {"max_refills": section.max_refills, "over": OverLimit(section.over_limit, section.ahead)}
+    window = Window(share, section.max_lag, section.look, algorithm.gate, steps=section.steps, **more)
+    rollout = crew.rollout if crew else rollouts_of(config, policy.context_limit(model), algorithm.needs)
     parts = Parts(
-        rollout=rollout(config.rollout.group_size),
-        reward=make_reward(config),
+        rollout=rollout(config.rollout.group_size, **redundant(config)),
+        reward=crew.reward if crew and crew.reward else make_reward(config),
         sampler=stage.sampler("train", section.seed, (ranks.rank, ranks.size)),
         advantage=algorithm.advantage,
         objective=algorithm.objective,
         learner=learner,
-        cast=cast,
-        pack=partial(pack, skip_idle=not (algorithm.objective.needs & {"entropy", "ref", "values", "value"})),
+        cast=replace(cast, prove=proof.synced),
+        pack=partial(
+            pack, skip_idle=not (algorithm.objective.needs & {"entropy", "ref", "values", "value"}), topk=topk
+        ),
         evaluate=make_evaluator(config, stage, cast, ranks, rollout(1)),
+        proof=proof,
     )
+    parts.beside = make_beside(config, stage, model, parts.evaluate, crew)  # pyrefly: ignore
     learner.check(algorithm.needs - {"digests"})
-    plan = Plan(steps=section.steps, eval_every=config.eval.every, checkpoint_every=section.checkpoint_every)
+    care = {"quarantine": config.rollout.quarantine, "drop_failed": config.rollout.drop_failed}
+    every = {"eval_every": config.eval.every, "checkpoint_every": section.checkpoint_every}
+    plan = Plan(steps=section.steps, racing=config.rollout.redundancy > 0, **every, **care)
     run = LocalRun(parts, window, plan, Keeper(store, ranks), sinks)
-    return Open(run=run, stage=stage, model=model, ranks=ranks)
-
-
-async def warm_start(config: Config, opened: Open, say: Say) -> bool:
-    """Imitate the oracle for a fixed number of steps, if the config asks for it; False if the run drains before their end."""
-    section, run = config.warm_start, opened.run
-    if not section.steps:
-        return True
-    say(f"warm start: {section.steps} supervised steps on {section.demos} demonstrations of the oracle")
-    written = need_demos(opened.stage)(section.demos, config.run.seed)
-    demos = list(takewhile(lambda _: not run.draining, written))
-    if run.asked():
-        return False
-    teacher = policy.make_teacher(config, opened.model, opened.ranks)
-
-    async def tell(done: int) -> bool:
-        if done < section.steps and done % -(-section.steps // 10) == 0:
-            say(f"warm start: {done} of {section.steps} steps")
-        return run.draining
-
-    history = await imitate(teacher, demos, steps=section.steps, size=section.batch, stop_when=tell, every=1)
-    teacher.close()
-    if len(history) < section.steps:
-        run.draining = True  # as the first rank says
-        return False
-    if opened.ranks.rank == 0:
-        for step, row in enumerate(history):
-            opened.run.keeper.write(step, "sft", dict(row))
-    say(f"warm start: loss {history[0]['loss']:.3f} -> {history[-1]['loss']:.3f}")
-    return True
+    return Open(run=run, stage=stage, model=model, ranks=ranks, learner=learner)
 
 
 def play(
@@ -224,13 +167,17 @@ def play(
     policy.set_threads(config.runtime.threads)
     ranks = Ranks.join(place.rank, place.size, port=place.port)
     store = RunDir.open(folder, "a", rank=place.rank, record=config.run.record, keep=config.run.keep_checkpoints)
-    crew = Crew(folder, config.runtime.actors) if config.runtime.actors else None
+    crew = None
     try:
-        check(config)
-        opened = open_run(config, store, ranks, sinks, crew)
-        opened.run.others = place.tell
-        ready(opened.run)
-        return asyncio.run(_play(config, opened, place, say, crew))
+        with watched(config, folder, place) as watch:
+            check(config)
+            crew = make_crew(config, folder)
+            with waiting("build"):
+                opened = open_run(config, store, ranks, sinks, crew)
+            opened.run.others = place.tell
+            attach(watch, opened.run, crew, say)
+            ready(opened.run)
+            return asyncio.run(_play(config, opened, place, say, crew, watch))
     finally:
         if crew is not None:
             crew.remove()
@@ -238,25 +185,45 @@ def play(
         ranks.close()
 
 
-async def _play(config: Config, opened: Open, place: Place, say: Say, crew: Crew | None) -> dict[str, Any]:
+async def _play(
+    config: Config, opened: Open, place: Place, say: Say, crew: Crew | None, watch: Watch
+) -> dict[str, Any]:
     run = opened.run
+    watch.clock.start()
     run.say = say
     if crew is not None:
         run.leave = crew.leave
     run.begin()
+    if isinstance(opened.stage.env, EnvPool):
+        opened.stage.env.tell = run.env_died
     if crew is None:
-        return await _train(
-            config, opened, place, lambda step: Weights(version=step, kind="pointer", source=opened.model)
-        )
+        try:
+            return await _train(config, opened, place, partial(_live, opened.learner))
+        finally:
+            await close_engines(run.cast)
     crew.tell = lambda fact: run.keeper.write(run.step, "actor", fact)
+    crew.env_died = run.env_died
     try:
         await crew.start()
-        return await _train(config, opened, place, lambda step: publish(opened.model, step, crew.weights, opened.ranks))
+        async with leading(opened.learner, crew.transport, run):
+            return await _train(config, opened, place, partial(_first, opened, crew.weights))
     finally:
         await crew.close()
 
 
-async def _train(config: Config, opened: Open, place: Place, weights: Callable[[int], Weights]) -> dict[str, Any]:
+async def _live(learner: Any, step: int) -> Weights:
+    return Weights(version=step, kind="pointer", source=learner.whole())
+
+
+async def _first(opened: Open, folder: str, step: int) -> Weights:
+    if isinstance(opened.learner, GroupLearner):
+        return await opened.learner.show(step)
+    return publish(opened.model, step, folder, opened.ranks)
+
+
+async def _train(
+    config: Config, opened: Open, place: Place, weights: Callable[[int], Awaitable[Weights]]
+) -> dict[str, Any]:
     """Begin or go on, train, evaluate; `weights(step)` are those that the first tickets are played with."""
     run, scores = opened.run, {}
     resumed = place.resume and run.restore(place.step)
@@ -265,15 +232,15 @@ async def _train(config: Config, opened: Open, place: Place, weights: Callable[[
     elif not await warm_start(config, opened, run.say):
         run.say("stopped during the warm start: nothing of it is kept, to go on begins it anew")
         return _ended(run, "drained", scores)
-    await run.cast.load(weights(run.step))
+    await run.cast.load(await weights(run.step))
     if not resumed:
         run.capture()
         run.checkpoint()
     if run.owes():  # also what a drain gave up before
         run.say(f"evaluating {f'after step {run.step}' if run.step else 'before the first step'}")
         scores = await run.evaluate(run.step)
-    gc.collect()
-    gc.freeze()  # a full collection looks at millions of objects of torch: without it rollouts lose a third of their time
+    await run.take_up()
+    settle()
     if run.step < config.run.steps:
         try:
             await train(run)
@@ -283,10 +250,14 @@ async def _train(config: Config, opened: Open, place: Place, weights: Callable[[
         run.asked()
         if run.step < config.run.steps:
             run.checkpoint()
+        await run.settle()
         if not run.draining or run.step == config.run.steps:
             scores = await run.evaluate(run.step)
             if run.step < config.run.steps:
                 run.say(f"no more tasks after step {run.step} of {config.run.steps}")
+    await run.settle()
+    if run.failure is not None:  # what drained it
+        raise run.failure
     cut = run.draining and (run.step < config.run.steps or run.unplayed)
     return _ended(run, "drained" if cut else "done", scores)
 

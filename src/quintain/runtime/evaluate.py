@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from quintain.config import Config
 from quintain.parts import Cast, Reward, Rollout
+from quintain.runtime.chain import APART as FIRST_TICKET
 from quintain.runtime.keeper import Peers
+from quintain.runtime.playing import make_reward
 from quintain.runtime.run import Guard
+from quintain.runtime.stage import APART, Stage, tasks
 from quintain.types import Group, Task
-
-APART = 1 << 40  # ticket numbers of evaluations: no session or noise key is shared with training
 
 
 async def play(tasks: Sequence[Task], cast: Cast, rollout: Rollout, reward: Reward, at_once: int = 256) -> list[Group]:
@@ -24,7 +26,7 @@ async def play(tasks: Sequence[Task], cast: Cast, rollout: Rollout, reward: Rewa
 
     async def one(index: int, task: Task) -> Group:
         async with gate:
-            return await reward(await rollout(task, cast, APART + index))
+            return await reward(await rollout(task, cast, FIRST_TICKET + index))
 
     return list(await asyncio.gather(*(one(i, t) for i, t in enumerate(tasks))))
 
@@ -83,3 +85,16 @@ class Evaluator:
         summed = self.ranks.sums({k: found[k] for k in keys})
         n = max(1.0, summed["episodes"])
         return {f"{name}/episodes": summed["episodes"]} | {f"{name}/{k}": summed[k] / n for k in keys[1:]}
+
+
+def make_evaluator(config: Config, stage: Stage, cast: Cast, ranks: Peers, rollout: Rollout) -> Evaluator | None:
+    """The evaluation of a config, or None when it asks for no instances; `rollout` plays one episode a task."""
+    section = config.eval
+    short, long = section.instances, section.final_instances or section.instances
+    if not long:
+        return None
+    drawn = tasks(stage.sampler(section.split, APART, (0, 1)), max(short, long))
+    reward = make_reward(config)
+    options = {"short": short or long, "last": config.run.steps, "greedy": section.greedy}
+    cast = replace(cast, sampling=replace(cast.sampling, temperature=section.temperature, top_logprobs=0))
+    return Evaluator(tasks=drawn, cast=cast, rollout=rollout, reward=reward, ranks=ranks, **options)

@@ -34,13 +34,13 @@ class Failures:
         Raises:
             EveryEpisodeFailed: it is group number `limit`, and every episode so far failed.
         """
-        failed = [t for t in group.trajectories if _failed(t)]
+        spoiled = [t for t in group.trajectories if failed(t)]
         self.groups += 1
         self._episodes += len(group.trajectories)
-        self._failed += len(failed)
-        self.healthy = self.healthy or len(failed) < len(group.trajectories)
-        if failed and not self.cause:
-            self.cause = f"{failed[0].id}, task {group.task.key}: {_told(failed[0].events, failed[0].stop)}"
+        self._failed += len(spoiled)
+        self.healthy = self.healthy or len(spoiled) < len(group.trajectories)
+        if spoiled and not self.cause:
+            self.cause = f"{spoiled[0].id}, task {group.task.key}: {told(spoiled[0].events, spoiled[0].stop)}"
         if self.groups >= self.limit:
             self.check()
 
@@ -72,9 +72,11 @@ def refuse_failures(groups: Sequence[Group]) -> None:
         failures.see(group)
 
 
-def _failed(t: Trajectory) -> bool:
+def failed(t: Trajectory) -> bool:
+    """Whether the env ended the episode by a fault, or its prompt left no room to speak."""
     return t.stop in (Stop.crashed, Stop.timeout) or (t.stop is Stop.truncated_tokens and not t.turns)
 
 
-def _told(events: tuple[str, ...], stop: Stop) -> str:
+def told(events: tuple[str, ...], stop: Stop) -> str:
+    """The event that says why an episode failed."""
     return next((e for e in events if e.startswith((f"{stop}:", "stalled", "full"))), str(stop))

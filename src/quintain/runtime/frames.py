@@ -18,8 +18,8 @@ class FrameError(QuintainError):
     """What came over a socket is not a message of ours."""
 
 
-async def send(writer: asyncio.StreamWriter, message: Mapping[str, Any]) -> None:
-    """Write one message; waits while the other side is behind.
+def framed(message: Mapping[str, Any]) -> bytes:
+    """The bytes of one message.
 
     Raises:
         FrameError: the message is above the limit.
@@ -27,7 +27,16 @@ async def send(writer: asyncio.StreamWriter, message: Mapping[str, Any]) -> None
     data = plain.pack(dict(message))
     if len(data) > LIMIT:
         raise FrameError(f"a message of {len(data):,} bytes is above the limit of {LIMIT:,}; play smaller groups")
-    writer.write(_HEAD.pack(len(data)) + data)
+    return _HEAD.pack(len(data)) + data
+
+
+async def send(writer: asyncio.StreamWriter, message: Mapping[str, Any]) -> None:
+    """Write one message; waits while the other side is behind.
+
+    Raises:
+        FrameError: the message is above the limit.
+    """
+    writer.write(framed(message))
     await writer.drain()
 
 

@@ -8,9 +8,16 @@ from typing import Any, Protocol
 
 from quintain.ledger import Checkpoint, CorruptCheckpoint, RunDir
 from quintain.types import Event, Group, QuintainError, Stop, Ticket
+from quintain.waits import waiting
 
-COUNTS = ("episodes", "groups_played", "groups_trained", "tokens_sampled", "tokens_context")  # sums over ranks
-LARGEST = ("lag_max",)
+RARE = ("retries", "rebuilt", "deadline_s", "busy_s", "members_started", "members_lost", "tokens_lost")
+COUNTS = (
+    *("episodes", "groups_played", "groups_trained", "tokens_sampled", "tokens_context"),
+    *("groups_withheld", "groups_refilled_for_lag"),
+    *("engine_interrupted", "engine_carried", "engine_discarded", "engine_moved"),
+    *("retries", "rebuilt", "busy_s", "members_started", "members_lost", "tokens_lost"),
+)  # sums over ranks
+LARGEST = ("lag_max", "groups_waiting_max", "engine_versions")
 
 
 class LostBoundary(QuintainError):
@@ -105,10 +112,14 @@ class Keeper:
         """The metrics of a step over all ranks: counts are summed, `lag_max` is the largest, the rest is averaged."""
         if self.alone:
             return dict(metrics)
-        stops = {f"stop/{stop}": 0.0 for stop in Stop}  # ranks may have seen different ones
-        summed = self.ranks.sums({**stops, **metrics})
-        means = {k: v if k in COUNTS else v / self.ranks.size for k, v in summed.items() if v or k not in stops}
-        return means | self.ranks.largest({k: metrics[k] for k in LARGEST})
+        rare = dict.fromkeys((*(f"stop/{stop}" for stop in Stop), *RARE), 0.0)  # ranks may have seen different ones
+        summed = self.ranks.sums({**rare, **metrics})
+        means = {k: v if k in COUNTS else v / self.ranks.size for k, v in summed.items() if v or k not in rare}
+        return means | self.ranks.largest({k: metrics[k] for k in LARGEST if k in metrics})
+
+    def sums(self, values: Mapping[str, float]) -> Mapping[str, float]:
+        """Sums over all ranks; every rank gives the same names."""
+        return values if self.alone else self.ranks.sums(values)
 
     def any_rank(self, flag: bool) -> bool:
         """Whether any rank says so; all get the same answer."""
@@ -120,17 +131,21 @@ class Keeper:
 
     def commit(self) -> None:
         """Make the events of the step durable."""
-        self.store.commit()
+        with waiting("commit"):
+            self.store.commit()
 
-    def checkpoint(self, step: int, save: Callable[[str], None]) -> None:
-        """Save the learner and this boundary together; other ranks leave theirs in their own stream and wait."""
+    def checkpoint(self, step: int, save: Callable[[str], None], assist: Callable[[], None] | None = None) -> None:
+        """Save the learner and this boundary together; other ranks leave theirs in their own stream, `assist` and wait."""
         if not self.first:
             self.write(step, "boundary", {"step": step, "state": self._boundary})
         self.commit()
         if not self.alone:
             self.ranks.barrier()
         if self.first:
-            self.store.checkpoint(step, save, score=self._score, notes={"boundary": self._boundary})
+            with waiting("checkpoint", step):
+                self.store.checkpoint(step, save, score=self._score, notes={"boundary": self._boundary})
+        elif assist is not None:
+            assist()
         if not self.alone:
             self.ranks.barrier()
 

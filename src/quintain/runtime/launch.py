@@ -10,12 +10,13 @@ import contextlib
 import os
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from quintain.config import Config, ConfigError
+from quintain.runtime.children import start
 from quintain.types import QuintainError
 
 FAILED = "rank failed: "  # before the message of a typed error, in the log of its rank
@@ -68,6 +69,20 @@ class Place:
         return self.rank == 0
 
 
+def groups_of_rank(config: Config, size: int) -> int:
+    """The groups that each of `size` ranks plays in a step.
+
+    Raises:
+        ConfigError: they cannot share equally.
+    """
+    count = config.run.groups_per_step
+    if count % size:
+        raise ConfigError(
+            f"run.groups_per_step is {count}, which {size} processes cannot share equally; make it a multiple of {size}"
+        )
+    return count // size
+
+
 def free_port() -> int:
     """A loopback port that nobody listens on now."""
     with socket.socket() as probe:
@@ -108,25 +123,10 @@ def _cause(error: Exception, children: list[Child]) -> Child | None:
 
 
 def _start(folder: Path, place: Place) -> Child:
-    command = [
-        sys.executable,
-        "-m",
-        "quintain.runtime.rank",
-        str(folder),
-        str(place.rank),
-        str(place.size),
-        str(place.port),
-    ]
+    words = [str(folder), str(place.rank), str(place.size), str(place.port), *(["--resume"] if place.resume else [])]
     path = folder / f"rank{place.rank}.log"
     with path.open("ab") as log:
-        process = subprocess.Popen(
-            [*command, *(["--resume"] if place.resume else [])],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")},
-            start_new_session=True,  # Ctrl-C reaches the first rank, which tells the others
-        )
+        process = start("quintain.runtime.rank", *words, log=log, stdin=subprocess.PIPE)
         return Child(place.rank, process, path, log.tell())
 
 

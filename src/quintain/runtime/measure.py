@@ -2,46 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from quintain.parts import Cast
 from quintain.types import Group, Stop
 
+NEWEST = ("engine_versions",)  # counts of engines that are states: the largest counts
 
-def played(groups: Sequence[Group], trained: Sequence[Group], version: int) -> dict[str, float]:
+
+class Seen(NamedTuple):
+    """What the metrics of a step need of a group: taken when it is finished, so that the end of a step has little to add up."""
+
+    rewards: tuple[float, ...]  # by trajectory, as the next four
+    successes: tuple[bool, ...]
+    turns: tuple[int, ...]
+    malformed: tuple[int, ...]  # events
+    stops: tuple[Stop, ...]
+    sampled: int  # tokens
+    context: int  # tokens of all nodes
+    retries: int
+    rebuilt: int
+    tags: Mapping[str, Any]
+
+
+def seen(group: Group) -> Seen:
+    """What `played` needs of a finished group."""
+    each = group.trajectories
+    events = [e for t in each for e in t.events]
+    return Seen(
+        rewards=group.rewards,
+        successes=tuple(t.rewards.get("success", t.reward) >= 1.0 for t in each),
+        turns=tuple(t.turns for t in each),
+        malformed=tuple(sum(e.startswith("malformed") for e in t.events) for t in each),
+        stops=tuple(t.stop for t in each),
+        sampled=sum(t.length for t in each),
+        context=sum(len(node.tokens) for t in each for node in t.nodes),
+        retries=sum(e.startswith("retry ") for e in events),
+        rebuilt=sum(e.startswith("rebuilt") for e in events),
+        tags=group.tags,
+    )
+
+
+def played(finished: Sequence[Seen], shown: Sequence[Seen], trained: Sequence[Group], version: int) -> dict[str, float]:
     """Sums and means over the groups of one step: reward, success, lag, turns, tokens, stops.
 
+    Means are over the tickets of the step, whenever they were played: over what happened to finish meanwhile they would show
+    short episodes first, and steps of a few groups as large as others.
+
+    What is rare is there only where it happened: `retries`, envs `rebuilt` on another worker, the largest learned `deadline_s`,
+    `busy_s` that episodes had their slots, members started in races, those that lost, and their tokens.
+
     Args:
-        groups: what was played since the last step, also what a gate dropped.
+        finished: what was played since the last step; sums are theirs.
+        shown: the groups of the tickets that this step concluded, also what a gate dropped; means are theirs.
         trained: what the step trained on; the lag is theirs.
         version: the policy version at consumption.
     """
-    episodes = [t for g in groups for t in g.trajectories]
-    n = max(1, len(episodes))
+    stops = Counter(stop for g in shown for stop in g.stops)
+    n = max(1, stops.total())
     lags = [version - g.oldest for g in trained]
-    context = sum(len(node.tokens) for t in episodes for node in t.nodes)
     out = {
-        "reward": sum(t.reward for t in episodes) / n,
-        "success": sum(t.rewards.get("success", t.reward) >= 1.0 for t in episodes) / n,
-        "solved_some": sum(any(r >= 1.0 for r in g.rewards) for g in groups) / max(1, len(groups)),
-        "episodes": float(len(episodes)),
-        "groups_played": float(len(groups)),
+        "reward": sum(r for g in shown for r in g.rewards) / n,
+        "success": sum(sum(g.successes) for g in shown) / n,
+        "solved_some": sum(any(r >= 1.0 for r in g.rewards) for g in shown) / max(1, len(shown)),
+        "episodes": float(sum(len(g.stops) for g in finished)),
+        "groups_played": float(len(finished)),
         "groups_trained": float(len(trained)),
-        "turns": sum(t.turns for t in episodes) / n,
-        "tokens_sampled": float(sum(t.length for t in episodes)),
-        "tokens_context": float(context),
+        "turns": sum(sum(g.turns) for g in shown) / n,
+        "tokens_sampled": float(sum(g.sampled for g in finished)),
+        "tokens_context": float(sum(g.context for g in finished)),
         "lag_mean": sum(lags) / max(1, len(lags)),
         "lag_max": float(max(lags, default=0)),
-        "malformed": sum(e.startswith("malformed") for t in episodes for e in t.events) / n,
+        "malformed": sum(sum(g.malformed) for g in shown) / n,
     }
-    for stop in Stop:
-        if count := sum(t.stop is stop for t in episodes):
-            out[f"stop/{stop}"] = count / n
+    out |= {f"stop/{stop}": stops[stop] / n for stop in Stop if stops[stop]}
+    return out | {name: value for name, value in _cared(finished).items() if value}
 
-    return out
+
+def _cared(groups: Sequence[Seen]) -> dict[str, float]:
+    """Second tries, moved envs and races: what is 0 in most runs."""
+    races = [g.tags["race"] for g in groups if "race" in g.tags]
+    return {
+        "retries": float(sum(g.retries for g in groups)),
+        "rebuilt": float(sum(g.rebuilt for g in groups)),
+        "deadline_s": max((g.tags.get("deadline_s", 0.0) for g in groups), default=0.0),
+        "busy_s": sum(g.tags.get("busy_s", 0.0) for g in groups),
+        "members_started": float(sum(r["started"] for r in races)),
+        "members_lost": float(sum(r["lost"] for r in races)),
+        "tokens_lost": float(sum(r["tokens"] for r in races)),
+    }
 
 
 def timing(laps: Mapping[str, float], of: Mapping[str, float]) -> dict[str, float]:
-    """Seconds by phase and tokens per second of one step."""
+    """Seconds by phase, tokens per second, and where slots are counted the episodes that had one, of one step."""
     total = sum(laps.values())
     rates = {"seconds": total, "tokens_per_second": of.get("tokens_context", 0.0) / total if total else 0.0}
+    if busy := of.get("busy_s"):
+        rates["episodes_at_once"] = busy / total if total else 0.0  # those that had a slot, on average
     return {f"seconds/{name}": seconds for name, seconds in laps.items()} | rates
+
+
+def summed(counts: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Counts of several engines together.
+
+    Example:
+        >>> summed([{"engine_carried": 2.0, "engine_versions": 3.0}, {"engine_carried": 1.0, "engine_versions": 2.0}])
+        {'engine_carried': 3.0, 'engine_versions': 3.0}
+    """
+    out: dict[str, float] = {}
+    for each in counts:
+        for name, value in each.items():
+            before = out.get(name, 0.0)
+            out[name] = max(before, value) if name in NEWEST else before + value
+    return out
+
+
+def engines(cast: Cast) -> dict[str, float]:
+    """What the engines that learn have counted since the last call, as far as they count."""
+    learning = [engine for role, engine in cast.engines.items() if role not in cast.frozen]
+    return summed([engine.counters() for engine in learning if hasattr(engine, "counters")])  # pyrefly: ignore

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import inspect
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from quintain.config import Config, ConfigError, LearnerSection
+from quintain.engines.resuming import ResumingEngine
 from quintain.learn.checkpoint import load_weights
 from quintain.learn.learner import Plan, TorchLearner
 from quintain.learn.lora import add_lora
@@ -15,7 +17,7 @@ from quintain.learn.precision import pick_device
 from quintain.learn.precision import set_threads as set_threads
 from quintain.learn.ranks import Ranks
 from quintain.learn.value import ValueHead
-from quintain.models import build_model, context_limit, load_model, self_test, text_config
+from quintain.models import build_model, context_limit, load_model, recompute, self_test, text_config
 from quintain.ports import Engine, Renderer
 from quintain.registry import build, entry
 
@@ -32,10 +34,12 @@ def make_model(config: Config, renderer: Renderer) -> Any:
     return add_lora(model, **section.lora) if section.lora else model
 
 
-def make_learner(config: Config, model: Any, needs: frozenset[str], ranks: Ranks, published: str = "") -> TorchLearner:
+def make_learner(
+    config: Config, model: Any, needs: frozenset[str], ranks: Ranks, published: str = "", *, whole: bool = False
+) -> TorchLearner:
     """The learner of the reinforcement steps, with a value head and a frozen reference where the algorithm needs them.
 
-    It publishes into the folder `published`, or a pointer to the live model.
+    It publishes into the folder `published`, or a pointer to the live model. With `whole` all ranks are given the same batches.
     """
     section = config.learner
     plan = Plan(
@@ -45,7 +49,11 @@ def make_learner(config: Config, model: Any, needs: frozenset[str], ranks: Ranks
         micro_tokens=forward_tokens(section),
         seed=config.run.seed,
         folder=published,
+        shard=section.shard == "full",
+        whole=whole,
     )
+    if section.checkpointing:
+        recompute(model)
     return TorchLearner(
         model,
         optimizer(section, config.run.steps),
@@ -57,13 +65,17 @@ def make_learner(config: Config, model: Any, needs: frozenset[str], ranks: Ranks
     )
 
 
-def make_teacher(config: Config, model: Any, ranks: Ranks) -> TorchLearner:
-    """The learner of the supervised steps: constant rate after its warm-up, one update a batch, else as in `learner`."""
+def make_teacher(config: Config, model: Any, ranks: Ranks, *, whole: bool = False) -> TorchLearner:
+    """The learner of the supervised steps: constant rate after its warm-up, one update a batch, else as in `learner`.
+
+    With `whole` all ranks are given the same batches.
+    """
     section, like = config.warm_start, config.learner
     rate = build("schedule", {"name": "constant", "warmup": section.warmup_steps})
     options = {"lr": section.lr, "weight_decay": like.weight_decay, "schedule": rate}
     recipe = build("optimizer", {"name": like.optimizer, **options})
-    plan = Plan(clip_norm=like.clip_norm, micro_tokens=forward_tokens(like), seed=config.run.seed)
+    cut = {"clip_norm": like.clip_norm, "micro_tokens": forward_tokens(like)}
+    plan = Plan(**cut, seed=config.run.seed, whole=whole)  # pyrefly: ignore
     return TorchLearner(model, recipe, plan=plan, precision=build("precision", like.precision), ranks=ranks)
 
 
@@ -80,22 +92,51 @@ def optimizer(section: LearnerSection, steps: int) -> Any:
     return build("optimizer", {"name": section.optimizer, **options})
 
 
-def make_engine(config: Config, model: Any) -> Engine:
-    """The in-process engine: on the learner's own weights in synchronous runs, on a copy where it may lag behind them.
+def make_engine(config: Config, model: Any, *, own: bool = False) -> Engine:
+    """The in-process engine: on the learner's own weights in synchronous runs, on a copy where it may lag behind them, or is `own`.
 
     Raises:
         ConfigError: the engine does not run a model of ours.
     """
     context = min(config.model.context, context_limit(model))
-    own = copy.deepcopy(model) if config.run.max_lag else model
-    shape = {"model": own, "slots": config.engine.slots, "context": context}
-    lacking = shape.keys() - inspect.signature(entry("engine", config.engine.name).make).parameters.keys()
+    made = entry("engine", config.engine.name)  # one whose model is elsewhere needs no copy
+    apart = made.tags.get("apart")
+    if apart and config.runtime.processes > 1:
+        raise ConfigError(
+            f"engine.name is {config.engine.name!r} and runtime.processes is {config.runtime.processes}: this engine takes its "
+            "weights from one process that learns; set runtime.processes=1"
+        )
+    held = copy.deepcopy(model) if (own or config.run.max_lag) and not apart else model
+    shape = {"model": held, "slots": config.engine.slots, "context": context}
+    known = inspect.signature(made.make).parameters.keys()
+    lacking = shape.keys() - known
     if lacking:
         raise ConfigError(
             f"engine.name is {config.engine.name!r}, which cannot run the model that is trained; an engine for that takes "
             f"{', '.join(shape)}: use torch, or name a player or a URL in `quintain eval`"
         )
-    return build("engine", {"name": config.engine.name, **shape, **config.engine.options})
+    engine = build("engine", {"name": config.engine.name, **shape, **_updates(config, known), **config.engine.options})
+    aborts = config.engine.during_update == "pause" and "during_update" not in known
+    return ResumingEngine(engine) if aborts else engine
+
+
+def _updates(config: Config, known: Collection[str]) -> dict[str, Any]:
+    """How an engine takes over new weights, as far as the config differs from what every engine does."""
+    section = config.engine
+    asked: dict[str, Any] = {"update": section.update, "during_update": section.during_update}
+    usual = {"update": "in_flight", "during_update": "run"}
+    asked = {key: value for key, value in asked.items() if value != usual[key]}
+    if asked.get("update") == "pinned":
+        asked["versions"] = config.run.max_lag + 1
+    if "during_update" not in known:
+        asked.pop("during_update", "")  # it is interrupted from outside
+    if lacking := asked.keys() - set(known):
+        key = min(lacking - {"versions"} or lacking)
+        raise ConfigError(
+            f"engine.{key} is {asked[key]!r}, which the engine {section.name!r} does not know; leave it at "
+            f"{usual.get(key)!r}, or set engine.name=torch"
+        )
+    return asked
 
 
 def describe(model: Any) -> dict[str, Any]:
@@ -118,6 +159,13 @@ def describe(model: Any) -> dict[str, Any]:
 def load_checkpoint(model: Any, folder: str | Path) -> None:
     """Put the weights of a run's checkpoint into its model."""
     load_weights(model, str(folder))
+
+
+def save(model: Any, folder: str) -> None:
+    """Write the weights of a model where an engine can load them."""
+    from quintain.models import save_model
+
+    save_model(model, folder)
 
 
 def export(model: Any, renderer: Any, folder: str | Path) -> None:

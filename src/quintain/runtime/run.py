@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
-from quintain import codec
+from quintain import codec, faults
 from quintain.loop import Drained, Window
 from quintain.parts import Advantage, Cast, Objective, Reward, Rollout, Sampler
 from quintain.ports import Learner, Sink
 from quintain.runtime import measure
+from quintain.runtime.beside import PINNED, Beside
+from quintain.runtime.care import Care
 from quintain.runtime.failures import STEPS, Failures
 from quintain.runtime.keeper import Keeper
-from quintain.types import Batch, Group, Ticket, Weights
+from quintain.runtime.proof import Proof
+from quintain.runtime.timed import Clock, Timed
+from quintain.types import Batch, Group, QuintainError, Ticket
+from quintain.waits import waiting
+from quintain.window import WITHHELD
 
 Result = TypeVar("Result")
 Guard = Callable[
@@ -38,64 +44,23 @@ class Parts:
     cast: Cast
     pack: Callable[[Sequence[Group]], Batch]
     evaluate: Evaluate | None = None
+    beside: Beside | None = None
+    proof: Proof | None = None
 
 
 @dataclass(kw_only=True, slots=True)
 class Plan:
-    """The counts of a run: total steps, steps between evaluations (0 is never) and between checkpoints (0 is at the end)."""
+    """The counts of a run: total steps, steps between evaluations (0 is never) and between checkpoints (0 is at the end).
+
+    `quarantine` and `drop_failed` are those of `Care`; `racing` says that groups have redundant members.
+    """
 
     steps: int
     eval_every: int = 0
     checkpoint_every: int = 0
-
-
-@dataclass(kw_only=True, slots=True)
-class Clock:
-    """Where the wall time of a step went, in seconds: laps between calls of `lap`."""
-
-    at: float = field(default_factory=time.perf_counter)
-    laps: dict[str, float] = field(default_factory=dict)
-
-    def lap(self, name: str) -> None:
-        """Book the time since the last lap under `name`."""
-        now = time.perf_counter()
-        self.laps[name] = self.laps.get(name, 0.0) + now - self.at
-        self.at = now
-
-    def restart(self) -> dict[str, float]:
-        """The laps so far; the next ones start from here."""
-        laps, self.laps, self.at = self.laps, {}, time.perf_counter()
-        return laps
-
-
-class Timed:
-    """The learner of a run, with its phases booked on a clock."""
-
-    def __init__(self, learner: Learner, clock: Clock) -> None:
-        self.learner, self.clock = learner, clock
-
-    async def score(self, groups: Sequence[Group], needs: frozenset[str]) -> tuple[Group, ...]:
-        """The time until now went to playing."""
-        self.clock.lap("rollout")
-        return await self.learner.score(groups, needs)
-
-    async def update(self, batch: Batch, objective: Objective) -> Mapping[str, float]:
-        """The optimizer steps."""
-        metrics = await self.learner.update(batch, objective)
-        self.clock.lap("update")
-        return metrics
-
-    async def publish(self) -> Weights:
-        """The new version."""
-        return await self.learner.publish()
-
-    def save(self, folder: str) -> None:
-        """See `Learner.save`."""
-        self.learner.save(folder)
-
-    def load(self, folder: str) -> None:
-        """See `Learner.load`."""
-        self.learner.load(folder)
+    quarantine: int = 0
+    drop_failed: bool = False
+    racing: bool = False
 
 
 class LocalRun:
@@ -110,12 +75,15 @@ class LocalRun:
         window.shared = not keeper.alone
         self.clock = Clock()
         self.rollout, self.cast, self.objective = parts.rollout, parts.cast, parts.objective
-        self.learner: Learner = Timed(parts.learner, self.clock)
+        self.learner: Learner = Timed(parts.learner, self.clock, parts.proof)
+        if parts.proof is not None:
+            parts.proof.tell = self._refused
         self.needs = parts.objective.needs | parts.advantage.needs
         self.sampler_state = parts.sampler.init()
         self.advantage_state = parts.advantage.init()
         self.draining = False
         self.unplayed = False  # an evaluation was given up
+        self.failure: QuintainError | None = None  # why it drains, where that is an error
         self.others: Callable[[], None] = lambda: None  # asks the other ranks to drain too; called from any thread
         self.leave: Callable[[], None] = lambda: None  # nobody waits for actors any more; called in the loop
         self._loop: asyncio.AbstractEventLoop | None = None  # where the run goes on, set when it starts
@@ -123,14 +91,23 @@ class LocalRun:
         self.step = 0
         self.say: Callable[[str], None] = lambda text: None  # what a person should read
         self.failures = Failures(window.size * max(1, min(STEPS, plan.steps)))
+        self.care = Care(plan.quarantine, plan.drop_failed)
+        self._state: dict[str, Any] = {}  # the last boundary
+        self._owed: tuple[int, str] | None = (
+            None  # an evaluation beside that a checkpoint left unfinished, and its weights
+        )
+        if parts.beside is not None:
+            parts.beside.told = self._scored
         self._skipped = 0  # quarantined batches already written
         self._finished: list[Group] = []  # since the last step, those that a gate dropped too
+        self._late: dict[int, str] = {}  # tickets that the step under way leaves out, and why
+        self._seen: dict[int, measure.Seen] = {}  # by ticket, until the ticket is concluded
 
     # -- what loop.train calls -------------------------------------------------------------------------------------
 
     def issue(self, index: int) -> Ticket | None:
         """Draw the next task, write `issued`."""
-        task, self.sampler_state = self.parts.sampler.draw(self.sampler_state)
+        task, self.sampler_state = self.care.draw(self.parts.sampler, self.sampler_state)
         if task is None:
             return None
         ticket = Ticket(index=self.keeper.number(index), task=task, version=self.window.step)
@@ -151,9 +128,12 @@ class LocalRun:
         Raises:
             EveryEpisodeFailed: every episode of the first steps did.
         """
-        group = await self.parts.reward(group)
+        with waiting("reward", group.ticket):
+            faults.point("reward.call")
+            group = await self.care.score(self.parts.reward, group)
         self.keeper.played(self.window.step, group)
         self._finished.append(group)
+        self._seen[group.ticket] = measure.seen(group)
         self.failures.see(group)
         return group
 
@@ -168,30 +148,49 @@ class LocalRun:
             why = "asked to" if self.draining else "no more tasks"
             raise Drained(f"stopped before step {self.window.step} was trained: {why}")
         self.clock.lap("wait")
-        credited, self.advantage_state = self.parts.advantage.apply(tuple(groups), self.advantage_state)
-        gone = {g.ticket for g in groups} - {g.ticket for g in credited}
-        early, self.window.dropped = self.window.dropped, []  # also those that the gate dropped during the last step
-        self.keeper.dropped(self.window.step, dict.fromkeys(gone, "advantage") | {t.index: w for t, w in early})
+        sound, poison = self.care.sift(groups)
+        credited, self.advantage_state = self.parts.advantage.apply(sound, self.advantage_state)
+        gone = {g.ticket for g in sound if not g.tags.get(WITHHELD)} - {g.ticket for g in credited}
+        self._late = {**poison, **dict.fromkeys(gone, "advantage")}
         self.clock.lap("credit")
         return credited
+
+    def _write_dropped(self) -> None:
+        """Write what was dropped, once its step is done: one that is given up is played again, and must not stand as dropped."""
+        late, self._late = self._late, {}
+        early, self.window.dropped = self.window.dropped, []  # by the window, also during the last step
+        self.keeper.dropped(self.window.step, {**late, **{t.index: self.care.reason(t.index, why) for t, why in early}})
 
     def pack(self, groups: Sequence[Group]) -> Batch:
         """One flat batch."""
         self.keeper.training(groups)
         batch = self.parts.pack(groups)
+        if self.parts.proof is not None:
+            self.parts.proof.audit.training(groups)
         self.clock.lap("pack")
         return batch
 
     async def record(self, step: int, groups: Sequence[Group], metrics: Mapping[str, float]) -> None:
         """Write the step, observe it, evaluate and checkpoint when due."""
         self.clock.lap("publish")
+        await asyncio.sleep(0)  # what became ready during the credit goes on before the books are written
+        faults.point("run.record")
+        if self.parts.beside is not None:
+            self.parts.beside.check()
         finished, self._finished = sorted(self._finished, key=lambda g: g.ticket), []  # whoever was done first
+        fresh = [self._seen[g.ticket] for g in finished if g.ticket in self._seen]
+        done, self.window.concluded = sorted(self.window.concluded), []
+        shown = [said for ticket in done if (said := self._seen.pop(ticket, None)) is not None]
         for group in finished:
             self.sampler_state = self.parts.sampler.observe(self.sampler_state, group)
-        row = self.keeper.reduce(measure.played(finished, groups, step)) | dict(metrics)
-        row |= measure.timing(self.clock.restart(), row)
+        self.care.see(finished, lambda kind, fact: self.keeper.write(step, kind, fact))
+        counted = self.window.counts() | measure.engines(self.cast)
+        row = self.keeper.reduce(measure.played(fresh, shown, groups, step) | counted) | dict(metrics)
+        row |= self.parts.proof.row() if self.parts.proof is not None else {}
+        row |= self.care.row(self.keeper.sums, self.plan.racing) | measure.timing(self.clock.restart(), row)
+        self._write_dropped()
         self.keeper.trained(step, row)
-        if warning := self.failures.warning():
+        for warning in filter(None, (self.failures.warning(), self.care.meter.warning())):
             self.keeper.write(step, "warning", {"what": warning})
             self.say(f"WARNING: {warning}")
         for skipped in getattr(self.parts.learner, "quarantined", [])[self._skipped :]:
@@ -199,16 +198,27 @@ class LocalRun:
             self._skipped += 1
         for sink in self.sinks:
             sink.write(step, row)
+        self._write_dropped()  # else a run that goes on from here would know nothing of them
         self.step = step + 1
         last = self.step == self.plan.steps
         self.capture()
+        await asyncio.sleep(0)  # and before they are made durable
         if self.plan.eval_every and self.step % self.plan.eval_every == 0 and not last:
-            await self.evaluate(self.step)
+            await self._evaluate_in_between()
         if last or (self.plan.checkpoint_every and self.step % self.plan.checkpoint_every == 0):
             self.checkpoint()
         else:
             self.keeper.commit()
         self.clock.restart()
+
+    def env_died(self, fact: Mapping[str, Any]) -> None:
+        """Write down that a worker of envs died."""
+        self.care.env_died(fact)
+        self.keeper.write(self.window.step, "env_worker", fact)
+
+    def _refused(self, fact: Mapping[str, Any]) -> None:
+        self.keeper.write(self.step, "refused", fact)
+        self.keeper.commit()
 
     # -- evaluation ------------------------------------------------------------------------------------------------
 
@@ -220,18 +230,58 @@ class LocalRun:
         if self.parts.evaluate is None:
             return {}
         try:
-            scores = dict(await self.parts.evaluate(step, self.unless_asked))
+            await self._proved()
+            with waiting("evaluation", step):
+                scores = dict(await self.parts.evaluate(step, self.unless_asked))
         except Drained:
             self.unplayed = True
             return {}
+        self._scored(step, scores)
+        return scores
+
+    def _scored(self, step: int, scores: Mapping[str, float]) -> None:
         self.keeper.evaluated(step, scores)
         for sink in self.sinks:
             sink.write(step, scores)
-        return scores
+
+    async def _evaluate_in_between(self) -> None:
+        if self.parts.beside is None:
+            await self.evaluate(self.step)
+            return
+        with contextlib.suppress(Drained):  # what is due now is owed then
+            await self._proved()
+            await self.parts.beside.begin(self.step)
+
+    async def take_up(self) -> None:
+        """Go on with the evaluation beside training that was not over at the checkpoint."""
+        if self._owed is None:
+            return
+        step, folder = self._owed
+        if self.parts.beside is None:
+            self.say(f"the evaluation after step {step} was not over and is left out: eval.beside is off now")
+        elif not self.keeper.scored(step):
+            await self.parts.beside.begin(step, folder)
+
+    async def settle(self) -> None:
+        """Wait for the verdict on the last sync, and for the evaluation beside training, unless the run drains."""
+        with contextlib.suppress(Drained):
+            await self._proved()
+        if self.parts.beside is None:
+            return
+        try:
+            await self.parts.beside.end()
+        except Drained:
+            self.unplayed = True
+
+    async def _proved(self) -> None:
+        if self.parts.proof is not None:
+            await self.parts.proof.settled()
 
     def owes(self) -> bool:
         """Whether an evaluation of this step is due that the ledger does not hold; every rank gets the same answer."""
         if self.parts.evaluate is None:
+            return False
+        if self._owed is not None and self._owed[0] == self.step:
             return False
         due = self.step in (0, self.plan.steps)
         due = due or bool(self.plan.eval_every and self.step % self.plan.eval_every == 0)
@@ -257,11 +307,18 @@ class LocalRun:
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(self._halt)
 
+    def fail(self, error: QuintainError) -> None:
+        """Drain, and end with this error; any thread may call it."""
+        self.failure = error
+        self.drain()
+
     def _halt(self) -> None:
         self.leave()
         self.window.close()
         if self._work is not None:
             self._work.cancel()
+        if self.parts.beside is not None:
+            self.parts.beside.give_up()
 
     def asked(self) -> bool:
         """Whether any rank is asked to stop; every rank gets the same answer."""
@@ -292,25 +349,44 @@ class LocalRun:
 
     def capture(self) -> None:
         """Remember the boundary after `self.step` steps."""
-        counters = {"step": self.step, "index": self.window.index, "refilled": self.window.refilled}
+        counters = {"step": self.step, "index": self.window.index, "refilled": self.window.given_back}
         states = {"sampler": self.sampler_state, "advantage": self.advantage_state, "gate": self.window.gate_state}
         pending = [codec.encode(t) for t in self.window.pending]
-        self.keeper.boundary(codec.encode({**counters, **states, "pending": pending}))
+        self._state = codec.encode({**counters, **states, "pending": pending, "care": self.care.state()})
+        self.keeper.boundary(self._state)
 
     def checkpoint(self) -> None:
-        """Save the learner and the last boundary together, durably."""
-        self.keeper.checkpoint(self.step, self.learner.save)
+        """Save the learner and the last boundary together, durably; with the weights of an evaluation that is not over."""
+        beside, assist = self.parts.beside, getattr(self.parts.learner, "assist", None)
+        if beside is None:
+            return self.keeper.checkpoint(self.step, self.learner.save, assist)
+
+        def save(folder: str) -> None:
+            self.learner.save(folder)
+            beside.save(folder)
+
+        self.keeper.boundary({**self._state, "beside": beside.step})
+        self.keeper.checkpoint(self.step, save, assist)
 
     def restore(self, step: int | None = None) -> bool:
         """Continue from the checkpoint of `step` (None: the newest): learner, states, counters, pending tickets.
 
         False when there is none. What does not fit is an error that leaves the ledger as it was.
         """
-        boundary = self.keeper.restore(self.learner.load, step)
+        found: list[str] = []
+
+        def load(folder: str) -> None:
+            self.learner.load(folder)
+            found.append(folder)
+
+        boundary = self.keeper.restore(load, step)
         if boundary is None:
             return False
+        if boundary.get("beside") is not None:
+            self._owed = (boundary["beside"], str(Path(found[0]) / PINNED))
         self.sampler_state, self.advantage_state = boundary["sampler"], boundary["advantage"]
         self.window.gate_state = boundary["gate"]
+        self.care.restore(boundary.get("care", {}))
         pending = [codec.decode(Ticket, t) for t in boundary["pending"]]
         self.step = boundary["step"]
         self.window.restart(boundary["step"], boundary["index"], boundary["refilled"], pending)

@@ -57,7 +57,7 @@ class Drain:
         False
     """
 
-    def __init__(self, grace: float = 10.0, call: Callable[[str], None] | None = None) -> None:
+    def __init__(self, grace: float = 8.0, call: Callable[[str], None] | None = None) -> None:
         self.grace = grace
         self.reason = ""
         self._call = call

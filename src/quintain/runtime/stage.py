@@ -14,11 +14,18 @@ from quintain.envs.world import WorldEnv, world_of
 from quintain.learn.pack import Demo
 from quintain.parts import Sampler
 from quintain.ports import Env, Renderer
-from quintain.registry import build, names, unknown, user_object
+from quintain.registry import build, names, unknown
 from quintain.render import ChatRenderer, WordRenderer
 from quintain.runtime.demos import write_demos
+from quintain.runtime.env_host import make_envs
+from quintain.runtime.env_pool import Schema
+from quintain.runtime.env_process import local
 from quintain.types import Task
 
+Envs = Callable[[Task], Env]
+Hold = Callable[
+    [dict[str, Any], Schema], Envs
+]  # envs elsewhere: what `make_envs` reads there, and the type of private states
 APART = 7919  # evaluation draws from the same splits with a seed of its own
 
 
@@ -26,7 +33,7 @@ APART = 7919  # evaluation draws from the same splits with a seed of its own
 class Stage:
     """What `make_stage` gives: the env of a task, the renderer, and samplers by (split, seed, rank of ranks)."""
 
-    env: Callable[[Task], Env]
+    env: Envs
     renderer: Renderer
     sampler: Callable[[str, int, tuple[int, int]], Sampler]
     demos: Callable[[int, int], Iterable[Demo]] | None = None
@@ -39,8 +46,12 @@ def env_of(config: Config) -> str:
     return "data" if config.data and not own else name
 
 
-def make_stage(config: Config) -> Stage:
+def make_stage(config: Config, hold: Hold | None = None) -> Stage:
     """The stage of a config: a world, data, tools, or an env factory of the user's.
+
+    Args:
+        config: of the run.
+        hold: keeps the envs elsewhere; None for this process, or its `env.workers`.
 
     Raises:
         UnknownName: no such world or env; the nearest match is named.
@@ -48,20 +59,32 @@ def make_stage(config: Config) -> Stage:
     """
     name = env_of(config)
     if ":" in name:
-        return _text_stage(config, user_object(name), data_sampler if config.data else world_sampler)
+        return _text_stage(
+            config, envs(config, {"user": name}, hold=hold), data_sampler if config.data else world_sampler
+        )
     if name in names("env") and name != "world":
         params = config.env.params if name == config.env.name else {}
-        return _text_stage(config, build("env", {"name": name, **params}), data_sampler)
+        return _text_stage(config, envs(config, {"part": {"name": name, **params}}, hold=hold), data_sampler)
     if name in names("world"):
-        return _world_stage(config)
+        return _world_stage(config, hold)
     raise ConfigError(unknown("env.name", name, [*names("world"), *names("env")]))
 
 
-def _world_stage(config: Config) -> Stage:
+def envs(config: Config, spec: dict[str, Any], schema: Schema = lambda task: None, hold: Hold | None = None) -> Envs:
+    """The env factory of a spec, in this process or in workers; what it refuses is refused here in either case."""
+    here = make_envs(spec)
+    spec = {**spec, "imports": config.run.imports}
+    if hold is not None:
+        return hold(spec, schema)
+    return local(spec, config.env.workers, schema) if config.env.workers else here
+
+
+def _world_stage(config: Config, hold: Hold | None) -> Stage:
     section = config.env
     world = world_of(section.name)
     scaffold = Scaffold.of(section.scaffold)
-    env = build("env", {"name": "world", "scaffold": section.scaffold})
+    spec = {"part": {"name": "world", "scaffold": section.scaffold}}
+    env = envs(config, spec, lambda task: world_of(task.env).schema, hold)
     renderer = _world_renderer(config, world, scaffold)
     sampler = partial(world_sampler, config)
 
@@ -91,7 +114,7 @@ def _world_renderer(config: Config, world: Any, scaffold: Scaffold) -> Renderer:
     return WordRenderer([w for level in config.env.levels for w in world.words(level)], turn_tokens=one)
 
 
-def _text_stage(config: Config, env: Callable[[Task], Env], sampler: Callable[..., Sampler]) -> Stage:
+def _text_stage(config: Config, env: Envs, sampler: Callable[..., Sampler]) -> Stage:
     if not config.model.folder:
         raise ConfigError(
             "model.folder is empty: text needs the tokenizer of a local Hugging Face folder; set model=FOLDER"

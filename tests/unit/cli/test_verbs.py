@@ -13,10 +13,10 @@ from contextlib import nullcontext
 import pytest
 
 from quintain.cli import VERBS, main
-from quintain.cli.check import check
 from quintain.cli.live import Lines, Table, sparkline
 from quintain.cli.play import blocks
 from quintain.config import ConfigError, make
+from quintain.runtime.check import check
 from quintain.runtime.stage import make_stage
 
 

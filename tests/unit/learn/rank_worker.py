@@ -24,7 +24,7 @@ from quintain.parts import Transform, chain
 from quintain.types import Completion, Group, Kind, Node, Span, Stop, Task, Trajectory
 
 VOCAB = 24
-SIZES = {"vocab": VOCAB, "hidden": 16, "layers": 1, "heads": 2, "ffn": 16, "context": 32}
+SIZES = {"vocab": VOCAB, "hidden": 16, "layers": 2, "heads": 2, "ffn": 16, "context": 32}
 
 
 def groups(count: int = 5) -> list[Group]:

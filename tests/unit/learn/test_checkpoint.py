@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from quintain.learn import checkpoint
 from quintain.learn.checkpoint import CheckpointError, load_weights
 from quintain.learn.learner import TorchLearner
 from quintain.learn.optim import adamw, linear, muon
@@ -199,3 +200,19 @@ def test_a_folder_that_cannot_be_written_is_a_typed_error(make_model, tmp_path):
     learner.state = {"tensor": object()}
     with pytest.raises(CheckpointError, match="as JSON"):
         learner.save(str(tmp_path / "c"))
+
+
+def test_large_files_are_cut_into_parts_that_an_index_names(tmp_path):
+    tensors = {f"w{i}": torch.full((8, 4), float(i)) for i in range(5)}
+    checkpoint.write(str(tmp_path), {"weights": tensors.items()}, {}, limit=300)
+    assert not (tmp_path / "weights.safetensors").exists()
+    parts = sorted(p.name for p in tmp_path.glob("weights-*.safetensors"))
+    assert len(parts) == 3 and all((tmp_path / p).stat().st_size < 600 for p in parts)
+    found = checkpoint.read(str(tmp_path), "weights", tensors)
+    assert all(torch.equal(found[k], v) for k, v in tensors.items())
+    (tmp_path / parts[1]).unlink()
+    with pytest.raises(checkpoint.CheckpointError, match=parts[1]):
+        checkpoint.read(str(tmp_path), "weights")
+    (tmp_path / "weights.safetensors.index.json").write_text('{"weight_map": {"w0": "../elsewhere.safetensors"}}')
+    with pytest.raises(checkpoint.CheckpointError, match="elsewhere"):
+        checkpoint.read(str(tmp_path), "weights")

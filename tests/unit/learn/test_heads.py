@@ -29,7 +29,7 @@ def test_chunks_give_the_values_and_gradients_of_the_whole(soft, warm, through):
     head, hidden, weight, tokens, heat = case(soft=soft)
     found = []
     for cells in (10_000, 22):
-        logprob, entropy = token_logprobs(
+        logprob, entropy, _ = token_logprobs(
             head, hidden, tokens, temperature=heat if warm else None, weights=[weight], cells=cells
         )
         pieces = {"logprob": logprob.square(), "entropy": entropy, "both": logprob.exp() * 3 + entropy.square()}
@@ -41,7 +41,7 @@ def test_chunks_give_the_values_and_gradients_of_the_whole(soft, warm, through):
 
 def test_the_numbers_are_log_softmax_and_entropy():
     head, hidden, weight, tokens, heat = case()
-    logprob, entropy = token_logprobs(head, hidden, tokens, temperature=heat, weights=[weight], cells=33)
+    logprob, entropy, _ = token_logprobs(head, hidden, tokens, temperature=heat, weights=[weight], cells=33)
     exact = torch.distributions.Categorical(logits=head(hidden).detach() / heat[:, None])
     torch.testing.assert_close(logprob, exact.log_prob(tokens))
     torch.testing.assert_close(entropy, exact.entropy())
@@ -70,5 +70,21 @@ def test_frozen_weights_get_no_gradient():
 
 def test_no_rows_give_no_numbers():
     head, hidden, _, tokens, _ = case()
-    logprob, entropy = token_logprobs(head, hidden[:0], tokens[:0])
+    logprob, entropy, _ = token_logprobs(head, hidden[:0], tokens[:0])
     assert logprob.shape == entropy.shape == (0,)
+
+
+@pytest.mark.parametrize("cells", [10_000, 22], ids=["whole", "chunks"])
+def test_further_ids_are_gathered_from_the_same_softmax_and_carry_no_gradient(cells):
+    head, hidden, weight, tokens, heat = case()
+    ids = torch.randint(0, 11, (13, 4), generator=torch.Generator().manual_seed(8))
+    plain = token_logprobs(head, hidden, tokens, temperature=heat, weights=[weight], cells=cells)
+    found = token_logprobs(head, hidden, tokens, temperature=heat, weights=[weight], cells=cells, further=ids)
+    exact = torch.log_softmax(head(hidden).detach() / heat[:, None], -1).gather(1, ids)
+    torch.testing.assert_close(found.further, exact)
+    assert plain.further.shape == (13, 0) and not found.further.requires_grad
+    for one, other in zip(plain[:2], found[:2], strict=True):
+        want = torch.autograd.grad(one.sum(), [hidden, weight], retain_graph=True)
+        got = torch.autograd.grad(other.sum(), [hidden, weight], retain_graph=True)
+        assert all(torch.equal(a, b) for a, b in zip(want, got, strict=True))
+    assert token_logprobs(head, hidden[:0], tokens[:0], further=ids[:0]).further.shape == (0, 4)

@@ -292,7 +292,7 @@ def test_what_cannot_be_supplied_is_refused_by_name(make_groups, make_model):
     for need, fix in (
         ("ref", "reference=True"),
         ("values", "value head"),
-        ("topk:20", "supplies entropy, hidden, old"),
+        ("tags", "supplies entropy, hidden, old"),
     ):
         with pytest.raises(LearnerError, match=fix):
             learner.check(frozenset({need}))

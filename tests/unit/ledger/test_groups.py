@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zlib
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quintain.ledger import plain
 from quintain.ledger.columns import pack_floats, pack_ints, unpack
-from quintain.ledger.groups import PackedGroup, pack_group
+from quintain.ledger.groups import PackedGroup, _deflated, pack_group
 from quintain.types import Group, InvariantError, Kind, Node, Role, Sampling, Span, Stop, Task, Trajectory
 
 WORDS = st.sampled_from(["", "go", "left", "a door", "0123456789abcdef" * 2, "0123456789ABCDEF" * 2, "ä" * 32])
@@ -165,3 +167,13 @@ def test_a_long_run_stays_small_and_recording_is_cheap(make_group):
     run = sum(map(len, packed)) / 16 * 32 * 200
     assert run < 60e6, f"200 steps x 32 groups would take {run / 1e6:.0f} MB"
     assert min(seconds) < 0.03, f"128 trajectories took {min(seconds) * 1e3:.1f} ms"  # 7 ms on an idle core
+
+
+@pytest.mark.parametrize("noise", [True, False])
+@pytest.mark.parametrize("size", [0, 100, 50_000])
+def test_noise_is_stored_as_it_is_and_everything_else_is_compressed(noise, size):
+    core = np.random.default_rng(0).bytes(size) if noise else b"ab" * (size // 2)
+    rest = {"words": ["the door"] * 1000, "nodes": {}}
+    packed = _deflated(plain.pack({"core": core}), plain.pack(rest))
+    assert plain.unpack(zlib.decompress(packed)) == {"core": core, **rest}
+    assert len(packed) < (size if noise else size / 50) + 300

@@ -25,6 +25,7 @@ from quintain.objectives import (
     truncate_mismatch,
 )
 from quintain.parts import PartError, chain
+from quintain.registry import build, provenance
 from quintain.types import Terms
 
 
@@ -87,7 +88,7 @@ def test_the_anchor_is_the_one_that_was_named() -> None:
 
 def test_an_off_policy_weight_scales_the_policy_term_and_no_penalty() -> None:
     x = terms((0.0, 0.0), (1.0, 1.0), old=column(*log(1.5, 4.0)), ref=column(-1.0, -1.0))
-    weighted = chain(policy_gradient(), truncate_mismatch(cap=2.0), penalise_kl(coef=0.5, kind="k1"), token_mean())
+    weighted = chain(policy_gradient(), truncate_mismatch(cap=2.0), penalise_kl(coef=0.5, estimator="k1"), token_mean())
     assert coefficient(weighted, x) == pytest.approx([(-1.5 + 0.5) / 2, (-2.0 + 0.5) / 2])
     assert not truncate_mismatch().apply(replace(x, old=x.new), None)[0].weight.requires_grad
     with pytest.raises(PartError, match="weight part stands after a regulariser"):
@@ -123,12 +124,12 @@ def test_rl_and_imitation_mix_in_one_batch() -> None:
 
 def test_kl_follows_its_own_weight_stream() -> None:
     x = terms((0.0, 0.0), (1.0, 1.0), ref=column(1.0, 1.0), weights={"rl": column(1, 1), "kl": column(0, 2)})
-    assert coefficient(chain(penalise_kl(coef=1.0, kind="k1"), token_mean()), x) == pytest.approx([0, 1.0])
+    assert coefficient(chain(penalise_kl(coef=1.0, estimator="k1"), token_mean()), x) == pytest.approx([0, 1.0])
 
 
 @pytest.mark.parametrize("kind", ["k1", "k2", "k3"])
 def test_kl_is_smallest_at_the_reference(kind: str) -> None:
-    part = chain(penalise_kl(coef=1.0, kind=kind, gradient="k2"), sequence_sum())
+    part = chain(penalise_kl(coef=1.0, estimator=kind, gradient="k2"), sequence_sum())
     assert coefficient(part, terms((0.5, 0.0, -0.5), (0, 0, 0), ref=column(0, 0, 0))) == pytest.approx(
         [0.5 / 3, 0, -0.5 / 3]
     )
@@ -157,7 +158,7 @@ BAD = [
     (lambda: dual_clip(cap=1.0), "cap is 1.0; it must be > 1"),
     (lambda: truncate_mismatch(cap=0.0), "cap is 0.0"),
     (lambda: penalise_kl(coef=-1), "coef is -1"),
-    (lambda: penalise_kl(kind="k4"), "unknown kind of penalise_kl 'k4'"),
+    (lambda: penalise_kl(estimator="k4"), "unknown estimator of penalise_kl 'k4'"),
     (lambda: penalise_kl(to="reff"), "did you mean 'ref'"),
     (lambda: penalise_kl(gradient="k9"), "unknown gradient"),
     (lambda: fit_values(clip=-0.2), "clip is -0.2"),
@@ -175,3 +176,8 @@ def test_bad_options_are_refused_with_a_sentence(make: Any, sentence: str) -> No
 def test_a_surrogate_without_its_ratio_says_so() -> None:
     with pytest.raises(PartError, match="clip reads the column 'log_ratio'"):
         clip().apply(terms((0.0,), (1.0,)), None)
+
+
+def test_an_estimator_that_is_written_down_is_the_one_that_is_made_again():
+    part = build("objective", {"name": "penalise_kl", "estimator": "k2", "coef": 1.0})
+    assert provenance(part) == {"kind": "objective", "name": "penalise_kl", "estimator": "k2", "coef": 1.0}

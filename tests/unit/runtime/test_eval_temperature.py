@@ -7,7 +7,8 @@ import pytest
 from quintain import config as configs
 from quintain.learn.ranks import Ranks
 from quintain.runtime import policy
-from quintain.runtime.assemble import make_cast, make_evaluator, make_rollout
+from quintain.runtime.evaluate import make_evaluator
+from quintain.runtime.playing import make_cast, make_rollout
 from quintain.runtime.stage import make_stage
 
 TINY = {"env.name": "EmptyRoom", "env.scaffold.style": "words", "eval.instances": 4}

@@ -12,6 +12,7 @@ from quintain.loop import Drained, Window
 from quintain.parts import Transform
 from quintain.runtime.keeper import Keeper
 from quintain.runtime.run import LocalRun, Plan
+from quintain.types import Group, Task
 
 
 class Other:
@@ -45,8 +46,8 @@ class Ledger:
 def run_beside(other_says: bool, evaluate=None) -> LocalRun:
     nothing = Transform(lambda: None, lambda groups, state: (groups, state), frozenset())
     part = SimpleNamespace(init=lambda: None)
-    given = dict.fromkeys(("rollout", "reward", "learner", "cast", "pack")) | {"evaluate": evaluate}
-    parts = SimpleNamespace(**given, sampler=part, advantage=nothing, objective=nothing)
+    given = dict.fromkeys(("rollout", "reward", "learner", "cast", "pack", "beside")) | {"evaluate": evaluate}
+    parts = SimpleNamespace(**given, sampler=part, advantage=nothing, objective=nothing, proof=None)
     keeper = Keeper(Ledger(), Other(other_says))
     return LocalRun(parts, Window(2, steps=5), Plan(steps=5), keeper)
 
@@ -105,6 +106,18 @@ def test_a_drain_before_the_run_begins_counts():
         return await asyncio.wait_for(run.window.take(), 5)
 
     assert told == [] and asyncio.run(main()) == () and told == ["actors"]
+
+
+def test_what_a_step_leaves_out_is_written_when_the_step_is_done():
+    run = run_beside(False)
+    run.parts.advantage = Transform(lambda: None, lambda groups, state: ((), state), frozenset())
+    written = run.keeper.store.kept
+    assert run.credit([Group(task=Task(key="t", env="none"), trajectories=(), ticket=3)]) == ()
+    assert not written, "the step may still be given up, and its tickets are played again then"
+    run._write_dropped()
+    assert [(e.kind, e.payload) for e in written] == [("dropped", {"ticket": 3, "reason": "advantage"})]
+    run._write_dropped()
+    assert len(written) == 1
 
 
 def evaluating(other_says: bool, drain_after: float | None = None, seconds: float = 0.0):

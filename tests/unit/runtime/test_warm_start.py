@@ -9,7 +9,7 @@ import pytest
 
 from quintain.config import make
 from quintain.learn.ranks import Ranks
-from quintain.runtime import assemble
+from quintain.runtime import assemble, warm
 
 
 @pytest.mark.parametrize(("steps", "lines"), [(1, 0), (15, 7), (60, 9), (104, 9)])
@@ -19,13 +19,13 @@ def test_a_warm_start_tells_of_at_most_ten_parts_of_its_way(steps, lines, monkey
             assert not await stop_when(done), "telling stops nothing"
         return [{"loss": 1.0}] * steps
 
-    monkeypatch.setattr(assemble, "imitate", imitate)
-    monkeypatch.setattr(assemble, "need_demos", lambda stage: lambda count, seed: [])
-    monkeypatch.setattr(assemble.policy, "make_teacher", lambda *parts: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(warm, "imitate", imitate)
+    monkeypatch.setattr(warm, "need_demos", lambda stage: lambda count, seed: [])
+    monkeypatch.setattr(warm.policy, "make_teacher", lambda *parts: SimpleNamespace(close=lambda: None))
     run = SimpleNamespace(keeper=SimpleNamespace(write=lambda *event: None), draining=False, asked=lambda: False)
-    opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks())
+    opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks(), learner=None)
     said: list[str] = []
-    asyncio.run(assemble.warm_start(make("tiny", overrides=[f"warm_start.steps={steps}"]), opened, said.append))
+    asyncio.run(warm.warm_start(make("tiny", overrides=[f"warm_start.steps={steps}"]), opened, said.append))
     told = [line for line in said if f" of {steps} steps" in line]
     assert len(told) == lines and len(said) == lines + 2
 
@@ -42,12 +42,12 @@ def test_a_run_that_drains_gives_its_warm_start_up_at_the_next_step(at, monkeypa
                 break
         return [{"loss": 1.0}] * len(taken)
 
-    monkeypatch.setattr(assemble, "imitate", imitate)
-    monkeypatch.setattr(assemble, "need_demos", lambda stage: lambda count, seed: range(count))
-    monkeypatch.setattr(assemble.policy, "make_teacher", lambda *parts: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(warm, "imitate", imitate)
+    monkeypatch.setattr(warm, "need_demos", lambda stage: lambda count, seed: range(count))
+    monkeypatch.setattr(warm.policy, "make_teacher", lambda *parts: SimpleNamespace(close=lambda: None))
     keeper = SimpleNamespace(write=lambda *event: written.append(event))
     run = SimpleNamespace(keeper=keeper, draining=at == 0, asked=lambda: run.draining)
-    opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks())
+    opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks(), learner=None)
     config = make("tiny", overrides=["warm_start.steps=60"])
-    assert not asyncio.run(assemble.warm_start(config, opened, lambda text: None))
+    assert not asyncio.run(warm.warm_start(config, opened, lambda text: None))
     assert len(taken) == at and run.draining and not written

@@ -17,7 +17,6 @@ FLOOR, WALL, GOAL, HOLE, OPEN = ".", "#", "G", "O", "'"
 PLAYER = "P"
 STANDING = {FLOOR: PLAYER, GOAL: "*", HOLE: "X", OPEN: "p"}  # how the walker is shown, by what it stands on
 LYING, HELD, USED = 0, 1, 2  # what a key may be; a used key has opened its door
-DIRECTIONS = ("up", "down", "left", "right")
 SIDES = ((2, 3), (2, 3), (0, 1), (0, 1))  # the two directions that a slip may take instead
 KEYS, DOORS = "abc", "ABC"
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -10,12 +10,11 @@ from typing import Any
 
 from quintain.ports import SOLO
 from quintain.types import QuintainError
+from quintain.worlds.directions import CHOICES, DIRECTIONS
 from quintain.worlds.engines.grid import art
-from quintain.worlds.engines.grid.board import DIGITS, DIRECTIONS
-from quintain.worlds.engines.grid.walk import SYNONYMS
+from quintain.worlds.engines.grid.board import DIGITS
 from quintain.worlds.kernel import (
     Answer,
-    Choices,
     Events,
     Facts,
     Move,
@@ -31,7 +30,6 @@ from quintain.worlds.scene import Scene
 from quintain.worlds.splits import canonical, drawn
 
 art.add_numbers()
-CHOICES = Choices(*DIRECTIONS, synonyms=SYNONYMS)
 WON = {SOLO: {"success": 1.0}}
 BLOCKED: Events = {SOLO: ("blocked",)}
 STUCK: Events = {SOLO: ("stuck",)}

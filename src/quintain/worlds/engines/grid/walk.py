@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from quintain.ports import SOLO
+from quintain.worlds.directions import CHOICES, DIRECTIONS
 from quintain.worlds.engines.grid.board import (
     DIGITS,
-    DIRECTIONS,
     DOORS,
     GOAL,
     HELD,
@@ -25,7 +25,6 @@ from quintain.worlds.engines.grid.board import (
 from quintain.worlds.engines.grid.look import brief_caption, full_caption, parse_caption, scene_of
 from quintain.worlds.kernel import (
     Answer,
-    Choices,
     Events,
     Facts,
     GenerationError,
@@ -41,9 +40,6 @@ from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.splits import canonical, drawn
 
-SYNONYMS = {"u": "up", "d": "down", "l": "left", "r": "right"}
-SYNONYMS |= {"north": "up", "south": "down", "west": "left", "east": "right"}
-CHOICES = Choices(*DIRECTIONS, synonyms=SYNONYMS)
 INDEX = {name: i for i, name in enumerate(DIRECTIONS)}
 WON = {SOLO: {"success": 1.0}}
 BLOCKED: Events = {SOLO: ("blocked",)}

@@ -8,11 +8,11 @@ from typing import Any
 
 from quintain.ports import SOLO
 from quintain.types import QuintainError
+from quintain.worlds.directions import CHOICES, DIRECTIONS
 from quintain.worlds.engines.slide import art
 from quintain.worlds.engines.slide.push_board import (
     BOX,
     DIGITS,
-    DIRECTIONS,
     FLOOR,
     LETTERS,
     PLAYER,
@@ -26,7 +26,6 @@ from quintain.worlds.engines.slide.push_make import played, room
 from quintain.worlds.engines.slide.push_solve import ANY_NODES, HASTE, SHORTEST_NODES, Search, ground, lost, search
 from quintain.worlds.kernel import (
     Answer,
-    Choices,
     Events,
     Facts,
     GenerationError,
@@ -44,9 +43,6 @@ from quintain.worlds.scene import Scene
 from quintain.worlds.splits import canonical, drawn
 
 art.add()
-SYNONYMS = {"u": "up", "d": "down", "l": "left", "r": "right"}
-SYNONYMS |= {"north": "up", "south": "down", "west": "left", "east": "right"}
-CHOICES = Choices(*DIRECTIONS, synonyms=SYNONYMS)
 WON = {SOLO: {"success": 1.0}}
 BLOCKED: Events = {SOLO: ("blocked",)}
 ANSWER = "One of: up, down, left, right."

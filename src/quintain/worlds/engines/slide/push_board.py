@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from quintain.worlds.directions import DIRECTIONS
+
 FLOOR, WALL, TARGET = ".", "#", "T"
 PLAYER, BOX = "P", "B"
-DIRECTIONS = ("up", "down", "left", "right")
 LETTERS = "udlr"  # directions in a kept plan; a capital letter is a push
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 

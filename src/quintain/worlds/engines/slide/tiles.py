@@ -9,11 +9,11 @@ from typing import Any
 
 from quintain.ports import SOLO
 from quintain.types import QuintainError
+from quintain.worlds.directions import CHOICES, DIRECTIONS
 from quintain.worlds.engines.slide import art
 from quintain.worlds.engines.slide.tiles_solve import any_plan, shortest_plan
 from quintain.worlds.kernel import (
     Answer,
-    Choices,
     Events,
     Facts,
     GenerationError,
@@ -31,10 +31,6 @@ from quintain.worlds.scene import Scene
 from quintain.worlds.splits import canonical, drawn
 
 art.add()
-DIRECTIONS = ("up", "down", "left", "right")  # where the tile goes
-SYNONYMS = {"u": "up", "d": "down", "l": "left", "r": "right"}
-SYNONYMS |= {"north": "up", "south": "down", "west": "left", "east": "right"}
-CHOICES = Choices(*DIRECTIONS, synonyms=SYNONYMS)
 INDEX = {name: i for i, name in enumerate(DIRECTIONS)}
 WON = {SOLO: {"success": 1.0}}
 ILLEGAL: Events = {SOLO: ("illegal",)}

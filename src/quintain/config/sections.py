@@ -1,27 +1,11 @@
-"""The one typed config tree: TOML files, presets and `key=value` overrides in, plain keyword arguments out.
-
-Only the command line and the assembly of a run read it; parts get plain arguments. Every field has a one-line description,
-which is its help text and its row in the docs.
-"""
+"""The sections of the config tree: every key with its type, range, default and one line of help, which is its row in the docs."""
 
 from __future__ import annotations
 
-import json
-import tomllib
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
-
-from quintain.registry import UnknownName, import_file, unknown, user_object
-from quintain.types import QuintainError
-
-RECIPES = (Path(__file__).parent / "recipes", Path(__file__).parents[2] / "recipes")  # installed, or a checkout
-
-
-class ConfigError(QuintainError):
-    """A config value is of the wrong type or out of range; the message names key, value and limit."""
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 
 def _spec(value: Any) -> dict[str, Any]:
@@ -52,6 +36,11 @@ class RunSection(BaseModel, extra="forbid", validate_default=True):
     groups_per_step: int = Field(32, ge=1, description="groups a step, over all processes")
     max_lag: int = Field(0, ge=0, description="policy versions between admission and training; 0 is synchronous")
     look: int = Field(0, ge=0, description="tickets beyond the oldest that may be trained out of order")
+    over_limit: Literal["wait", "withhold", "refill"] = Field(
+        "wait",
+        description="groups over max_lag: wait (there are none), withhold (the baseline sees them), refill (thrown away)",
+    )
+    ahead: int = Field(0, ge=0, description="tickets of a process beyond what max_lag allows; needs withhold or refill")
     max_refills: int = Field(64, ge=0, description="groups that gates may replace in one step")
     checkpoint_every: int = Field(50, ge=0, description="steps between checkpoints; 0 only at the end")
     keep_checkpoints: int = Field(2, ge=1, description="newest checkpoints kept")
@@ -78,6 +67,7 @@ class EnvSection(BaseModel, extra="forbid", validate_default=True):
     name: str = Field("KeyDoor", description="a world, or `data`, `tools`, or FILE.py:factory")
     levels: list[int] = Field(default_factory=lambda: [0], description="levels 0-9 to draw from")
     params: dict[str, Any] = Field(default_factory=dict, description="knobs of the world, beside the level")
+    workers: int = Field(0, ge=0, description="processes that hold the envs of each process that plays; 0 for none")
     scaffold: dict[str, Any] = Field(
         default_factory=dict, description="how the world is shown and answered (style, image...)"
     )
@@ -94,13 +84,18 @@ class RolloutSection(BaseModel, extra="forbid", validate_default=True):
     top_p: float = Field(1.0, gt=0, le=1, description="nucleus cut")
     top_k: int = Field(0, ge=0, description="keep the k likeliest tokens; 0 keeps all")
     min_p: float = Field(0.0, ge=0, lt=1, description="drop tokens below this share of the likeliest")
+    redundancy: int = Field(0, ge=0, description="episodes of a task beyond group_size; the first valid ones win")
+    quarantine: int = Field(
+        3, ge=0, description="tries of a task, all spoiled by its env, after which it is set aside; 0 never"
+    )
+    drop_failed: bool = Field(False, description="train without the episodes that their env ended by a fault")
     options: dict[str, Any] = Field(default_factory=dict, description="further options of the rollout part")
 
 
 class AlgorithmSection(BaseModel, extra="forbid", validate_default=True):
     """An alias with options, or a chain written out; a written chain wins over the alias's."""
 
-    name: str = Field("grpo", description="alias: grpo, dr_grpo, rloo, reinforce, dapo, ppo")
+    name: str = Field("grpo", description="alias: grpo, ppo, dapo... (`quintain list parts` names all)")
     options: dict[str, Any] = Field(default_factory=dict, description="options of the alias")
     advantage: list[PartSpec] = Field(default_factory=list, description="advantage parts in order")
     gate: list[PartSpec] = Field(default_factory=list, description="gate parts in order")
@@ -120,6 +115,13 @@ class LearnerSection(BaseModel, extra="forbid", validate_default=True):
     minibatches: int = Field(2, ge=1, description="optimizer updates that share one batch")
     epochs: int = Field(1, ge=1, description="passes over the batch")
     micro_tokens: int = Field(0, ge=0, description="tokens of one forward pass; 0 is 4,096, or 16,384 on a GPU")
+    shard: Literal["none", "full"] = Field(
+        "none",
+        description="none: every process holds the whole model (DDP); full: its layers are sharded over them (FSDP2)",
+    )
+    checkpointing: bool = Field(
+        False, description="compute activations again in the backward pass: less memory, more time"
+    )
     precision: str = Field("fp32", description="fp32, bf16 (autocast) or fp16 (autocast, loss scaling)")
     device: str = Field("auto", description="auto, cpu or cuda")
 
@@ -129,6 +131,13 @@ class EngineSection(BaseModel, extra="forbid", validate_default=True):
 
     name: str = Field("torch", description="engine part")
     slots: int = Field(256, ge=1, description="episodes whose keys and values are kept at once")
+    update: Literal["in_flight", "drain", "pinned"] = Field(
+        "in_flight",
+        description="new weights: between two tokens, once running requests are over, or for new episodes only",
+    )
+    during_update: Literal["run", "pause"] = Field(
+        "run", description="pause interrupts running requests for new weights; they go on first, with their prefix"
+    )
     options: dict[str, Any] = Field(default_factory=dict, description="further options of the engine")
 
 
@@ -147,7 +156,67 @@ class RuntimeSection(BaseModel, extra="forbid", validate_default=True):
 
     processes: int = Field(1, ge=1, description="ranks on this machine; each plays and trains its share")
     actors: int = Field(0, ge=0, description="further processes that only play, while the first one learns; 0 for none")
+    spares: int = Field(0, ge=0, description="actors that are up but idle, to take the place of one that dies at once")
+    heartbeat_s: float = Field(
+        30.0, ge=0, description="seconds without a sign of life until an actor is replaced; 0 never"
+    )
+    stall_s: float = Field(
+        300.0, ge=0, description="seconds without any progress until the run tells who waits for whom"
+    )
+    stall_fatal_s: float = Field(0.0, ge=0, description="seconds without any progress until the run is ended; 0 never")
     threads: int = Field(1, ge=1, description="torch threads of a process; more than 1 suffers under contention")
+    canaries: int = Field(4, ge=0, description="rows audited a step and canaries scored after a weight sync; 0 is off")
+    canary_limit: float = Field(
+        0.0, ge=0, description="largest gap of logprobs (nats) of engine and learner; 0 is what rounding explains"
+    )
+
+
+class PoolSection(BaseModel, extra="forbid", validate_default=True):
+    """A pool of equal actors of a cluster, each with resources of its own."""
+
+    label: Literal["any", "prefill", "decode", "cpu", "learner"] = Field(
+        "any",
+        description="any, prefill or decode: actors that play; cpu: workers that hold their envs; learner: ranks that learn",
+    )
+    count: int = Field(1, ge=1, description="actors of the pool")
+    cpus: float = Field(1.0, ge=0, description="CPUs of one actor")
+    gpus: float = Field(0.0, ge=0, description="GPUs of one actor")
+    memory_gb: float = Field(0.0, ge=0, description="memory of one actor in GiB; 0 reserves none")
+    resources: dict[str, float] = Field(default_factory=dict, description="custom Ray resources of one actor")
+    selector: dict[str, str] = Field(default_factory=dict, description="labels that a node must have")
+
+
+class ClusterSection(BaseModel, extra="forbid", validate_default=True):
+    """Actors over a Ray cluster; without pools there is none."""
+
+    pools: dict[str, PoolSection] = Field(
+        default_factory=dict, description="pools by name: label, count and the resources of one actor"
+    )
+    address: str = Field("", description="empty starts a Ray of its own here; auto, or host:port of a running one")
+    auth: bool = Field(True, description="token authentication; false only for a cluster that has none")
+    token_file: str = Field("", description="file with the token, mode 0600; empty: RAY_AUTH_TOKEN_PATH, or a new one")
+    strategy: Literal["PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"] = Field(
+        "PACK", description="placement: PACK, SPREAD, STRICT_PACK (one node) or STRICT_SPREAD (a node each)"
+    )
+    connect_s: float = Field(20.0, gt=0, description="seconds until the cluster must have answered")
+    place_s: float = Field(120.0, gt=0, description="seconds until all actors must have their place")
+    autoscales: bool = Field(False, description="nodes may still come: do not refuse what no node has now")
+    prefill_share: float = Field(
+        0.5,
+        gt=0,
+        lt=1,
+        description="share of context in a group's tokens above which it fits prefill pools, else decode",
+    )
+    local_cpus: int = Field(0, ge=0, description="CPUs of a Ray of its own; 0 for those of the machine")
+    reward_tasks: int = Field(0, ge=0, description="groups scored at once as tasks of the cluster; 0 scores here")
+    reward_cpus: float = Field(1.0, ge=0, description="CPUs of a task that scores")
+    reward_s: float = Field(300.0, gt=0, description="seconds that scoring a group as a task may take")
+    reward_retries: int = Field(
+        2, ge=0, description="times that a lost scoring is repeated, if the reward is idempotent"
+    )
+    runtime_env: dict[str, Any] = Field(
+        default_factory=dict, description="Ray runtime environment of the actors: env_vars, working_dir, pip..."
+    )
 
 
 class EvalSection(BaseModel, extra="forbid", validate_default=True):
@@ -158,6 +227,7 @@ class EvalSection(BaseModel, extra="forbid", validate_default=True):
     final_instances: int = Field(0, ge=0, description="episodes of the first and last evaluation; 0 takes `instances`")
     temperature: float = Field(1.0, ge=0, description="softmax temperature of evaluations, whatever the rollouts have")
     greedy: bool = Field(True, description="also evaluate with temperature 0 at start and end")
+    beside: bool = Field(False, description="evaluate a copy of the policy while training goes on")
     split: Literal["test", "validation"] = Field("test", description="validation or test")
 
 
@@ -181,6 +251,7 @@ class Config(BaseModel, extra="forbid", validate_default=True):
     learner: LearnerSection = Field(default_factory=LearnerSection)
     engine: EngineSection = Field(default_factory=EngineSection)
     runtime: RuntimeSection = Field(default_factory=RuntimeSection)
+    cluster: ClusterSection = Field(default_factory=ClusterSection)
     eval: EvalSection = Field(default_factory=EvalSection)
     track: TrackSection = Field(default_factory=TrackSection)
     data: str = Field("", description="prompts: a JSONL, JSON or Parquet file, or a Hugging Face dataset folder")
@@ -205,133 +276,9 @@ class Config(BaseModel, extra="forbid", validate_default=True):
         return tomli_w.dumps(_prune({section: told[section] for section in whole if section in told}))
 
 
-# shorthand keys of the command line: the first thing that users type
-SHORT = {
-    "model": "model.folder",
-    "env": "env.name",
-    "world": "env.name",
-    "algorithm": "algorithm.name",
-    "seed": "run.seed",
-    "steps": "run.steps",
-}
-SHORT |= {"name": "run.name", "level": "env.levels", "lr": "learner.lr"}
-
-
 def _prune(value: Any) -> Any:
     """TOML has no null: drop what is None, and empty tables."""
     if isinstance(value, Mapping):
         pruned = {k: _prune(v) for k, v in value.items() if v is not None}
         return {k: v for k, v in pruned.items() if v != {}}
     return [_prune(v) for v in value] if isinstance(value, list) else value
-
-
-def make(*sources: Mapping[str, Any] | str | Path, overrides: Iterable[str] = ()) -> Config:
-    """The config that results from mappings, TOML files or recipe names in order, then `key=value` overrides.
-
-    Raises:
-        UnknownName: a key or recipe that does not exist; the nearest match is named.
-        ConfigError: a value of the wrong type or out of range.
-
-    Example:
-        >>> make(overrides=["run.seed=3", "learner.lr=1e-3"]).learner.lr
-        0.001
-    """
-    tree: dict[str, Any] = {}
-    for source in sources:
-        _merge(tree, source if isinstance(source, Mapping) else read(source))
-    for override in overrides:
-        _assign(tree, override)
-    try:
-        config = Config.model_validate(tree)
-    except ValidationError as error:
-        raise _explain(error, tree) from None
-    for path in config.run.imports:
-        import_file(path)
-    for name in (config.reward["name"], config.env.name):
-        if name.endswith(".py"):
-            user_object(name)  # names the functions of the file
-    return config
-
-
-def read(source: str | Path) -> dict[str, Any]:
-    """The tree of a TOML file or of a recipe by name.
-
-    Raises:
-        UnknownName: there is no such file or recipe.
-        ConfigError: the file is not TOML.
-    """
-    path = Path(source)
-    if path.suffix != ".toml" or not path.is_file():
-        found = {p.stem: p for folder in reversed(RECIPES) if folder.is_dir() for p in sorted(folder.glob("*.toml"))}
-        if path.suffix == ".toml" or str(source) not in found:
-            raise UnknownName(unknown("recipe or TOML file", str(source), found))
-        path = found[str(source)]
-    try:
-        return tomllib.loads(path.read_text())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not TOML: {error}") from error
-
-
-def recipes() -> dict[str, Path]:
-    """Every shipped recipe: name -> file."""
-    return {p.stem: p for folder in reversed(RECIPES) if folder.is_dir() for p in sorted(folder.glob("*.toml"))}
-
-
-def _merge(tree: dict[str, Any], more: Mapping[str, Any]) -> None:
-    for key, value in more.items():
-        if isinstance(value, Mapping) and isinstance(tree.get(key), dict) and "name" not in value:
-            _merge(tree[key], value)
-        else:
-            tree[key] = json.loads(json.dumps(value)) if isinstance(value, dict | list) else value
-
-
-def _assign(tree: dict[str, Any], override: str) -> None:
-    key, equals, text = override.partition("=")
-    if not equals:
-        raise ConfigError(f"override {override!r} is not of the form key=value, such as run.steps=200")
-    parts = SHORT.get(key, key).split(".")
-    _known_key(parts)
-    node = tree
-    for part in parts[:-1]:
-        below = node.setdefault(part, {})
-        if not isinstance(below, dict):  # a part given by its name so far
-            below = node[part] = {"name": below}
-        node = below
-    value = _value(text)
-    if key == "algorithm":  # another algorithm has other options
-        node.clear()
-    node[parts[-1]] = [value] if parts == ["env", "levels"] and not isinstance(value, list) else value
-
-
-def _value(text: str) -> Any:
-    for attempt in (text, text.lower() if text.lower() in ("true", "false") else text):
-        try:
-            return tomllib.loads(f"v = {attempt}")["v"]
-        except tomllib.TOMLDecodeError:
-            pass
-    return text
-
-
-def _known_key(parts: list[str]) -> None:
-    model: Any = Config
-    for depth, part in enumerate(parts):
-        fields = getattr(model, "model_fields", None)
-        if fields is None:
-            return  # inside a free table
-        if part not in fields:
-            where = ".".join(parts[:depth])
-            raise UnknownName(unknown("config key", part, fields) + (f" (in {where})" if where else ""))
-        model = fields[part].annotation
-
-
-def _explain(error: ValidationError, tree: Mapping[str, Any]) -> QuintainError:
-    first = error.errors()[0]
-    path = [str(p) for p in first["loc"]]
-    if first["type"] == "extra_forbidden":
-        try:
-            _known_key(path)
-        except UnknownName as wrong:
-            return wrong
-    return ConfigError(
-        f"{'.'.join(path)} is {first.get('input')!r}: {first['msg'].removeprefix('Value error, ').lower()}"
-    )

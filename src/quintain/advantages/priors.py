@@ -1,0 +1,229 @@
+"""What is known of a prompt before it is played: as a baseline, and as a reason to stop (V_0.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quintain.advantages.rows import Rows, centred
+from quintain.parts import Advantage, Groups, PartError, Transform
+from quintain.registry import register, unknown
+from quintain.types import Group, Task
+
+PRIOR = "prior"  # tag of a group, or parameter of its task: the reward that is expected of it
+
+
+class Fused(NamedTuple):
+    """A baseline between prior and mean: squared bias of the prior, weight of the mean, baseline, its squared error."""
+
+    bias: float
+    weight: float
+    baseline: float
+    error: float
+
+
+def fuse(mean: float, prior: float, noise: float) -> Fused:
+    """Shrink the mean of rewards towards a prior: the prior is kept until their gap passes the noise of the mean.
+
+    Maths: `bias = max(0, (mean - prior)^2 - noise)`, `weight = bias / (bias + noise)`, `baseline = weight mean + (1 -
+    weight) prior`, whose mean squared error is `bias noise / (bias + noise)`.
+
+    Args:
+        mean: the mean of k rewards.
+        prior: what was expected.
+        noise: variance of the mean, > 0.
+
+    Example:
+        >>> fuse(mean=0.5, prior=0.6, noise=0.25).baseline
+        0.6
+    """
+    bias = max(0.0, (mean - prior) ** 2 - noise)
+    weight = bias / (bias + noise)
+    return Fused(bias, weight, weight * mean + (1 - weight) * prior, weight * noise)
+
+
+def gain_of_one(bias: float, noise: float, count: int) -> float:
+    """How much the squared error of `fuse` falls with one more rollout, the bias as it is; inf is a useless prior.
+
+    Args:
+        bias: squared bias of the prior.
+        noise: variance of one reward.
+        count: rollouts so far.
+
+    Example:
+        >>> gain_of_one(0.0, 1.0, 4)
+        0.0
+    """
+
+    def error(k: int) -> float:
+        return noise / k if np.isinf(bias) else bias * noise / (k * bias + noise)
+
+    return error(count) - error(count + 1)
+
+
+def smoothed_variance(rewards: Sequence[float] | np.ndarray) -> float:
+    """The variance `p (1 - p)` of one reward in {0, 1}, with one success and one failure added to those seen.
+
+    Example:
+        >>> smoothed_variance([])
+        0.25
+    """
+    p = (float(np.sum(rewards)) + 1) / (len(rewards) + 2)
+    return float(np.clip(p * (1 - p), 1e-12, None))
+
+
+def draw_more(rewards: Sequence[float], prior: float, cost: float, most: int, noise: float | None = None) -> bool:
+    """Whether one more rollout lowers the squared error of the fused baseline by more than it costs.
+
+    Args:
+        rewards: those so far, at least one.
+        prior: what was expected.
+        cost: price of a rollout, in squared units of reward.
+        most: rollouts at which it ends.
+        noise: variance of one reward; None estimates that of rewards in {0, 1} (`smoothed_variance`).
+
+    Example:
+        >>> draw_more([-1, -1, -1, -1], prior=0.6, cost=0.0039, most=16, noise=1.0)
+        True
+    """
+    each = smoothed_variance(rewards) if noise is None else noise
+    bias = fuse(float(np.mean(rewards)), prior, each / len(rewards)).bias
+    return len(rewards) < most and gain_of_one(bias, each, len(rewards)) > cost
+
+
+def prior_of(group: Group) -> float | None:
+    """The reward that is expected of a group: its tag `prior`, or its task's parameter, or None.
+
+    Raises:
+        PartError: it is not a finite number.
+    """
+    found = group.tags.get(PRIOR, group.task.params.get(PRIOR))
+    if found is not None and not np.isfinite(found):
+        raise PartError(f"the prior of task {group.task.key!r} is {found}; it must be a finite number")
+    return None if found is None else float(found)
+
+
+def _fused(noise: Any) -> Transform[Rows]:
+    """A baseline that fuses mean and prior cell by cell; `noise(values)` is the variance of one reward."""
+
+    def centre(rows: Rows) -> np.ndarray:
+        priors, out = [prior_of(g) for g in rows.groups], rows.mean
+        for cell in np.unique(rows.cell):
+            at = np.flatnonzero(rows.cell == cell)
+            prior = priors[rows.group[at[0]]]
+            if prior is not None:
+                out[at] = fuse(float(out[at[0]]), prior, noise(rows.value[at]) / len(at)).baseline
+        return out
+
+    return centred(centre)
+
+
+@register("baseline", "prior_fused", paper="2603.10848", status="paper", confidence="note")
+def prior_fused(noise: float = 1.0) -> Transform[Rows]:
+    """A prior that is kept until the group contradicts it: the baseline of V_0.5, rewards in {-1, +1}.
+
+    Maths: `fuse` with v the mean of the k rewards of the cell and V the group's prior (tag or task parameter `prior`):
+    `D = max(0, (v - V)^2 - noise/k)`, `w = D / (D + noise/k)`, `centre = w v + (1 - w) V`. [R]
+
+    Args:
+        noise: bound of the variance of one reward, > 0: 1 for {-1, +1}, 1/4 for {0, 1}.
+
+    Raises:
+        PartError: noise <= 0, or (when applied) a prior that is no number.
+
+    Special cases: a group without a prior is centred on its mean. All rewards of a group may have the same sign.
+
+    Example:
+        >>> prior_fused(noise=0.25).needs
+        frozenset()
+    """
+    if not noise > 0:
+        raise PartError(f"prior_fused: noise is {noise}; it must be > 0")
+    return _fused(lambda _: noise)
+
+
+@register("baseline", "prior_shrunk", status="experimental", confidence="guess")
+def prior_shrunk() -> Transform[Rows]:
+    """The same for rewards in {0, 1}, with their variance estimated: our derivation, not the paper's.
+
+    Maths: as `prior_fused` with the noise `p (1 - p)`, p the success rate with one success and one failure added. [R]
+
+    Special cases: a group without a prior is centred on its mean.
+
+    Example:
+        >>> prior_shrunk().needs
+        frozenset()
+
+    Differs from the paper: there is none; our own reading of V_0.5's abstract.
+    """
+    return _fused(smoothed_variance)
+
+
+def _task(task: Task) -> str:
+    return task.key
+
+
+def _level(task: Task) -> str:
+    return f"{task.env}/{task.level}"
+
+
+def _env(task: Task) -> str:
+    return task.env
+
+
+HISTORIES = {"task": _task, "level": _level, "env": _env}
+
+
+@register("advantage", "recall_prior", status="experimental", confidence="guess", writes="prior")
+def recall_prior(of: str = "task", decay: float = 0.9, strength: float = 1.0) -> Advantage:
+    """Expect of a prompt what its like earned in earlier steps: the tag `prior` for baselines and budgets.
+
+    When to use: before `normalise(baseline="prior_fused")`, where no value service has set the tag `prior` already. It
+    stands in for V_0, a frozen model that reads the same history of prompts and outcomes.
+
+    Maths: `prior = s / n` of the history with `n >= strength`; after the step `s <- decay s + sum r`, `n <- decay n +
+    count` with the rewards of its groups.
+
+    Args:
+        of: what shares a history: `task` (its key), `level` (env and level) or `env`.
+        decay: share of the history that is kept each time it is seen, in [0, 1].
+        strength: rewards that a history must hold before it counts, > 0.
+
+    Returns:
+        A link that tags groups and keeps the history as its state.
+
+    Raises:
+        PartError: an unknown history, or a value outside its range.
+
+    Special cases: a group that has a prior keeps it; without a history none is set; a step never sees its own rewards.
+
+    Example:
+        >>> recall_prior(of="level").apply((), {})
+        ((), {})
+    """
+    if of not in HISTORIES:
+        raise PartError(unknown("history of recall_prior", of, HISTORIES))
+    if not (0 <= decay <= 1 and strength > 0):
+        raise PartError(f"recall_prior: decay {decay}, strength {strength}; decay must lie in [0, 1], strength be > 0")
+    label = HISTORIES[of]
+
+    def tagged(group: Group, state: dict[str, list[float]]) -> Group:
+        total, count = state.get(label(group.task), (0.0, 0.0))
+        if prior_of(group) is not None or count < strength:
+            return group
+        return replace(group, tags={**group.tags, PRIOR: total / count})
+
+    def apply(groups: Groups, state: dict[str, list[float]]) -> tuple[Groups, dict[str, list[float]]]:
+        earned: dict[str, list[float]] = {}
+        for group in groups:
+            earned.setdefault(label(group.task), []).extend(r for r in group.rewards if np.isfinite(r))
+        after = dict(state)
+        for name, rewards in earned.items():
+            total, count = state.get(name, (0.0, 0.0))
+            after[name] = [decay * total + float(np.sum(rewards)), decay * count + len(rewards)]
+        return tuple(tagged(g, state) for g in groups), after
+
+    return Transform(dict, apply)

@@ -1,0 +1,139 @@
+"""`quintain launch slurm|kuberay FILE.toml [key=value...]`: print the file that starts a run with a cluster block there."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from quintain import config as configs
+from quintain.cli.args import one_of, sources
+from quintain.cli.paths import absolute
+from quintain.config import Config, ConfigError
+
+TEMPLATES = Path(__file__).parent / "launchers"
+FILES = {"slurm": "slurm.sh.j2", "kuberay": "kuberay.yaml.j2"}
+MEMORY_GB = 8  # of a pod whose pool reserves none
+
+
+def main(arguments: list[str]) -> int:
+    """Print a rendered launch file."""
+    parser = argparse.ArgumentParser(prog="quintain launch", description=__doc__)
+    parser.add_argument("where", metavar="slurm|kuberay", type=one_of("launcher", list(FILES)))
+    parser.add_argument("items", nargs="+", metavar="RECIPE|FILE|key=value")
+    parser.add_argument("--nodes", type=int, default=1, help="slurm: nodes (1)")
+    parser.add_argument("--time", default="24:00:00", help="slurm: time limit (24:00:00)")
+    parser.add_argument("--partition", default="", help="slurm: partition")
+    parser.add_argument("--port", type=int, default=6379, help="slurm: port of the head (6379)")
+    parser.add_argument("--image", default="quintain:latest", help="kuberay: image with Quintain and Ray in it")
+    parser.add_argument("--claim", default="quintain-runs", help="kuberay: volume claim for the runs")
+    parser.add_argument("--mount", default="/runs", help="kuberay: where the claim is mounted")
+    parser.add_argument("--retries", type=int, default=3, help="kuberay: new clusters after a lost one (3)")
+    parser.add_argument("--ray-version", default="2.60.0", help="kuberay: Ray in the image (2.60.0)")
+    parser.add_argument(
+        "--head", default="4,16,0", help="kuberay: CPUs, GiB and GPUs of the head, which learns (4,16,0)"
+    )
+    given = parser.parse_intermixed_args(arguments)
+    files, overrides = sources(given.items)
+    config = configs.make(*files, overrides=overrides)
+    if given.where == "slurm":
+        options = {"nodes": given.nodes, "time": given.time, "partition": given.partition, "port": given.port}
+        if len(files) != 1 or overrides:
+            raise ConfigError("a Slurm file names one TOML file or recipe; write the overrides into the file")
+        file = Path(files[0])
+        options["config"] = str(file.resolve()) if file.is_file() else files[0]
+        print(slurm(config, options))
+        return 0
+    keys = ("image", "claim", "mount", "retries", "ray_version", "head")
+    print(kuberay(config, {key: getattr(given, key) for key in keys}))
+    return 0
+
+
+def slurm(config: Config, options: Mapping[str, Any]) -> str:
+    """A batch script: a head, workers, and the run on the head's node.
+
+    Args:
+        config: of the run.
+        options: nodes, time, partition, port, config.
+
+    Raises:
+        ConfigError: there is no cluster block, or an option is none of Slurm's.
+    """
+    pools = _pools(config)
+    gpus = sum(p.count * p.gpus for p in pools.values())
+    if options["nodes"] < 1:
+        raise ConfigError(f"--nodes is {options['nodes']}; it must be at least 1")
+    if not re.fullmatch(r"(\d+-)?\d+(:\d+){0,2}", options["time"]):
+        raise ConfigError(f"--time is {options['time']!r}; it must be of Slurm's form, such as 24:00:00 or 2-00:00:00")
+    if not re.fullmatch(r"[\w,.-]*", options["partition"]):
+        raise ConfigError(
+            f"--partition is {options['partition']!r}; it must be letters, digits, dots, dashes and commas"
+        )
+    run = absolute(config).run
+    folder = str((Path(run.folder) / run.name).absolute())
+    more = {"name": _name(run.name), "run": folder, "gpus_per_node": math.ceil(gpus / options["nodes"])}
+    return _render("slurm", {**options, **more})
+
+
+def kuberay(config: Config, options: Mapping[str, Any]) -> str:
+    """A ConfigMap with the config and a RayJob with a worker group for each pool.
+
+    Args:
+        config: of the run.
+        options: image, claim, mount, retries, ray_version, head.
+
+    Raises:
+        ConfigError: there is no cluster block, or an option cannot stand in a manifest.
+    """
+    for key in ("image", "claim", "mount", "ray_version"):
+        if not re.fullmatch(r"[\w./:@-]+", options[key]):
+            raise ConfigError(f"--{key.replace('_', '-')} is {options[key]!r}; it must be letters, digits and ./:@-_")
+    if not re.fullmatch(r"\d+,\d+,\d+", options["head"]):
+        raise ConfigError(f"--head is {options['head']!r}; it must be CPUs, GiB and GPUs, such as 4,16,0")
+    head = dict(zip(("head_cpus", "head_memory_gb", "head_gpus"), options["head"].split(","), strict=True))
+    head["head_gpus"] = int(head["head_gpus"])
+    pools = [
+        {
+            "name": _name(name),
+            "count": pool.count,
+            "cpus": max(1, math.ceil(pool.cpus)),
+            "gpus": math.ceil(pool.gpus),
+            "memory_gb": math.ceil(pool.memory_gb) or MEMORY_GB,
+            "resources": json.dumps(json.dumps(pool.resources)) if pool.resources else "",
+            "selector": pool.selector,
+        }
+        for name, pool in _pools(config).items()
+    ]
+    names = {"name": _name(config.run.name), "run_name": _name(config.run.name)}
+    sent = config.model_copy(deep=True)
+    sent.run.name = names["run_name"]
+    return _render("kuberay", {**options, **head, **names, "pools": pools, "toml": sent.toml()})
+
+
+def _pools(config: Config) -> Mapping[str, Any]:
+    from quintain.runtime import cluster, learner_pool
+
+    cluster.check(config)
+    learner_pool.check(config)
+    if not config.cluster.pools:
+        raise ConfigError("there is no cluster block: add pools, such as [cluster.pools.play] with count = 2")
+    return config.cluster.pools
+
+
+def _name(text: str) -> str:
+    """A name that Slurm and Kubernetes take."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:50] or "run"
+
+
+def _render(where: str, values: Mapping[str, Any]) -> str:
+    import jinja2
+
+    loader = jinja2.FileSystemLoader(TEMPLATES)
+    made = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, autoescape=False)
+    made.filters |= {"sh": shlex.quote, "yaml": json.dumps}
+    return made.get_template(FILES[where]).render(values)

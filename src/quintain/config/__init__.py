@@ -1,0 +1,116 @@
+"""The one typed config tree: TOML files, presets and `key=value` overrides in, plain keyword arguments out.
+
+Only the command line and the assembly of a run read it; parts get plain arguments. Every field has a one-line description,
+which is its help text and its row in the docs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from quintain.config.sections import AlgorithmSection as AlgorithmSection
+from quintain.config.sections import ClusterSection as ClusterSection
+from quintain.config.sections import Config as Config
+from quintain.config.sections import EngineSection as EngineSection
+from quintain.config.sections import EnvSection as EnvSection
+from quintain.config.sections import EvalSection as EvalSection
+from quintain.config.sections import LearnerSection as LearnerSection
+from quintain.config.sections import ModelSection as ModelSection
+from quintain.config.sections import PartSpec as PartSpec
+from quintain.config.sections import PoolSection as PoolSection
+from quintain.config.sections import RolloutSection as RolloutSection
+from quintain.config.sections import RunSection as RunSection
+from quintain.config.sections import RuntimeSection as RuntimeSection
+from quintain.config.sections import TrackSection as TrackSection
+from quintain.config.sections import WarmStartSection as WarmStartSection
+from quintain.config.tree import Form, fit, parse, put, split
+from quintain.registry import UnknownName, import_file, unknown, user_object
+from quintain.types import QuintainError
+
+RECIPES = (Path(__file__).parents[1] / "recipes", Path(__file__).parents[3] / "recipes")  # installed, or a checkout
+
+
+class ConfigError(QuintainError):
+    """A config value is of the wrong type or out of range; the message names key, value and limit."""
+
+
+# shorthand keys of the command line: the first thing that users type
+SHORT = {
+    "model": "model.folder",
+    "env": "env.name",
+    "world": "env.name",
+    "algorithm": "algorithm.name",
+    "seed": "run.seed",
+    "steps": "run.steps",
+}
+SHORT |= {"name": "run.name", "level": "env.levels", "lr": "learner.lr"}
+OWNERS = ("algorithm", "algorithm.name", "engine.name")  # another one has other options
+FORM = Form(model=Config, key="config key", example="run.steps=200", wrong=ConfigError, short=SHORT)
+
+
+def make(*sources: Mapping[str, Any] | str | Path, overrides: Iterable[str] = ()) -> Config:
+    """The config that results from mappings, TOML files or recipe names in order, then `key=value` overrides.
+
+    Raises:
+        UnknownName: a key or recipe that does not exist; the nearest match is named.
+        ConfigError: a value of the wrong type or out of range.
+
+    Example:
+        >>> make(overrides=["run.seed=3", "learner.lr=1e-3"]).learner.lr
+        0.001
+    """
+    tree: dict[str, Any] = {}
+    for source in sources:
+        _merge(tree, source if isinstance(source, Mapping) else read(source))
+    _assign(tree, overrides)
+    config = fit(tree, FORM)
+    for path in config.run.imports:
+        import_file(path)
+    for name in (config.reward["name"], config.env.name):
+        if name.endswith(".py"):
+            user_object(name)  # names the functions of the file
+    return config
+
+
+def read(source: str | Path) -> dict[str, Any]:
+    """The tree of a TOML file or of a recipe by name.
+
+    Raises:
+        UnknownName: there is no such file or recipe.
+        ConfigError: the file is not TOML.
+    """
+    path = Path(source)
+    if path.suffix != ".toml" or not path.is_file():
+        found = recipes()
+        if path.suffix == ".toml" or str(source) not in found:
+            raise UnknownName(unknown("recipe or TOML file", str(source), found))
+        path = found[str(source)]
+    return parse(path, FORM)
+
+
+def recipes() -> dict[str, Path]:
+    """Every shipped recipe: name -> file."""
+    return {p.stem: p for folder in reversed(RECIPES) if folder.is_dir() for p in sorted(folder.glob("*.toml"))}
+
+
+def _merge(tree: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for key, value in more.items():
+        if isinstance(value, Mapping) and isinstance(tree.get(key), dict) and "name" not in value:
+            _merge(tree[key], value)
+        else:
+            tree[key] = json.loads(json.dumps(value)) if isinstance(value, dict | list) else value
+
+
+def _assign(tree: dict[str, Any], overrides: Iterable[str]) -> None:
+    given = [(override.partition("=")[0].strip(), *split(override, FORM)) for override in overrides]
+    for key, path, value in sorted(given, key=lambda one: one[0] not in OWNERS):  # before what is said of their options
+        if key == "algorithm":
+            tree["algorithm"] = {}
+        elif key in OWNERS and isinstance(owner := tree.get(path[0]), dict):
+            usual = Config.model_fields[path[0]].get_default(call_default_factory=True).name
+            if owner.get("name", usual) != value:
+                owner.pop("options", None)
+        put(tree, path, [value] if path == ["env", "levels"] and not isinstance(value, list) else value)

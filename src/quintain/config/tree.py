@@ -1,0 +1,118 @@
+"""A typed tree from TOML text and `key=value` overrides, whose errors name the key, the value and the nearest match.
+
+The config of a run and the scenario of the simulator are two such trees.
+"""
+
+from __future__ import annotations
+
+import tomllib
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from quintain.registry import UnknownName, unknown
+from quintain.types import QuintainError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form(Generic[Model]):
+    """One kind of tree: the model that it has to fit, and how its errors speak."""
+
+    model: type[Model]
+    key: str  # what a key of it is called
+    example: str  # an override that would do
+    wrong: type[QuintainError]  # raised for what is no TOML, no override, or a value out of range
+    short: Mapping[str, str] = field(default_factory=dict)  # shorthand -> key
+
+
+def parse(path: Path, form: Form[Any]) -> dict[str, Any]:
+    """The tree in a TOML file, as it stands there."""
+    try:
+        return tomllib.loads(path.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise form.wrong(f"{path} is not TOML: {error}") from error
+
+
+def split(override: str, form: Form[Any]) -> tuple[list[str], Any]:
+    """An override as the path of its key and its value, which is TOML or a bare word.
+
+    Raises:
+        UnknownName: there is no such key.
+        QuintainError: of the form's kind, where it is no `key=value`.
+    """
+    key, equals, text = override.partition("=")
+    key = key.strip()
+    if not equals or not key:
+        raise form.wrong(f"override {override!r} is not of the form key=value, such as {form.example}")
+    path = form.short.get(key, key).split(".")
+    _know(path, form)
+    return path, _value(text.strip())
+
+
+def put(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    """Set one key of a tree, with the tables on the way to it.
+
+    Example:
+        >>> tree = {"reward": "env"}
+        >>> put(tree, ["reward", "weights"], 2)
+        >>> tree
+        {'reward': {'name': 'env', 'weights': 2}}
+    """
+    node = tree
+    for part in path[:-1]:
+        if not isinstance(
+            node.get(part), dict
+        ):  # new, a part given by its name so far, or one number that becomes a table
+            node[part] = {"name": node[part]} if isinstance(node.get(part), str) else {}
+        node = node[part]
+    node[path[-1]] = value
+
+
+def fit(tree: Mapping[str, Any], form: Form[Model]) -> Model:
+    """The tree as the model of its form.
+
+    Raises:
+        UnknownName: a key that does not exist; the nearest one is named.
+        QuintainError: of the form's kind, for a value of the wrong type or out of range.
+    """
+    try:
+        return form.model.model_validate(tree)
+    except ValidationError as error:
+        first = error.errors()[0]
+    path = [str(part) for part in first["loc"]]
+    if first["type"] == "extra_forbidden":
+        _know(path, form)
+    if path[-1].startswith(("float", "dict[", "function")):  # which branch of a union it was is no key
+        path.pop()
+    said = first["msg"].removeprefix("Value error, ").lower()
+    raise form.wrong(f"{'.'.join(path)} is {first.get('input')!r}: {said}")
+
+
+def _value(text: str) -> Any:
+    for attempt in (text, text.lower() if text.lower() in ("true", "false") else text):
+        try:
+            return tomllib.loads(f"v = {attempt}")["v"]
+        except tomllib.TOMLDecodeError:
+            pass
+    return text
+
+
+def _know(path: Sequence[str], form: Form[Any]) -> None:
+    model: Any = form.model
+    for depth, part in enumerate(path):
+        if typing.get_origin(model) is dict and len(typing.get_args(model)) == 2:  # a table by names of the user's
+            model = typing.get_args(model)[1]
+            continue
+        fields = getattr(model, "model_fields", None)
+        if fields is None:
+            return  # inside a free table
+        if part not in fields:
+            where = ".".join(path[:depth])
+            raise UnknownName(unknown(form.key, part, fields) + (f" (in {where})" if where else ""))
+        model = fields[part].annotation

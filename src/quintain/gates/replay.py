@@ -1,0 +1,107 @@
+"""A gate that gives groups of failures a success of an earlier step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean, pstdev
+from typing import Any
+
+from quintain.codec import decode, encode
+from quintain.parts import BadReward, Gate, Groups, PartError, State, Transform
+from quintain.registry import register, unknown
+from quintain.types import Group, Trajectory
+
+REPLAYED = "replayed"
+
+
+def in_place_of_first(runs: Sequence[Trajectory], success: Trajectory) -> tuple[Trajectory, ...]:
+    """The stored success where the first member stood."""
+    return (success, *runs[1:])
+
+
+def for_the_oldest(runs: Sequence[Trajectory], success: Trajectory) -> tuple[Trajectory, ...]:
+    """The members without the one of the oldest policy (the first of them), and the stored success at the end."""
+    oldest = min(range(len(runs)), key=lambda i: runs[i].versions[0])
+    return (*runs[:oldest], *runs[oldest + 1 :], success)
+
+
+SWAPS = {"first": in_place_of_first, "oldest": for_the_oldest}
+
+
+@register("gate", "replay_success", paper="2505.16282", status="paper", confidence="code")
+def replay_success(
+    swap: str = "first",
+    keep: int = 8,
+    least: float = 0.1,
+    mean_max: float = 0.2,
+    std_max: float = 0.05,
+    drop: bool = False,
+) -> Gate:
+    """Put an earlier success of the same task into a group that failed as a whole, so that it has something to say.
+
+    When to use: long tasks with rare successes (ARPO for GUIs; DART with `swap="oldest", drop=True`), with an objective
+    that bears old tokens: the success keeps its recorded logprobs and versions.
+
+    Maths: a group with `mean R < mean_max` and `std R < std_max` (population) swaps one member for the newest stored
+    success; trajectories with `R > least` enter the store of their task, its `keep` newest stay.
+
+    Args:
+        swap: `first` puts it in the place of the first member; `oldest` removes the member of the oldest policy and
+            appends it.
+        keep: successes per task, >= 1.
+        least: reward above which a trajectory is a success.
+        mean_max: mean below which a group counts as failed.
+        std_max: deviation below which its members count as equal, > 0.
+        drop: leave out failed groups for which nothing is stored, and groups that are all equally right.
+
+    Returns:
+        A gate whose state is the store.
+
+    Raises:
+        PartError: an unknown swap, or a value outside its range.
+        BadReward: (when applied) a reward is NaN or infinite.
+
+    Special cases: a step does not see its own successes; what was swapped in has the tag `replayed` and is not stored
+    again; an empty group passes, or is left out with `drop`.
+
+    Example:
+        >>> replay_success().apply((), {})
+        ((), {})
+
+    Reference: Lu et al., 2025, arXiv 2505.16282; DART-GUI, 2025, arXiv 2509.23866. Differs from the paper: ARPO's
+    release draws any of the stored ones.
+    """
+    if swap not in SWAPS:
+        raise PartError(unknown("swap of replay_success", swap, SWAPS))
+    if keep < 1 or not std_max > 0:
+        raise PartError(f"replay_success: keep is {keep}, std_max {std_max}; keep >= 1 and std_max > 0 needed")
+
+    def one(group: Group, stored: Sequence[Any]) -> Groups:
+        equal = not group.rewards or pstdev(group.rewards) < std_max
+        failed = not group.rewards or fmean(group.rewards) < mean_max
+        if equal and failed and stored and group.trajectories:
+            success: Trajectory = decode(Trajectory, stored[-1])
+            success = replace(success, tags={**success.tags, REPLAYED: True})
+            return (replace(group, trajectories=SWAPS[swap](group.trajectories, success)),)
+        return () if drop and equal else (group,)
+
+    def apply(groups: Groups, state: State) -> tuple[Groups, State]:
+        for group in groups:
+            if not all(map(math.isfinite, group.rewards)):
+                raise BadReward(f"task {group.task.key!r}: rewards {group.rewards} are not all finite; mend the reward")
+        out = tuple(kept for g in groups for kept in one(g, state.get(g.task.key, ())))
+        after = dict(state)
+        for group in groups:
+            new = [stored_form(t) for t in group.trajectories if t.reward > least and not t.tags.get(REPLAYED)]
+            if new:
+                after[group.task.key] = [*after.get(group.task.key, ()), *new][-keep:]
+        return out, after
+
+    return Transform(dict, apply)
+
+
+def stored_form(trajectory: Trajectory) -> Any:
+    """A trajectory as JSON for the store: without the private states and the streams of its own step."""
+    return encode(replace(trajectory, states=(), streams={}))

@@ -1,0 +1,175 @@
+"""Terms of one message: ratios and masks over the tokens between two answers of the environment, and sums over turns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import torch
+
+from quintain.objectives._rows import add_extra, column, gathered, held, note, rows_of, stream
+from quintain.objectives.ratio import needs_of
+from quintain.parts import Objective, PartError, stateless
+from quintain.registry import register
+from quintain.types import Terms
+
+LIMIT = 20.0  # nats
+
+
+def chunk_mean(terms: Terms, values: torch.Tensor, part: str) -> torch.Tensor:
+    """Row -> the mean of `values` [N] over the trained tokens of its message; gradients flow. 0 outside."""
+    rows = rows_of(terms)
+    sums, counts = gathered(column(terms, "turn", part), rows, held(rows, values))
+    return held(rows, sums / counts)
+
+
+@register(
+    "objective", "chunk_ratio", paper="2512.24873", status="paper", confidence="note", example={"anchor": "rollout"},
+    across="sequence",
+)  # fmt: skip
+def chunk_ratio(anchor: str) -> Objective:
+    """One ratio for all tokens of a message: the geometric mean of theirs.
+
+    When to use: agents, whose unit of action is what they say between two answers of the environment (IPA).
+
+    Maths: `log_ratio_t = 1/|c| sum_(s in c) (new_s - anchor_s)` [N] for every token t of the message c.
+
+    Args:
+        anchor: `old` or `rollout`, as in `token_ratio`.
+
+    Returns:
+        A part of place `ratio` that sets `log_ratio` [N]; it needs `turn`, the message of each token.
+
+    Raises:
+        PartError: an unknown anchor.
+
+    Special cases: masked rows have log-ratio 0; beyond 20 nats the ratio is constant with coefficient 0. With one
+    message per sequence this is `sequence_ratio`.
+
+    Example:
+        >>> sorted(chunk_ratio(anchor="old").needs)
+        ['old', 'turn']
+
+    Reference: IPA (ROME), 2025, arXiv 2512.24873. Differs from the paper: the limit of 20 nats; read in notes.
+    """
+    needs = (*needs_of(anchor, "chunk_ratio"), "turn")
+
+    def apply(terms: Terms) -> Terms:
+        base = column(terms, anchor, "chunk_ratio").detach()
+        return replace(terms, log_ratio=chunk_mean(terms, terms.new - base, "chunk_ratio").clamp(-LIMIT, LIMIT))
+
+    return stateless(apply, needs=needs, place="ratio")
+
+
+@register("objective", "mask_chunks", paper="2512.24873", status="paper", confidence="note", across="sequence")
+def mask_chunks(most: float = 2.0) -> Objective:
+    """Leave out messages that the learner finds far likelier than the engine did that sampled them.
+
+    When to use: with `chunk_ratio`, on stale data.
+
+    Maths: `weight_t *= [exp(1/|c| sum_(s in c) (new_s - rollout_s)) <= most]` [N], a constant.
+
+    Args:
+        most: the largest geometric mean that is kept, >= 1; the paper's was not read.
+
+    Returns:
+        A part of place `weight` that changes `weight` [N] and notes `rejected`; it needs `turn`.
+
+    Raises:
+        PartError: most < 1.
+
+    Special cases: masked rows have weight 1.
+
+    Example:
+        >>> mask_chunks().needs
+        frozenset({'turn'})
+
+    Reference: IPA (ROME), 2025, arXiv 2512.24873. Differs from the paper: read in notes; the learner as it is now.
+    """
+    if not most >= 1:
+        raise PartError(f"mask_chunks: most is {most}; it must be >= 1")
+
+    def apply(terms: Terms) -> Terms:
+        gap = chunk_mean(terms, (terms.new - terms.rollout).detach(), "mask_chunks")
+        out = gap > math.log(most)
+        kept = (~out).to(terms.new.dtype)
+        return note(replace(terms, weight=kept if terms.weight is None else terms.weight * kept), rejected=out)
+
+    return stateless(apply, needs=("turn",), place="weight")
+
+
+@register("objective", "taper", paper="2512.24873", status="paper", confidence="note", on_policy="reinforce")
+def taper(cap: float = 1.0) -> Objective:
+    """Imitate what went well as it is; push away what went badly only as far as the policy still does it.
+
+    When to use: stale or foreign data, after a ratio part: positives cannot be lost, negatives cannot run away (IPA).
+
+    Maths: `loss_t = -w_t A_t new_t` [N], the constant `w_t = 1` for `A_t > 0`, else `min(exp(log_ratio_t), cap)`.
+
+    Args:
+        cap: the largest weight of a negative, > 0.
+
+    Returns:
+        A part of place `surrogate` that sets `loss` [N] and notes `tapered`, the share of tokens whose cap acts.
+
+    Raises:
+        PartError: cap <= 0.
+
+    Special cases: masked rows give 0. The value of the loss means nothing; its gradient does.
+
+    Example:
+        >>> taper().place
+        'surrogate'
+
+    Reference: IPA (ROME), 2025, arXiv 2512.24873. Differs from the paper: read in notes.
+    """
+    if not cap > 0:
+        raise PartError(f"taper: cap is {cap}; it must be > 0")
+
+    def apply(terms: Terms) -> Terms:
+        rows = rows_of(terms)
+        ratio, advantage = column(terms, "log_ratio", "taper").detach().exp(), held(rows, terms.advantage)
+        weight = torch.where(advantage > 0, torch.ones_like(ratio), ratio.clamp(max=cap))
+        loss = -weight * advantage * held(rows, terms.new)
+        return note(replace(terms, loss=loss), tapered=held(rows, (advantage < 0) & (ratio > cap)))
+
+    return stateless(apply, place="surrogate")
+
+
+@register("objective", "fit_progress", paper="2505.20732", status="paper", confidence="code", across="sequence")
+def fit_progress(coef: float = 1.0) -> Objective:
+    """Have the value head's figures add up to the outcome: what each says is the share of it that its token earned.
+
+    When to use: with `redistribute`, which pays turns by it and sets the stream `return` to the outcome (SPA-RL).
+
+    Maths: `extra_t += coef rl_t (sum_(s in y) v_s - R_t)^2` [N] on every token t of the sequence y, so that a sequence
+    mean is the mean squared error over sequences.
+
+    Args:
+        coef: strength, >= 0.
+
+    Returns:
+        A part of place `regulariser` that notes `progress_loss`. A sequence must lie in one micro-batch.
+
+    Raises:
+        PartError: a negative strength.
+
+    Special cases: masked rows give 0; the gradient flows through `value` alone.
+
+    Example:
+        >>> fit_progress().needs
+        frozenset({'value'})
+
+    Reference: SPA-RL, 2025, arXiv 2505.20732. Differs from the paper: a head over tokens, trained beside the policy.
+    """
+    if not coef >= 0:
+        raise PartError(f"fit_progress: coef is {coef}; it must be >= 0")
+
+    def apply(terms: Terms) -> Terms:
+        rows = rows_of(terms)
+        value, goal = (held(rows, column(terms, name, "fit_progress")) for name in ("value", "returns"))
+        sums, _ = gathered(terms.sequence, rows, value)
+        loss = held(rows, (sums - goal).square())
+        return add_extra(note(terms, progress_loss=loss), coef * stream(terms, "rl") * loss)
+
+    return stateless(apply, needs=("value",), place="regulariser")

@@ -1,0 +1,100 @@
+"""What a run does about episodes that fail or lose a race: measures bias, sets poison aside, leaves out what is spoiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from quintain.parts import Reward, Sampler, State
+from quintain.rollouts.race import apart
+from quintain.runtime.bias import BiasMeter
+from quintain.runtime.quarantine import DRAWS, Quarantine, without_failed
+from quintain.types import Group, Task
+from quintain.window import WITHHELD
+
+Write = Callable[[str, Mapping[str, Any]], None]  # kind and payload of an event
+Sums = Callable[[Mapping[str, float]], Mapping[str, float]]  # over all ranks
+
+
+class Care:
+    """The state of it, in the checkpoint of a run.
+
+    Args:
+        quarantine: tries of a task, all spoiled by its env, after which it is set aside; 0 never.
+        drop_failed: train without the episodes that their env ended by a fault.
+    """
+
+    def __init__(self, quarantine: int = 0, drop_failed: bool = False) -> None:
+        self.quarantine, self.drop_failed = Quarantine(quarantine), drop_failed
+        self.meter = BiasMeter()
+        self.refused: set[int] = set()  # tickets of finished groups that are poison, whoever drops them
+        self.env_deaths = 0  # workers of envs that died, on this rank
+        self._dead: set[str] = set()  # those among them that several actors use
+        self.left_out = 0  # episodes, since the last step
+
+    def draw(self, sampler: Sampler, state: State) -> tuple[Task | None, State]:
+        """The next task that is not in quarantine.
+
+        Raises:
+            OnlyPoison: there is none.
+        """
+        task, state = sampler.draw(state)
+        for _ in range(DRAWS):
+            if task is None or not self.quarantine.holds(task):
+                return task, state
+            task, state = sampler.draw(state)
+        assert task is not None
+        raise self.quarantine.exhausted(task)
+
+    async def score(self, reward: Reward, group: Group) -> Group:
+        """The scored group of those that won; losers that were played to their end are scored apart and compared."""
+        won, lost = apart(group)
+        won = await reward(won)
+        self.meter.compare(won, None if lost is None else await reward(lost))
+        if self.quarantine.refuses(won):  # a gate may be first to drop it
+            self.refused.add(won.ticket)
+        return won
+
+    def sift(self, groups: Sequence[Group]) -> tuple[tuple[Group, ...], dict[int, str]]:
+        """The groups to learn from, and the tickets of the others with the reason."""
+        refused = [g for g in groups if self.quarantine.refuses(g) and not g.tags.get(WITHHELD)]
+        why = {g.ticket: "quarantine" for g in refused}
+        kept = tuple(g for g in groups if g.ticket not in why)
+        if self.drop_failed:
+            before, kept = kept, tuple(map(without_failed, kept))
+            self.left_out += sum(len(g.trajectories) for g in before) - sum(len(g.trajectories) for g in kept)
+        return kept, why
+
+    def reason(self, ticket: int, why: str) -> str:
+        """Why a gate dropped a ticket: because it is poison, where it is, else what the gate says."""
+        return "quarantine" if ticket in self.refused else why
+
+    def see(self, finished: Sequence[Group], write: Write) -> None:
+        """Take in the groups that finished since the last step, in the order of their tickets."""
+        for group in finished:
+            if fact := self.quarantine.see(group):
+                write("quarantine", {"ticket": group.ticket, **fact})
+
+    def env_died(self, fact: Mapping[str, Any]) -> None:
+        """Count a worker of envs that died, once: every actor that had envs in one of a cluster tells of it."""
+        host = fact.get("host", "")
+        self.env_deaths += host not in self._dead
+        self._dead.update({host} - {""})
+
+    def row(self, sums: Sums, racing: bool) -> dict[str, float]:
+        """Counters of this rank for the metrics of a step; with `racing` the meter's sums are added up over all ranks."""
+        if racing:
+            self.meter.add(sums(self.meter.pending()))
+        counts = {"quarantined": len(self.quarantine.poison), "left_out": self.left_out, "env_deaths": self.env_deaths}
+        self.left_out = 0
+        return self.meter.row() | {name: float(count) for name, count in counts.items() if count}
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps."""
+        return {"quarantine": self.quarantine.state(), "bias": self.meter.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go back to what `state` gave; {} changes nothing."""
+        if state:
+            self.quarantine.restore(state["quarantine"])
+            self.meter.restore(state["bias"])

@@ -1,0 +1,78 @@
+"""What `train`, `plan` and `eval` refuse before a model is made, without torch: settings that contradict each other or the data."""
+
+from __future__ import annotations
+
+import inspect
+
+from quintain.config import Config, ConfigError
+from quintain.registry import names, user_object
+from quintain.runtime import cluster, learner_pool
+from quintain.runtime.launch import groups_of_rank
+from quintain.runtime.playing import make_reward, make_rollout, redundant
+from quintain.runtime.stage import data_sampler, env_of
+from quintain.worlds.kernel import check_level
+
+
+def check(config: Config) -> None:
+    """Refuse a config that no run can have.
+
+    Raises:
+        ConfigError: settings that contradict each other.
+        UnknownName: a part that does not exist; the nearest one is named.
+        UnknownLevel: a world is asked for a level that it has not.
+    """
+    check_playing(config)
+    make_rollout(config, config.rollout.group_size, **redundant(config))
+    groups_of_rank(config, config.runtime.processes)
+    cluster.check(config)
+    section = config.runtime
+    if section.actors and section.processes > 1:
+        raise ConfigError(
+            f"runtime.actors is {section.actors} and runtime.processes is {section.processes}: actors play for one process "
+            "that learns; set runtime.processes=1, or runtime.actors=0"
+        )
+    learner_pool.check(config)
+    if config.eval.beside and section.processes > 1:
+        raise ConfigError(
+            f"eval.beside is true and runtime.processes is {section.processes}: ranks meet in every evaluation; set "
+            "runtime.processes=1 (and runtime.actors for overlap), or eval.beside=false"
+        )
+
+
+def check_playing(config: Config) -> None:
+    """Refuse what would otherwise show only when the first episode is played or scored; also an evaluation wants this much.
+
+    Raises:
+        ConfigError: nothing gives a reward, or a function as a reward wants the answers of data that have none.
+        UnknownLevel: a world is asked for a level that it has not.
+    """
+    if env_of(config) in names("world"):
+        for level in config.env.levels:
+            check_level(level)
+    make_rollout(config, config.rollout.group_size)
+    make_reward(config)
+    if config.data and ":" in config.reward["name"]:
+        _check_answers(config)
+
+
+def _check_answers(config: Config) -> None:
+    """A function with a parameter `answer` and no default for it gets None where the data have no answers."""
+    where = config.reward["name"]
+    try:
+        wanted = inspect.signature(user_object(where)).parameters.get("answer")
+    except (TypeError, ValueError):  # nothing to read a signature from: the run itself will tell
+        return
+    if wanted is None or wanted.default is not wanted.empty or "answer" in config.reward.get("options", {}):
+        return
+    sampler = data_sampler(config, "train", 0, (0, 1))
+    task, _ = sampler.draw(sampler.init())
+    if task is not None and "answer" not in task.params:
+        columns = ", ".join(sorted(task.params))
+        raise ConfigError(
+            f"the reward {where} wants `answer`, and no column of {config.data} is called so; "
+            + (
+                f"beside the prompt there are: {columns}; set columns.answer={min(task.params)}"
+                if columns
+                else "it has the prompt only"
+            )
+        )

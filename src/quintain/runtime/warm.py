@@ -1,0 +1,65 @@
+"""The warm start of a run: supervised steps on demonstrations of the oracle, before the first step of reinforcement learning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import takewhile
+from typing import Any
+
+from quintain.config import Config
+from quintain.learn.learner import TorchLearner
+from quintain.learn.sft import imitate
+from quintain.runtime import policy
+from quintain.runtime.learner_group import GroupLearner, GroupTeacher
+from quintain.runtime.stage import need_demos
+from quintain.waits import done, waiting
+
+Say = Callable[[str], None]
+
+
+async def warm_start(config: Config, opened: Any, say: Say) -> bool:
+    """Imitate the oracle for a fixed number of steps, if the config asks for it; False if the run drains before their end.
+
+    Args:
+        config: of the run.
+        opened: the run with its stage, model, ranks and learner (`assemble.Open`).
+        say: tells a person.
+    """
+    if not config.warm_start.steps:
+        return True
+    with waiting("warm start"):
+        return await _warm_start(config, opened, say)
+
+
+def make_teacher(config: Config, opened: Any) -> TorchLearner | GroupTeacher:
+    """Who takes the supervised steps: the model of this process, or that of the learner group."""
+    if isinstance(opened.learner, GroupLearner):
+        return opened.learner.teacher(config.run.seed)
+    return policy.make_teacher(config, opened.model, opened.ranks)
+
+
+async def _warm_start(config: Config, opened: Any, say: Say) -> bool:
+    section, run = config.warm_start, opened.run
+    say(f"warm start: {section.steps} supervised steps on {section.demos} demonstrations of the oracle")
+    written = need_demos(opened.stage)(section.demos, config.run.seed)
+    demos = list(takewhile(lambda _: done("demo") or not run.draining, written))
+    if run.asked():
+        return False
+    teacher = make_teacher(config, opened)
+
+    async def tell(steps: int) -> bool:
+        done("demo")
+        if steps < section.steps and steps % -(-section.steps // 10) == 0:
+            say(f"warm start: {steps} of {section.steps} steps")
+        return run.draining
+
+    history = await imitate(teacher, demos, steps=section.steps, size=section.batch, stop_when=tell, every=1)
+    teacher.close()
+    if len(history) < section.steps:
+        run.draining = True  # as the first rank says
+        return False
+    if opened.ranks.rank == 0:
+        for step, row in enumerate(history):
+            opened.run.keeper.write(step, "sft", dict(row))
+    say(f"warm start: loss {history[0]['loss']:.3f} -> {history[-1]['loss']:.3f}")
+    return True

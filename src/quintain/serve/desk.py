@@ -1,0 +1,159 @@
+"""The episodes of `quintain serve`: named by the client or found by what they continue, rewarded, ended, written down."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from quintain.ledger import RunDir
+from quintain.parts import Cast
+from quintain.rollouts.asked import digests
+from quintain.rollouts.recorder import Bounds, Recorder
+from quintain.serve.call import Refusal
+from quintain.serve.schema import Wanted
+from quintain.types import Event, Group, Kind, Stop, Task, Ticket, Trajectory
+
+
+class Book:
+    """Writes ended episodes into a run folder, one group each, which `quintain report`, `show` and `doctor` read.
+
+    Args:
+        store: open for writing.
+    """
+
+    def __init__(self, store: RunDir) -> None:
+        self.store = store
+        self.next: int = 1 + max((e.payload["ticket"]["index"] for e in store.events(["issued"])), default=-1)
+
+    def write(self, name: str, trajectory: Trajectory, seed: int) -> str:
+        """Keep an ended episode, durably, and give the id of its trajectory: a name may come again, an id does not."""
+        ticket, self.next = self.next, self.next + 1
+        task = Task(key=name, env="serve", seed=seed)
+        oldest, _ = trajectory.versions
+        trajectory = replace(trajectory, id=f"{ticket}.0")
+        group = Group(task=task, trajectories=(trajectory,), ticket=ticket, version=oldest)
+        issued = Ticket(index=ticket, task=task, version=oldest)
+        payloads = (("issued", {"ticket": issued}), ("played", {"ticket": ticket, "group": group}))
+        self.store.append(*[Event(time=time.time(), step=0, actor="serve", kind=k, payload=p) for k, p in payloads])
+        self.store.commit()
+        return trajectory.id
+
+    def close(self) -> None:
+        """Write that nothing more comes, and free the run folder."""
+        end = {"reason": "served"}
+        self.store.append(Event(time=time.time(), step=0, actor="serve", kind="stopped", payload=end))
+        self.store.close()
+
+
+class Episodes:
+    """Matches `gateway.Desk`. An episode ends by feedback with `done`, or when it was idle too long.
+
+    A request without a name continues the episode that its messages continue, and begins one where they continue none. Where all
+    places are taken, the episode without a name that was asked for longest ago makes way; one with a name keeps its place.
+
+    Args:
+        cast: the policy.
+        bounds: limits of an episode.
+        book: where ended episodes go, None to keep nothing.
+        most: open episodes at once.
+        clock: seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        cast: Cast,
+        bounds: Bounds,
+        book: Book | None,
+        most: int = 1024,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.cast, self.bounds, self.book, self.most, self.clock = cast, bounds, book, most, clock
+        self.ended: Callable[[Recorder], None] = lambda recorder: None
+        self.number: int = 0
+        self._open: OrderedDict[str, Recorder] = OrderedDict()
+        self._used: dict[str, float] = {}
+        self._nameless: set[str] = set()
+
+    async def open(self, name: str) -> Recorder:
+        """A new episode; with an empty name one that nobody can guess.
+
+        Raises:
+            Refusal: an open episode has the name, or there is no room for one more.
+        """
+        while len(self._open) >= self.most:
+            least = next((n for n, r in self._open.items() if n in self._nameless and not r.busy), None)
+            if least is None:
+                raise Refusal(503, f"{self.most} episodes are open; end some with feedback", code="full", retry_s=10)
+            await self.end(least, Stop.timeout)
+        if name in self._open:
+            raise Refusal(409, f"the episode {name!r} is open already", "name", "episode_exists")
+        name = name or f"ep-{secrets.token_hex(8)}"
+        self.number += 1
+        recorder = Recorder(name, self.cast, (self.cast.seed, self.number), self.bounds)
+        self._open[name] = recorder
+        self._used[name] = self.clock()
+        return recorder
+
+    async def find(self, name: str, wanted: Wanted | None) -> Recorder:
+        """The open episode of a name, or that which a request continues; a new one where there is none."""
+        recorder = self._open.get(name) if name else self._continued(wanted)
+        if recorder is None:
+            recorder = await self.open(name)
+            if not name:
+                self._nameless.add(recorder.name)
+            return recorder
+        self._open.move_to_end(recorder.name)
+        self._used[recorder.name] = self.clock()
+        return recorder
+
+    def _continued(self, wanted: Wanted | None) -> Recorder | None:
+        keys = digests(wanted.ask) if wanted is not None and wanted.ask.messages else []
+        for key in reversed(keys[:-1]):
+            for recorder in reversed(self._open.values()):
+                if recorder.said(key):
+                    return recorder
+        return None
+
+    async def reward(self, name: str, rewards: Mapping[str, float], done: bool) -> dict[str, Any]:
+        """Add rewards to an open episode, and end it if `done`.
+
+        Raises:
+            Refusal: no such episode is open.
+        """
+        recorder = self._open.get(name)
+        if recorder is None:
+            raise Refusal(404, f"no episode {name!r} is open", "episode", "episode_not_found")
+        for component, value in rewards.items():
+            recorder.rewards[component] = recorder.rewards.get(component, 0.0) + value
+        told: dict[str, Any] = {"episode": name, "rewards": dict(recorder.rewards), "done": done}
+        if done:
+            told["trajectory"] = await self.end(name, Stop.done)
+        return told
+
+    async def end(self, name: str, stop: Stop) -> str | None:
+        """End an episode and write it down; the id of its trajectory, None if nothing was said or is kept."""
+        recorder = self._open.pop(name)
+        self._used.pop(name)
+        self._nameless.discard(name)
+        self.ended(recorder)
+        await recorder.close()
+        trajectory = recorder.trajectory(stop, rewards={})
+        if self.book is None or not any(n.kind is Kind.sampled for n in trajectory.nodes):
+            return None
+        return self.book.write(name, trajectory, self.cast.seed)
+
+    async def sweep(self, idle_s: float) -> None:
+        """End the episodes that nobody has asked for `idle_s` seconds."""
+        late = self.clock() - idle_s
+        for name in [n for n, at in self._used.items() if at < late and not self._open[n].busy]:
+            if name in self._open:  # nobody has ended it meanwhile
+                await self.end(name, Stop.timeout)
+
+    async def close(self) -> None:
+        """End all of them."""
+        for name in list(self._open):
+            await self.end(name, Stop.cancelled)

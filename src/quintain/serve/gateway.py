@@ -1,0 +1,308 @@
+"""The endpoint: who may ask, where a request belongs, and its answer. It knows calls and replies, not the web."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from quintain.render import RenderError
+from quintain.rollouts.asked import AskError, EpisodeOver
+from quintain.rollouts.recorder import Recorder
+from quintain.serve import shapes
+from quintain.serve.call import Call, Limits, Refusal, Reply
+from quintain.serve.fields import Fields, read_json
+from quintain.serve.schema import Facts, Wanted, read_chat, read_completion
+
+EPISODE = "x-quintain-episode"
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+class Desk(Protocol):
+    """Who keeps the episodes of the holder of the common token: names them, is told of rewards, ends them."""
+
+    async def find(self, name: str, wanted: Wanted | None) -> Recorder:
+        """The open episode of a name, a new one if there is none; with an empty name the one that a request continues."""
+        ...
+
+    async def reward(self, name: str, rewards: Mapping[str, float], done: bool) -> dict[str, Any]:
+        """Take rewards for an episode, and end it if `done`."""
+        ...
+
+    async def open(self, name: str) -> Recorder:
+        """A new episode."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Room:
+    """An open episode with a token of its own."""
+
+    name: str
+    recorder: Recorder
+    facts: Facts
+
+
+@dataclass(slots=True)
+class Load:
+    """Requests being answered now, and how many were refused since the start."""
+
+    now: int = 0
+    refused: int = 0
+    answered: int = 0
+
+
+def digest(token: str) -> bytes:
+    """What is kept and compared of a token."""
+    return hashlib.sha256(token.encode(errors="replace")).digest()
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Gateway:
+    """Answers calls. Episodes have tokens of their own; `desk` takes the calls of the common token, if there is one.
+
+    Args:
+        limits: bytes, seconds, requests at once.
+        hosts: names that the Host header may hold, without port; those of loopback when empty.
+        facts: of the policy behind the common token.
+        token: the common token; empty for none.
+        desk: keeps the episodes of its holder.
+        failed: is told of an error of ours, of which the client learns only the kind.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    hosts: tuple[str, ...] = LOOPBACK
+    facts: Facts | None = None
+    token: str = ""
+    desk: Desk | None = None
+    failed: Callable[[Exception], None] = lambda error: None
+    load: Load = field(default_factory=Load)
+    rooms: dict[bytes, Room] = field(default_factory=dict)
+
+    def admit(self, recorder: Recorder, facts: Facts) -> str:
+        """Open an episode to requests and give its token."""
+        token = "qt-" + secrets.token_urlsafe(32)
+        self.rooms[digest(token)] = Room(recorder.name, recorder, facts)
+        return token
+
+    def expel(self, recorder: Recorder) -> None:
+        """The tokens of an episode are worth nothing from here on."""
+        self.rooms = {d: room for d, room in self.rooms.items() if room.recorder is not recorder}
+
+    async def __call__(self, call: Call) -> Reply:
+        """The answer to a call; never raises but for cancellation."""
+        try:
+            reply = await self._answer(call)
+        except Refusal as refusal:
+            self.load.refused += 1
+            return refusal.reply()
+        except Exception as error:  # ours: the client is told no more than its kind
+            self.load.refused += 1
+            self.failed(error)
+            return Refusal(500, f"the server failed: {type(error).__name__}", code="internal_error").reply()
+        self.load.answered += 1
+        return reply
+
+    async def _answer(self, call: Call) -> Reply:
+        self._check_host(call.headers.get("host", ""))
+        episode, path = _parted(call.path)
+        room = self._who(call.headers.get("authorization", ""), episode)
+        verbs = ROUTES.get(path) or (ROUTES["/v1/models/*"] if path.startswith("/v1/models/") else None)
+        if verbs is None:
+            raise Refusal(404, f"there is no {path[:100]}; there are {', '.join(ROUTES)}", code="unknown_url")
+        handler = verbs.get(call.method)
+        if handler is None:
+            refused = Refusal(405, f"{path[:100]} takes {', '.join(verbs)}", code="method_not_allowed").reply()
+            return Reply(status=405, data=refused.data, headers={"Allow": ", ".join(verbs)})
+        self._room_left()
+        self.load.now += 1
+        try:
+            async with asyncio.timeout(self.limits.answer_s):
+                name = room.name if room else (episode or call.headers.get(EPISODE, ""))
+                return await handler(self, Visit(call, room, _name(name), path))
+        except TimeoutError:
+            raise Refusal(504, f"no answer within {self.limits.answer_s:g} s", code="timeout") from None
+        finally:
+            self.load.now -= 1
+
+    def _check_host(self, host: str) -> None:
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+        if name.lower() not in self.hosts:
+            raise Refusal(403, f"the host {name[:80]!r} is not one of {', '.join(self.hosts)}", code="host_not_allowed")
+
+    def _who(self, header: str, episode: str) -> Room | None:
+        """The episode whose token was sent, None for the common one."""
+        scheme, _, token = header.partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise Refusal(401, "send the header Authorization: Bearer TOKEN", code="missing_api_key")
+        sent = digest(token.strip())
+        room = self.rooms.get(sent)
+        if room is not None and episode in ("", room.name):
+            return room
+        if room is None and self.token and hmac.compare_digest(sent, digest(self.token)):
+            return None
+        raise Refusal(
+            401, "this token opens nothing here: it is wrong, or its episode has ended", code="invalid_api_key"
+        )
+
+    def _room_left(self) -> None:
+        if self.load.now >= self.limits.at_once:
+            raise Refusal(429, f"{self.load.now} requests are being answered; try again", code="too_many", retry_s=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A call that was let in: its episode, or the name of one for the holder of the common token."""
+
+    call: Call
+    room: Room | None
+    name: str
+    path: str
+
+
+def _parted(path: str) -> tuple[str, str]:
+    """The episode that a path names, and the rest of it."""
+    if not path.startswith("/e/"):
+        return "", path
+    episode, slash, rest = path.removeprefix("/e/").partition("/")
+    return episode, slash + rest
+
+
+def _name(name: str) -> str:
+    if len(name) > 128 or not name.isascii() or not all(c.isalnum() or c in "._-" for c in name):
+        raise Refusal(400, "an episode has a name of at most 128 letters, digits, or . _ -", EPISODE, "invalid_value")
+    return name
+
+
+def _facts(gateway: Gateway, visit: Visit) -> Facts:
+    facts = visit.room.facts if visit.room else gateway.facts
+    if facts is None:
+        raise Refusal(404, "no policy is served here", code="model_not_found")
+    return facts
+
+
+async def _models(gateway: Gateway, visit: Visit) -> Reply:
+    facts = _facts(gateway, visit)
+    own = {"id": facts.model, "object": "model", "created": 0, "owned_by": "quintain"}
+    if visit.path == "/v1/models":
+        return Reply(data={"object": "list", "data": [own]})
+    name = visit.path.removeprefix("/v1/models/")
+    if name != facts.model:
+        raise Refusal(
+            404, f"the model {name[:100]!r} is not here; there is {facts.model!r}", "model", "model_not_found"
+        )
+    return Reply(data=own)
+
+
+async def _health(gateway: Gateway, visit: Visit) -> Reply:
+    load = gateway.load
+    return Reply(data={"status": "ok", "requests": load.now, "answered": load.answered, "refused": load.refused})
+
+
+async def _chat(gateway: Gateway, visit: Visit) -> Reply:
+    facts = _facts(gateway, visit)
+    wanted = read_chat(read_json(await visit.call.body()), facts)
+    recorder, answers = await _ask(gateway, visit, wanted)
+    headers = {"X-Quintain-Episode": recorder.name}
+    if wanted.stream:
+        return Reply(events=shapes.chat_chunks(facts.model, wanted, answers, recorder.renderer), headers=headers)
+    return Reply(data=shapes.chat_reply(facts.model, wanted, answers, recorder.renderer), headers=headers)
+
+
+async def _complete(gateway: Gateway, visit: Visit) -> Reply:
+    facts = _facts(gateway, visit)
+    body = read_json(await visit.call.body())
+    try:
+        wanted = read_completion(body, facts)
+    except RenderError as error:
+        raise Refusal(400, str(error), "prompt", "unrenderable") from None
+    recorder, answers = await _ask(gateway, visit, wanted)
+    headers = {"X-Quintain-Episode": recorder.name}
+    if wanted.stream:
+        return Reply(events=shapes.text_chunks(facts.model, wanted, answers, recorder.renderer), headers=headers)
+    data = shapes.text_reply(facts.model, wanted, answers, recorder.renderer)
+    if wanted.scored:
+        rows = await recorder.engine.score([wanted.ask.prompt])
+        for choice in data["choices"]:
+            choice["prompt_logprobs"] = shapes.scored_prompt(wanted.ask.prompt, rows[0])
+    return Reply(data=data, headers=headers)
+
+
+async def _ask(gateway: Gateway, visit: Visit, wanted: Wanted) -> tuple[Recorder, list[Any]]:
+    if gateway.desk is not None:
+        recorder = await gateway.desk.find(visit.name, wanted)
+    elif visit.room is not None:
+        recorder = visit.room.recorder
+    else:
+        raise Refusal(404, "no policy is served here", code="model_not_found")
+    try:
+        return recorder, await recorder.ask(wanted.ask)
+    except AskError as error:
+        param = "prompt" if wanted.ask.prompt and error.param == "messages" else error.param
+        raise Refusal(400, str(error), param, error.code) from None
+    except RenderError as error:
+        raise Refusal(400, str(error), "prompt" if wanted.ask.prompt else "messages", "unrenderable") from None
+    except EpisodeOver as error:
+        raise Refusal(401, str(error), code="episode_over") from None
+
+
+async def _feedback(gateway: Gateway, visit: Visit) -> Reply:
+    body = read_json(await visit.call.body())
+    rewards = _rewards(body)
+    done = body.flag("done")
+    if visit.room is not None:
+        recorder = visit.room.recorder
+        for name, value in rewards.items():
+            recorder.rewards[name] = recorder.rewards.get(name, 0.0) + value
+        if done:
+            gateway.expel(recorder)
+        if done and gateway.desk is not None:
+            return Reply(data=await gateway.desk.reward(recorder.name, {}, True))
+        return Reply(data={"episode": recorder.name, "rewards": recorder.rewards, "done": done})
+    if gateway.desk is None:
+        raise Refusal(404, "no policy is served here", code="unknown_url")
+    name = _name(body.text("episode", visit.name, 200))
+    if not name:
+        raise body.refuse("episode", "is missing; it is the header X-Quintain-Episode of every answer")
+    return Reply(data=await gateway.desk.reward(name, rewards, done))
+
+
+def _rewards(body: Fields) -> dict[str, float]:
+    value = body.data.get("reward")
+    if isinstance(value, dict):
+        named = body.inner("reward")
+        if len(value) > 64:
+            raise body.refuse("reward", "has more than 64 names")
+        found = {n: named.number(n, -1e9, 1e9) for n in value}
+    else:
+        found = {"feedback": body.number("reward", -1e9, 1e9)}
+    for name in found:
+        Fields({"name": name}, "reward").text("name", None, 128)
+    return {n: v for n, v in found.items() if v is not None}
+
+
+async def _episodes(gateway: Gateway, visit: Visit) -> Reply:
+    if visit.room is not None or gateway.desk is None or gateway.facts is None:
+        raise Refusal(403, "the token of an episode opens no other", code="not_allowed")
+    body = read_json(await visit.call.body() or b"{}")
+    recorder = await gateway.desk.open(_name(body.text("name", "", 200)))
+    token = gateway.admit(recorder, gateway.facts)
+    path = f"/e/{recorder.name}/v1"
+    host = visit.call.headers.get("host", "")
+    return Reply(data={"episode": recorder.name, "base_url": f"http://{host}{path}", "api_key": token})
+
+
+Handler = Callable[[Gateway, Visit], Awaitable[Reply]]
+ROUTES: dict[str, dict[str, Handler]] = {
+    "/v1/chat/completions": {"POST": _chat},
+    "/v1/completions": {"POST": _complete},
+    "/v1/models": {"GET": _models},
+    "/v1/models/*": {"GET": _models},
+    "/v1/feedback": {"POST": _feedback},
+    "/v1/episodes": {"POST": _episodes},
+    "/health": {"GET": _health},
+}

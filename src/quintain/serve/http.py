@@ -1,0 +1,196 @@
+"""The web: the one file that knows starlette and uvicorn. It carries calls to whatever answers them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+from quintain.registry import require_extra
+from quintain.serve.call import Call, Limits, Refusal, Reply
+from quintain.types import QuintainError
+
+Answer = Callable[[Call], Coroutine[Any, Any, Reply]]
+HEADER_BYTES = 1 << 16
+CONNECTIONS = 2048
+FAREWELL_S = 1.0
+KEEP_S = 120  # an idle connection: longer than clients keep theirs, so that they close first
+
+
+class ServeError(QuintainError):
+    """The endpoint cannot listen where it is told to."""
+
+
+class Server:
+    """Listens at one address and answers with `answer`, in the event loop that starts it.
+
+    Args:
+        answer: called with every request; never raises.
+        host: address to listen at.
+        port: 0 takes a free one, which `port` holds after `start`.
+        limits: bytes and seconds of a body.
+    """
+
+    def __init__(self, answer: Answer, host: str = "127.0.0.1", port: int = 0, limits: Limits | None = None) -> None:
+        require_extra("serve", "starlette", "uvicorn")
+        self.answer, self.host, self.port, self.limits = answer, host, port, limits or Limits()
+        self._socket: socket.socket | None = None
+        self._server: Any = None
+
+    async def start(self) -> None:
+        """Listen.
+
+        Raises:
+            ServeError: the address cannot be had.
+        """
+        import uvicorn  # pyrefly: ignore
+
+        try:
+            self._socket = socket.create_server(
+                (self.host, self.port), family=socket.AF_INET6 if ":" in self.host else socket.AF_INET, backlog=512
+            )
+        except OSError as error:
+            raise ServeError(
+                f"cannot listen at {self.host}:{self.port}: {error}; choose another --port or --host"
+            ) from error
+        self.port = self._socket.getsockname()[1]
+        config = uvicorn.Config(
+            self._app,
+            lifespan="off",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            timeout_keep_alive=KEEP_S,
+            server_header=False,
+            http=_protocol(),
+            interface="asgi3",
+            proxy_headers=False,
+            ws="none",
+            h11_max_incomplete_event_size=HEADER_BYTES,
+            limit_concurrency=CONNECTIONS,
+        )
+        config.load()
+        self._server = uvicorn.Server(config)
+        self._server.lifespan = config.lifespan_class(config)
+        await self._server.startup(
+            sockets=[self._socket]
+        )  # not `serve`: signals are the caller's, and nothing is polled
+
+    async def stop(self) -> None:
+        """Listen no more and close every connection, those that wait for an answer after a moment."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        for listener in server.servers:
+            listener.close()
+        state = server.server_state
+        for connection in list(state.connections):
+            connection.shutdown()  # those that wait for an answer get it first
+        if state.tasks:
+            await asyncio.wait(set(state.tasks), timeout=FAREWELL_S)
+        late = set(state.tasks)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        for connection in list(state.connections):
+            connection.transport.close()
+        await asyncio.sleep(0)  # the loop tells the connections
+
+    async def _app(self, scope: Any, receive: Any, send: Any) -> None:
+        from starlette.requests import Request  # pyrefly: ignore
+        from starlette.responses import Response, StreamingResponse  # pyrefly: ignore
+
+        request = Request(scope, receive)
+
+        read = asyncio.Event()
+
+        async def body() -> bytes:
+            try:
+                async with asyncio.timeout(self.limits.body_s):
+                    data = await _read(request, self.limits.body_bytes)
+                    read.set()
+                    return data
+            except TimeoutError:
+                raise Refusal(408, f"the body did not come within {self.limits.body_s:g} s", code="timeout") from None
+
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        call = Call(method=request.method, path=scope["path"], headers=headers, body=body)
+        reply = await _unless_gone(self.answer(call), read, receive)
+        if reply is None:
+            return
+        more = {**reply.headers, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+        if reply.status in (408, 413):
+            more["Connection"] = "close"  # the rest of the body is not read
+        if reply.events:
+            out = StreamingResponse(_stream(reply), reply.status, more, "text/event-stream")
+        else:
+            out = Response(_json(reply.data), reply.status, more, "application/json")
+        await out(scope, receive, send)
+
+
+def _protocol() -> type:
+    """HTTP as uvicorn speaks it, whose refusal of what is no request has the shape of every other error."""
+    import h11
+    from uvicorn.protocols.http.h11_impl import H11Protocol  # pyrefly: ignore
+
+    class Protocol(H11Protocol):
+        def send_400_response(self, msg: str) -> None:
+            data = _json(Refusal(400, msg, code="bad_request").reply().data)
+            headers = [
+                ("content-type", "application/json"),
+                ("connection", "close"),
+                ("content-length", str(len(data))),
+            ]
+            told = (h11.Response(status_code=400, headers=headers), h11.Data(data=data), h11.EndOfMessage())
+            for event in told:
+                self.transport.write(self.conn.send(event) or b"")
+            self.transport.close()
+
+    return Protocol
+
+
+async def _read(request: Any, limit: int) -> bytes:
+    told = request.headers.get("content-length", "0")
+    if told.isdigit() and int(told) > limit:
+        raise _oversize(limit)
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > limit:
+            raise _oversize(limit)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _oversize(limit: int) -> Refusal:
+    return Refusal(413, f"the body is larger than {limit} bytes", code="body_too_large")
+
+
+async def _unless_gone(answer: Coroutine[Any, Any, Reply], read: asyncio.Event, receive: Any) -> Reply | None:
+    """The answer, or None, with the work on it cancelled, when the client goes away before it has come."""
+
+    async def gone() -> None:
+        await read.wait()  # until then the body is what is received
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    tasks = [asyncio.ensure_future(answer), asyncio.ensure_future(gone())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return tasks[0].result() if tasks[0].done() else None
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _json(data: Any) -> bytes:
+    return json.dumps(data, ensure_ascii=False, allow_nan=False).encode(errors="replace")
+
+
+async def _stream(reply: Reply) -> AsyncIterator[bytes]:
+    for event in reply.events:
+        yield b"data: " + _json(event) + b"\n\n"
+    yield b"data: [DONE]\n\n"

@@ -1,0 +1,1 @@
+"""The simulator: the real training loop on a virtual clock, with modelled engines, environments, learner and failures."""

@@ -1,0 +1,207 @@
+"""A scenario: every number of a simulated cluster and run, as one TOML file with `key=value` overrides.
+
+Words that also exist in a run's config mean the same here. Times are in seconds, rates in events per day, prices in any one currency.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, Field
+
+from quintain.config.tree import Form, fit, parse, put, split
+from quintain.simulate import draws
+from quintain.types import QuintainError
+
+
+class ScenarioError(QuintainError):
+    """A scenario is not TOML, names an unknown key, or holds a value out of range."""
+
+
+def _distribution(spec: Any) -> Any:
+    try:
+        draws.make(spec)
+    except (draws.DrawError, TypeError, ValueError) as error:
+        raise ValueError(str(error)) from None
+    return spec
+
+
+Spread = Annotated[float | dict[str, Any], AfterValidator(_distribution)]
+
+
+class RunPart(BaseModel, extra="forbid", validate_default=True):
+    """The run: how many groups a step takes, and how far playing may run ahead of learning."""
+
+    steps: int = Field(10, ge=1, description="optimizer steps until counting ends")
+    skip: int = Field(2, ge=0, description="steps at the start that are not counted")
+    tail: int = Field(
+        -1, ge=-1, description="further steps that are not counted, so that the window stays full; -1 is max_lag"
+    )
+    groups_per_step: int = Field(32, ge=1, description="groups a step")
+    max_lag: int = Field(0, ge=0, description="policy versions between admission and training; 0 is synchronous")
+    look: int = Field(0, ge=0, description="tickets beyond the oldest that may be trained out of order")
+    over_limit: Literal["wait", "withhold", "refill"] = Field(
+        "wait", description="what happens to a group that is too old"
+    )
+    ahead: int = Field(0, ge=0, description="tickets beyond what max_lag allows; needs withhold or refill")
+    seed: int = Field(0, ge=0, description="first seed")
+
+    @property
+    def total(self) -> int:
+        """Steps in all."""
+        return self.steps + (self.max_lag if self.tail < 0 else self.tail)
+
+
+class TaskPart(BaseModel, extra="forbid", validate_default=True):
+    """One class of tasks: its share of the tickets and the sizes of its episodes."""
+
+    share: float = Field(1.0, ge=0, description="weight among the classes")
+    turns: Spread = Field(1.0, description="turns of an episode")
+    prompt_tokens: Spread = Field(256.0, description="tokens of the opening")
+    turn_tokens: Spread = Field(512.0, description="tokens that the policy says in a turn")
+    observation_tokens: Spread = Field(0.0, description="tokens that an environment's answer adds")
+
+
+class EnginesPart(BaseModel, extra="forbid", validate_default=True):
+    """One kind of engine: a token of n running requests takes `token_s + n * token_active_s`."""
+
+    count: int = Field(1, ge=1, description="replicas")
+    gpus: int = Field(1, ge=0, description="GPUs of one replica")
+    slots: int = Field(64, ge=1, description="requests that run at once in one replica")
+    kv_tokens: int = Field(0, ge=0, description="tokens of context that fit into one replica; 0 is no limit")
+    token_s: float = Field(0.02, gt=0, description="seconds of a token for one lonely request")
+    token_active_s: float = Field(0.0, ge=0, description="further seconds of a token for each running request")
+    prefill_tokens_s: float = Field(0.0, ge=0, description="prompt tokens a second; 0 takes no time")
+    interference: float = Field(1.0, ge=0, le=1, description="how much of decoding stands still during a prefill")
+    gpu_hour: float = Field(0.0, ge=0, description="price of a GPU for an hour")
+
+
+class EnginePart(BaseModel, extra="forbid", validate_default=True):
+    """What all engines do: routing, and how new weights arrive."""
+
+    route: Literal["least", "fit", "random"] = Field("least", description="least busy, best fitting, or random replica")
+    sticky: bool = Field(True, description="a trajectory stays with its replica and reuses its prefix")
+    queue: Literal["fifo", "oldest"] = Field("fifo", description="which waiting request runs next")
+    update: Literal["in_flight", "drain", "pinned"] = Field("in_flight", description="how a replica takes new weights")
+    during_update: Literal["run", "pause"] = Field("run", description="what engines do while the learner works")
+    partial: Literal["resume", "turn", "episode"] = Field(
+        "resume", description="what an interrupted request keeps: all, the turns before it, or nothing"
+    )
+    recompute: bool = Field(False, description="keys and values of running requests are computed anew after an update")
+    sync_s: float = Field(0.0, ge=0, description="seconds in which new weights reach a replica")
+    rolling: bool = Field(False, description="replicas are updated one after another")
+
+
+class RolloutPart(BaseModel, extra="forbid", validate_default=True):
+    """How groups are played."""
+
+    group_size: int = Field(8, ge=1, description="episodes of one task")
+    redundancy: int = Field(0, ge=0, description="further members started; the first valid ones win")
+    schedule: Literal["trajectory", "turn"] = Field(
+        "trajectory", description="every episode at its own pace, or all of a step in lockstep, turn by turn"
+    )
+
+
+class EnvPart(BaseModel, extra="forbid", validate_default=True):
+    """The environments."""
+
+    count: int = Field(0, ge=0, description="environments; 0 is as many as are wanted")
+    hold: Literal["episode", "step"] = Field("episode", description="how long an episode keeps its environment")
+    reset_s: Spread = Field(0.0, description="seconds until an environment is ready")
+    step_s: Spread = Field(0.0, description="seconds of one answer")
+    errors: float = Field(0.0, ge=0, le=1, description="share of episodes that crash in one of their turns")
+    hangs: float = Field(0.0, ge=0, le=1, description="share of episodes in which one answer never comes")
+    deadline_s: float = Field(60.0, gt=0, description="seconds after which an answer is given up")
+    retries: int = Field(0, ge=0, description="further tries of an episode that failed")
+    kills_per_day: float = Field(0.0, ge=0, description="times a day that an environment's worker is killed")
+    env_hour: float = Field(0.0, ge=0, description="price of an environment for an hour")
+
+
+class RewardPart(BaseModel, extra="forbid", validate_default=True):
+    """The scoring of trajectories."""
+
+    workers: int = Field(0, ge=0, description="trajectories scored at once; 0 is elastic")
+    seconds: Spread = Field(0.0, description="seconds of one score")
+
+
+class LearnerPart(BaseModel, extra="forbid", validate_default=True):
+    """The learner."""
+
+    gpus: int = Field(1, ge=1, description="GPUs that learn")
+    shares_gpus: bool = Field(False, description="they are the engines' own GPUs; pair with during_update = pause")
+    fixed_s: float = Field(0.0, ge=0, description="seconds of a step that do not depend on its tokens")
+    gpu_token_s: float = Field(0.0, ge=0, description="GPU seconds of a trained token, scoring included")
+    switch_s: float = Field(0.0, ge=0, description="seconds to hand the GPUs over, each way")
+    checkpoint_every: int = Field(0, ge=0, description="steps between checkpoints; 0 is never")
+    checkpoint_s: float = Field(0.0, ge=0, description="seconds that a checkpoint holds the learner up")
+    gpu_hour: float = Field(0.0, ge=0, description="price of a GPU for an hour")
+
+
+class FailuresPart(BaseModel, extra="forbid", validate_default=True):
+    """What breaks, and how soon it is whole again."""
+
+    gpu_per_day: float = Field(0.0, ge=0, description="failures of one GPU a day")
+    node_per_day: float = Field(0.0, ge=0, description="failures of one node a day")
+    gpus_per_node: int = Field(8, ge=1, description="GPUs that fall with a node")
+    detect_s: float = Field(30.0, ge=0, description="seconds until a failure is seen")
+    swap_s: float = Field(120.0, ge=0, description="seconds until a spare is loaded")
+    repair_s: float = Field(7200.0, ge=0, description="seconds until broken hardware is back")
+    spares: int = Field(0, ge=0, description="replicas that stand by")
+    restart_s: float = Field(300.0, ge=0, description="seconds until a learner that failed has loaded its checkpoint")
+    coupled: bool = Field(False, description="any failure restarts the whole job")
+    slow_share: float = Field(0.0, ge=0, le=1, description="share of replicas that are silently slow")
+    slow_factor: float = Field(1.0, gt=0, le=1, description="their speed, as a share of that of the others")
+
+
+class Scenario(BaseModel, extra="forbid", validate_default=True):
+    """The whole scenario."""
+
+    run: RunPart = Field(default_factory=RunPart)
+    task: dict[str, TaskPart] = Field(default_factory=lambda: {"task": TaskPart()}, min_length=1)
+    engines: dict[str, EnginesPart] = Field(default_factory=lambda: {"engine": EnginesPart()}, min_length=1)
+    engine: EnginePart = Field(default_factory=EnginePart)
+    rollout: RolloutPart = Field(default_factory=RolloutPart)
+    env: EnvPart = Field(default_factory=EnvPart)
+    reward: RewardPart = Field(default_factory=RewardPart)
+    learner: LearnerPart = Field(default_factory=LearnerPart)
+    failures: FailuresPart = Field(default_factory=FailuresPart)
+
+    @property
+    def gpus(self) -> int:
+        """GPUs in all."""
+        playing = sum(kind.count * kind.gpus for kind in self.engines.values())
+        return max(playing, self.learner.gpus) if self.learner.shares_gpus else playing + self.learner.gpus
+
+
+FORM = Form(model=Scenario, key="key of a scenario", example="run.max_lag=2", wrong=ScenarioError)
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """The tree of a TOML file.
+
+    Raises:
+        ScenarioError: it is not there, or not TOML.
+    """
+    if not Path(path).is_file():
+        raise ScenarioError(f"there is no file {path}: give a scenario in TOML")
+    return parse(Path(path), FORM)
+
+
+def make(tree: Mapping[str, Any], overrides: Iterable[str] = ()) -> Scenario:
+    """The scenario of a tree and `key=value` overrides.
+
+    Raises:
+        UnknownName: a key that does not exist; the nearest one is named.
+        ScenarioError: a value of the wrong type or out of range.
+
+    Example:
+        >>> make({"run": {"max_lag": 1}}, ["engines.engine.slots=16"]).engines["engine"].slots
+        16
+    """
+    merged = copy.deepcopy(dict(tree))
+    for override in overrides:
+        put(merged, *split(override, FORM))
+    return fit(merged, FORM)

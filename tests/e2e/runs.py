@@ -1,0 +1,31 @@
+"""Whole runs as the command line makes them, and what two of them are compared by."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from quintain import config as configs
+from quintain.cli.train import run
+from quintain.ledger import RunDir
+
+QUIET = ["eval.instances=0", "run.steps=6", "run.checkpoint_every=2"]
+
+
+def start(folder: Path, *overrides: str) -> Path:
+    """The folder of a run of the recipe `tiny` of six steps without evaluations, unless overridden, played to its end."""
+    config = configs.make("tiny", overrides=[*QUIET, f"run.folder={folder}", *overrides])
+    path = folder / config.run.name
+    RunDir.create(path, config.toml(full=True)).close()
+    assert run(config, path, resume=False) == 0
+    return path
+
+
+def prints(folder: Path) -> dict[str, str]:
+    """Hashes of weights and optimizer of the newest checkpoint."""
+    with RunDir.open(folder) as store:
+        newest = store.latest_checkpoint()
+    assert newest is not None
+    files = sorted(p for p in newest.path.iterdir() if p.suffix == ".safetensors")
+    assert {p.stem for p in files} == {"weights", "optimizer"}
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}

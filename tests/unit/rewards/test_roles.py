@@ -1,0 +1,103 @@
+"""Rewards by rank, by role and by comparison, on groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from quintain.parts import BadReward
+from quintain.rewards.duels import pairwise, strengths
+from quintain.rewards.env import RewardError
+from quintain.rewards.graded import f1, gated
+from quintain.rewards.roles import pay_role, red_team, signed
+from quintain.types import Completion, Group, Node, Span, Stop, Task, Trajectory
+
+
+def run(name: str, rewards: dict[str, float] | None = None, text: str = "", **rest: Any) -> Trajectory:
+    said = Completion(tokens=(1,), logprobs=(0.0,), finish="stop", spans=(Span(start=0, stop=1, version=0),))
+    nodes = (Node.given(None, (1, 2)), Node.sampled(0, said, text=text))
+    return Trajectory(id=name, nodes=nodes, stop=Stop.done, rewards=rewards or {}, **rest)
+
+
+def group(*runs: Trajectory, **params: Any) -> Group:
+    return Group(task=Task(key="k", env="e", params=params), trajectories=runs)
+
+
+async def test_a_shut_gate_takes_the_lesser_rewards_and_the_turns_they_came_in() -> None:
+    won = run("a", {"tests": 1.0, "style": 0.25, "cost": -0.5}, turn_rewards=(0.25, 0.5))
+    lost = run("b", {"tests": 0.0, "style": 0.25, "cost": -0.5}, turn_rewards=(0.25, -0.5))
+    out = await gated([["tests"], ["style"]])(group(won, lost))
+    assert out.trajectories[0] is won
+    assert dict(out.trajectories[1].rewards) == {"tests": 0.0, "style": 0.0, "cost": -0.5}
+    assert out.trajectories[1].turn_rewards == ()
+    third = await gated([["tests"], ["style"], ["cost"]], threshold=0.3)(group(won))
+    assert dict(third.trajectories[0].rewards) == {"tests": 1.0, "style": 0.25, "cost": 0.0}
+    assert (await gated([["tests"], ["style"]], strict=False)(group(lost))).trajectories[0] is lost
+    with pytest.raises(BadReward, match="'tests' of trajectory a"):
+        await gated([["tests"], ["style"]])(group(run("a", {"tests": float("nan")})))
+
+
+@pytest.mark.parametrize("levels", [[["a"]], [["a"], ["a"]]])
+def test_levels_that_cannot_be_ranked_are_refused(levels: list[list[str]]) -> None:
+    with pytest.raises(RewardError, match="two or more"):
+        gated(levels)
+
+
+async def test_a_proposer_is_paid_by_those_who_worked_on_what_it_made() -> None:
+    one, two = run("p", role="proposer"), run("q", role="proposer", tags={"invalid": True})
+    tries = [run(f"s{i}", {"win": r}, role="solver", call_parent="p") for i, r in enumerate((1.0, 0.0, 0.0, 0.0))]
+    other = run("t", {"win": 1.0}, role="solver", call_parent="q")
+    out = await pay_role(to="proposer", bad=-1.0)(group(one, two, *tries, other))
+    assert out.rewards == (0.75, -1.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    loose = [run(f"s{i}", {"win": r}, role="solver") for i, r in enumerate((1.0, 0.0))]
+    assert (await pay_role(to="proposer", rule="injector")(group(one, *loose))).rewards[0] == pytest.approx(0.1)
+    assert (await pay_role(to="proposer", bad=-1.0)(group(one))).rewards == (-1.0,)
+
+
+async def test_an_attacker_and_a_defender_are_judged_by_the_labels_of_their_episode() -> None:
+    tags = {"prompt_harm": 1, "response_harm": 0, "refusal": 1}
+    seats = [run("a", role="attacker"), run("d", role="defender", tags=tags, events=("malformed",))]
+    bare = run("x", role="attacker", episode=1)
+    out = await red_team(format_cost=1.0)(group(*seats, bare, harmful=True))
+    assert out.rewards == (0.0, 1.0, 0.0)
+    with pytest.raises(RewardError, match="no column 'harmful'"):
+        await red_team()(group(*seats))
+
+
+async def test_flaws_cost_the_right_ones_only() -> None:
+    runs = [run("a", {"correct": 1.0}, tags={"flawed": True}), run("b", {"correct": 0.0}, tags={"flawed": True})]
+    assert (await signed(flaw=0.75)(group(*runs))).rewards == (0.25, -1.0)
+
+
+async def test_calls_are_the_turns_unless_counted() -> None:
+    one = run("a", tags={"solved": 1, "calls": 3})
+    assert (await f1()(group(one, subtasks=1))).rewards == (1.0,)
+    assert (await f1(calls="calls")(group(one, subtasks=1))).rewards == (0.5,)
+    with pytest.raises(RewardError, match="'subtasks'"):
+        await f1()(group(one))
+
+
+async def test_every_pair_is_judged_and_the_order_may_be_changed() -> None:
+    asked = []
+
+    async def first_is_best(first: str, second: str, task: Task) -> float:
+        asked.append((first, second))
+        return 1.0
+
+    runs = [run(n, text=n) for n in "abc"]
+    assert (await pairwise(first_is_best)(group(*runs))).rewards == (1.0, 0.5, 0.0)
+    assert asked == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert (await pairwise(first_is_best, both=True)(group(*runs))).rewards == (0.5, 0.5, 0.5)
+    assert (await pairwise(first_is_best)(group(runs[0]))).rewards == (0.5,)
+    with pytest.raises(RewardError, match=r"returned 2\.0"):
+        await pairwise(lambda first, second, task: 2.0)(group(*runs))
+
+
+def test_strengths_find_the_order_that_made_the_duels() -> None:
+    true = [1.0, 0.0, -1.0]
+    odds = [[2.718281828459045**a / (2.718281828459045**a + 2.718281828459045**b) for b in true] for a in true]
+    assert strengths([[1e6 * p for p in row] for row in odds]) == pytest.approx(true, abs=1e-4)
+    always = strengths([[0, 9, 9], [0, 0, 9], [0, 0, 0]])
+    assert always == sorted(always, reverse=True) and abs(sum(always)) < 1e-9
+    assert strengths([[0.5]]) == [0.0] and strengths([]) == []

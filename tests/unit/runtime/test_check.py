@@ -1,0 +1,51 @@
+"""What a config is refused for before a model is made, and that it takes no torch to say so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from quintain.config import make
+from quintain.runtime.check import check, check_playing
+from quintain.types import QuintainError
+
+RUN = {
+    "run.groups_per_step=3 runtime.processes=2": "run.groups_per_step is 3, which 2 processes cannot share",
+    "runtime.actors=1 runtime.processes=2": "actors play for one process that learns",
+    "learner.shard=full runtime.processes=1": "nobody to share the layers with",
+    "eval.beside=true runtime.processes=2": "eval.beside is true",
+    "cluster.reward_tasks=2": "cluster.pools is empty",
+}
+PLAYED = {
+    "level=12": "level",
+    "env.name=data reward=env": "gives no reward",
+    "rollout.options.max_turns=3": "rollout.max_turns sets",
+    "rollout.name=episode": "did you mean 'episodes'",
+}
+
+
+@pytest.mark.parametrize("words", [*RUN, *PLAYED])
+def test_a_run_that_contradicts_itself_is_refused(words):
+    with pytest.raises(QuintainError, match={**RUN, **PLAYED}[words]):
+        check(make("tiny", overrides=words.split()))
+
+
+@pytest.mark.parametrize("words", PLAYED)
+def test_so_is_an_evaluation_where_nothing_could_be_played(words):
+    with pytest.raises(QuintainError, match=PLAYED[words]):
+        check_playing(make("tiny", overrides=words.split()))
+
+
+@pytest.mark.parametrize("words", RUN)
+def test_an_evaluation_does_not_ask_how_a_run_would_be_placed(words):
+    check_playing(make("tiny", overrides=words.split()))
+
+
+def test_a_mistake_is_told_of_without_torch():
+    code = (
+        "import sys; from quintain.config import make; from quintain.runtime.check import check\n"
+        "check(make('keydoor')); assert 'torch' not in sys.modules, 'torch was imported'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
