@@ -10,7 +10,7 @@ from quintain.registry import register
 from quintain.rewards.verified import credit_tests
 
 
-@register("algorithm", "d3s", status="paper", confidence="note")
+@register("algorithm", "d3s", status="paper", confidence="note", example={"steps": 30})
 def d3s(samples: float = 0.25, tokens: float = 0.1, steps: int = 1000, mean: str = "token_mean") -> Algorithm:
     """D3S: the samples of the most spread advantages, and their tokens where credit meets doubt; from few to all.
 

@@ -10,9 +10,7 @@ import asyncio
 import contextlib
 import functools
 import os
-import shutil
 import signal
-import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -33,6 +31,7 @@ from quintain.runtime.measure import engines
 from quintain.runtime.memory import settle
 from quintain.runtime.playing import make_cast, rollouts_of
 from quintain.runtime.pulse import LoopClock, Pulse
+from quintain.runtime.rooms import clear
 from quintain.runtime.stage import Hold, make_stage
 from quintain.runtime.testimony import Questions, answers_of
 from quintain.types import Sampling, Task, Weights
@@ -98,8 +97,8 @@ class Actor:
         return {"told": await answers_of(self.cast.engine("policy"), Questions.of(message["asked"]))}
 
 
-async def serve(config: Config, number: int, address: str) -> None:
-    """Do what the first process asks for until it is gone."""
+async def serve(config: Config, number: int, address: str) -> bool:
+    """Do what the first process asks for until it says that this is all, or is gone; whether it said so."""
     reader, writer = await asyncio.open_unix_connection(address)
     actor, lock = Actor(config), asyncio.Lock()  # one message at a time
     working: set[asyncio.Task[None]] = set()
@@ -115,18 +114,11 @@ async def serve(config: Config, number: int, address: str) -> None:
     settle()
     await send(writer, hello)
     while (message := await receive(reader)) is not None:
+        if message["do"] == "end":
+            return True
         task = asyncio.create_task(answer(message))
         working.add(task)
         task.add_done_callback(working.discard)
-
-
-def deserted(address: str) -> bool:
-    """Whether nobody listens at a unix socket any more: the first process was killed."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        try:
-            probe.connect(address)
-        except OSError:
-            return True
     return False
 
 
@@ -137,10 +129,13 @@ def main(arguments: list[str]) -> None:
         signal.signal(sign, signal.SIG_IGN)  # the first process decides when all stop
     config = configs.make(folder / "config.toml")
     policy.set_threads(config.runtime.threads)
-    with contextlib.suppress(ConnectionRefusedError):
-        asyncio.run(serve(config, number, address))
-    if deserted(address):  # it cannot remove itself what lies in shared memory
-        shutil.rmtree(Path(address).parent, ignore_errors=True)
+    done = False
+    try:
+        with contextlib.suppress(ConnectionError, FileNotFoundError):  # nobody is there any more
+            done = asyncio.run(serve(config, number, address))
+    finally:
+        if not done:
+            clear(Path(address))
 
 
 if __name__ == "__main__":

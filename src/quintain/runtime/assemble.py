@@ -167,7 +167,7 @@ def play(
     policy.set_threads(config.runtime.threads)
     ranks = Ranks.join(place.rank, place.size, port=place.port)
     store = RunDir.open(folder, "a", rank=place.rank, record=config.run.record, keep=config.run.keep_checkpoints)
-    crew = None
+    crew = opened = None
     try:
         with watched(config, folder, place) as watch:
             check(config)
@@ -179,10 +179,12 @@ def play(
             ready(opened.run)
             return asyncio.run(_play(config, opened, place, say, crew, watch))
     finally:
-        if crew is not None:
-            crew.remove()
         store.close()
         ranks.close()
+        if opened is not None:
+            opened.learner.close()  # an error may have left it in the middle of a version
+        if crew is not None:
+            crew.remove()
 
 
 async def _play(

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import os
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,8 +15,9 @@ from typing import Any
 from quintain import faults
 from quintain.runtime.children import start
 from quintain.runtime.crew import GoneError, Link
-from quintain.runtime.frames import receive, send
+from quintain.runtime.frames import framed, receive, send
 from quintain.runtime.pulse import end_the_silent, feel
+from quintain.runtime.rooms import SOCKET, make_room
 from quintain.types import QuintainError, Weights
 
 
@@ -88,10 +87,11 @@ class Process:
                 waiting.set_exception(GoneError(f"actor {self.number} is gone"))
 
     async def end(self) -> int:
-        """Close its socket, by which it leaves; where it does not within two seconds it is killed."""
+        """Tell it to leave; where it does not within two seconds it is killed."""
         if self.writer is None:
             self.process.kill() if self.process.poll() is None else None
         else:
+            self.writer.write(framed({"do": "end"}))
             self.writer.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             return await asyncio.to_thread(self.process.wait, 2)
@@ -136,8 +136,7 @@ class Processes:
 
     def __init__(self, folder: Path, heartbeat_s: float = 30.0) -> None:
         self.folder, self.heartbeat_s = folder, heartbeat_s
-        shared = Path("/dev/shm")
-        self.room = Path(tempfile.mkdtemp(prefix="quintain-", dir=shared if os.access(shared, os.W_OK) else None))
+        self.room = make_room()
         self.weights = str(self.room / "weights")
         self._started: dict[int, Process] = {}
         self._server: asyncio.Server | None = None
@@ -145,7 +144,7 @@ class Processes:
 
     async def open(self) -> None:
         """Listen for actors."""
-        self._server = await asyncio.start_unix_server(self._joined, path=str(self.room / "socket"))
+        self._server = await asyncio.start_unix_server(self._joined, path=str(self.room / SOCKET))
         if self.heartbeat_s:
             self._keep(asyncio.create_task(end_the_silent(self._started.values, self.heartbeat_s)))
 
@@ -153,7 +152,7 @@ class Processes:
         """Start a process; its output goes to `actorN.log`."""
         path = self.folder / f"actor{number}.log"
         with path.open("ab") as log:
-            words = [str(self.folder), str(number), str(self.room / "socket")]
+            words = [str(self.folder), str(number), str(self.room / SOCKET)]
             process = start("quintain.runtime.actor", *words, log=log)
         self._started[number] = Process(number, process, path)
         return self._started[number]

@@ -254,11 +254,11 @@ async def test_what_an_actor_tells_of_its_env_workers_is_passed_on_with_its_answ
 def test_a_run_that_is_refused_leaves_nothing_in_shared_memory(tmp_path, monkeypatch):
     rooms, names = [], itertools.count()
 
-    def room(**given) -> str:
+    def room() -> Path:
         rooms.append(Path(tempfile.mkdtemp(dir=tmp_path, prefix=str(next(names)))))
-        return str(rooms[-1])
+        return rooms[-1]
 
-    monkeypatch.setattr(processes, "tempfile", SimpleNamespace(mkdtemp=room))
+    monkeypatch.setattr(processes, "make_room", room)
     config = make("tiny", overrides=["runtime.actors=1", "runtime.processes=2"])
     RunDir.create(tmp_path / "run", config.toml(full=True)).close()
     with pytest.raises(ConfigError, match="actors play for one process"):
