@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -35,8 +34,9 @@ class Exercise:
     """How an episode goes: `turns` of `tokens` answers each, one observation token between, judged by `score`.
 
     `score(context, turn, answers)` in [0, 1] is a turn's reward; a trajectory's is the mean of its turns'. `seats` play side by side,
-    seat k starting from a reward of `offset` k, which a baseline per seat takes out. `lag` steps pass until the engine has new
-    weights, and it samples at `temperature`. The policy must gain `gain` in mean reward over `steps` steps.
+    seat k starting from a reward of `offset` k, which a baseline per seat takes out. The engine gets new weights every `lag` steps,
+    or after each step the ones of `behind` steps before, and it samples at `temperature`. The policy must gain `gain` in mean
+    reward over `steps` steps.
     """
 
     score: Callable[[int, int, tuple[int, ...]], float]
@@ -45,6 +45,7 @@ class Exercise:
     seats: int = 1
     offset: float = 0.0
     lag: int = 0
+    behind: int = 0
     temperature: float = 1.0
     steps: int = 40
     groups: int = 12
@@ -90,12 +91,17 @@ EXERCISES: dict[str, Exercise] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """What came of an exercise: mean rewards of the first and last steps, and the smaller share of two right answers at the end."""
+    """What came of an exercise: mean rewards of the first and last steps, and the smaller share of two right answers at the end.
+
+    `trace` has for each step the mean `reward` and what the learner measured in it. `after` is the mean reward of the newest
+    weights once all steps are over, where it was asked for, else None.
+    """
 
     first: float
     last: float
     minority: float
-    metrics: dict[str, Any]
+    trace: tuple[dict[str, float], ...]
+    after: float | None = None
 
     def passes(self, exercise: Exercise) -> bool:
         """Whether the policy gained what the exercise asks for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,14 +18,24 @@ from quintain.learn.pack import pack
 from quintain.learn.plan import Plan
 from quintain.learn.value import ValueHead
 from quintain.models import build_model
+from quintain.registry import build
 from quintain.testing.exercises import VOCAB, Exercise, Learned, as_answer, both
-from quintain.types import Group, Kind, Node, Request, Sampling, Stop, Task, Trajectory
+from quintain.types import Group, Kind, Node, Request, Sampling, Stop, Task, Trajectory, Weights
 
 SIZES: dict[str, Any] = {"hidden": 24, "layers": 1, "heads": 2, "kv_heads": 2, "ffn": 48, "context": 32}
 ENDS = 4  # steps at either end whose mean reward counts
 
 
-def practise(algorithm: Algorithm, exercise: Exercise, *, seed: int = 0, plan: Plan | None = None) -> Learned:
+def practise(
+    algorithm: Algorithm,
+    exercise: Exercise,
+    *,
+    seed: int = 0,
+    plan: Plan | None = None,
+    engine: str = "fp32",
+    learner: str = "fp32",
+    checks: int = 0,
+) -> Learned:
     """Train a new tiny policy on an exercise and say what it gained.
 
     When to use: to see that a method learns, and that a wrong form of it does not.
@@ -34,27 +45,37 @@ def practise(algorithm: Algorithm, exercise: Exercise, *, seed: int = 0, plan: P
         exercise: the task.
         seed: of weights, tasks and sampling.
         plan: minibatches and epochs; one pass over the batch if None.
+        engine: the precision that the engine keeps its weights and computes in: fp32, bf16 or fp16.
+        learner: the precision plan of the learner, whose own weights stay fp32.
+        checks: as many steps are played with the newest weights, and without learning, once all others are over.
 
     Returns:
-        Mean rewards of the first and last steps; the same numbers for the same seed.
+        Mean rewards of the first and last steps, and what each step measured; the same numbers for the same seed.
+
+    Raises:
+        NotFinite: the policy's logits are not numbers any more.
     """
-    return asyncio.run(_practise(algorithm, exercise, seed, plan or Plan()))
+    return asyncio.run(_practise(algorithm, exercise, seed, plan or Plan(), (engine, learner), checks))
 
 
-async def _practise(algorithm: Algorithm, exercise: Exercise, seed: int, plan: Plan) -> Learned:
-    model = build_model("qwen3", seed=seed, vocab=VOCAB, **SIZES)
+async def _practise(
+    algorithm: Algorithm, exercise: Exercise, seed: int, plan: Plan, kinds: tuple[str, str], checks: int
+) -> Learned:
     needs = algorithm.needs - {"digests"}
+    kept, plans = build("precision", kinds[0]).dtype, build("precision", kinds[1])
     value = ValueHead(SIZES["hidden"], lr=0.03) if needs & {"value", "values"} else None
-    learner = TorchLearner(model, adamw(exercise.lr), plan=plan, value=value, reference="ref" in needs)
+    learner = TorchLearner(
+        _model(seed), adamw(exercise.lr), plan=plan, precision=plans, value=value, reference="ref" in needs
+    )
     learner.check(needs & frozenset(learner.supplies | {"ref", "value", "values"}))
-    engine = TorchEngine(build_model("qwen3", seed=seed, vocab=VOCAB, **SIZES), slots=256, inline=True)
+    engine = TorchEngine(_model(seed).to(kept), slots=256, inline=True)
     gates = algorithm.gate
     state, held = algorithm.advantage.init(), gates.init() if gates else None
-    rewards, said, metrics = [], [], {}
+    said, trace, feed = list[tuple[Group, ...]](), list[dict[str, float]](), deque[Weights]()
     rng = np.random.default_rng(seed)
     for step in range(exercise.steps):
         groups = await _play(engine, exercise, rng, (seed, step), needs)
-        rewards.append(np.mean([t.rewards["score"] for g in groups for t in g.trajectories]))
+        trace.append({"reward": _reward(groups)})
         said.append(groups)
         if gates is not None:
             groups, held = gates.apply(groups, held)
@@ -62,11 +83,32 @@ async def _practise(algorithm: Algorithm, exercise: Exercise, seed: int, plan: P
         groups, state = algorithm.advantage.apply(groups, state)
         if any(g.trajectories for g in groups):
             found = await learner.update(pack(groups), algorithm.objective)
-            metrics = {k: v for k, v in found.items() if not k.startswith("seconds")}
+            trace[-1] |= {k: v for k, v in found.items() if not k.startswith("seconds")}
         if exercise.lag == 0 or step % exercise.lag == exercise.lag - 1:
-            await engine.load(await learner.publish())
+            feed.append(_copy(await learner.publish()) if exercise.behind else await learner.publish())
+        if len(feed) > exercise.behind:
+            await engine.load(feed.popleft())
+    rewards = [found["reward"] for found in trace]
     first, last = (float(np.mean(part)) for part in (rewards[:ENDS], rewards[-ENDS:]))
-    return Learned(first=first, last=last, minority=_minority(said[-ENDS:]), metrics=metrics)
+    if checks:
+        await engine.load(await learner.publish())
+    after = [_reward(await _play(engine, exercise, rng, (seed, exercise.steps + i), needs)) for i in range(checks)]
+    learner.close()
+    mean = float(np.mean(after)) if after else None
+    return Learned(first=first, last=last, minority=_minority(said[-ENDS:]), trace=tuple(trace), after=mean)
+
+
+def _model(seed: int) -> Any:
+    return build_model("qwen3", seed=seed, vocab=VOCAB, **SIZES)
+
+
+def _copy(weights: Weights) -> Weights:
+    """Weights that stay as they are while the learner goes on."""
+    return replace(weights, source={name: tensor.clone() for name, tensor in weights.source.state_dict().items()})
+
+
+def _reward(groups: Sequence[Group]) -> float:
+    return float(np.mean([t.rewards["score"] for g in groups for t in g.trajectories]))
 
 
 async def _play(
