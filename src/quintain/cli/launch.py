@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import re
 import shlex
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +32,27 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--time", default="24:00:00", help="slurm: time limit (24:00:00)")
     parser.add_argument("--partition", default="", help="slurm: partition")
     parser.add_argument("--port", type=int, default=6379, help="slurm: port of the head (6379)")
+    parser.add_argument(
+        "--activate",
+        default=_activate(),
+        metavar="LINE",
+        help="slurm: shell line after which `quintain` and `ray` are found (default: the environment of this command)",
+    )
     parser.add_argument("--image", default="quintain:latest", help="kuberay: image with Quintain and Ray in it")
     parser.add_argument("--claim", default="quintain-runs", help="kuberay: volume claim for the runs")
     parser.add_argument("--mount", default="/runs", help="kuberay: where the claim is mounted")
     parser.add_argument("--retries", type=int, default=3, help="kuberay: new clusters after a lost one (3)")
     parser.add_argument("--ray-version", default="2.60.0", help="kuberay: Ray in the image (2.60.0)")
     parser.add_argument(
-        "--head", default="4,16,0", help="kuberay: CPUs, GiB and GPUs of the head, which learns (4,16,0)"
+        "--head",
+        default="",
+        help="kuberay: CPUs, GiB and GPUs of the head (4,16,1; 4,16,0 where it does not learn, or learns on the CPU)",
     )
     given = parser.parse_intermixed_args(arguments)
     files, overrides = sources(given.items)
     config = configs.make(*files, overrides=overrides)
     if given.where == "slurm":
-        options = {"nodes": given.nodes, "time": given.time, "partition": given.partition, "port": given.port}
+        options = {key: getattr(given, key) for key in ("nodes", "time", "partition", "port", "activate")}
         if len(files) != 1 or overrides:
             raise ConfigError("a Slurm file names one TOML file or recipe; write the overrides into the file")
         file = Path(files[0])
@@ -59,13 +69,12 @@ def slurm(config: Config, options: Mapping[str, Any]) -> str:
 
     Args:
         config: of the run.
-        options: nodes, time, partition, port, config.
+        options: nodes, time, partition, port, activate, config.
 
     Raises:
         ConfigError: there is no cluster block, or an option is none of Slurm's.
     """
     pools = _pools(config)
-    gpus = sum(p.count * p.gpus for p in pools.values())
     if options["nodes"] < 1:
         raise ConfigError(f"--nodes is {options['nodes']}; it must be at least 1")
     if not re.fullmatch(r"(\d+-)?\d+(:\d+){0,2}", options["time"]):
@@ -76,8 +85,37 @@ def slurm(config: Config, options: Mapping[str, Any]) -> str:
         )
     run = absolute(config).run
     folder = str((Path(run.folder) / run.name).absolute())
-    more = {"name": _name(run.name), "run": folder, "gpus_per_node": math.ceil(gpus / options["nodes"])}
+    learner = _learner_gpus(config)
+    actors = [pool.gpus for pool in pools.values() for _ in range(pool.count) if pool.gpus]
+    gpus = {"gpus_per_node": gpus_per_node(actors, options["nodes"], learner), "learner_gpus": learner}
+    more = {"name": _name(run.name), "run": folder, **gpus}
     return _render("slurm", {**options, **more})
+
+
+def gpus_per_node(actors: Sequence[float], nodes: int, learner: int) -> int:
+    """The fewest GPUs of each node with which all actors have a place, besides those of the learner on the first node.
+
+    Args:
+        actors: GPUs that each actor takes, of one node.
+        nodes: how many there are, all alike.
+        learner: GPUs of the first process, which actors never get.
+
+    Example:
+        >>> gpus_per_node([1.0] * 3, nodes=2, learner=1), gpus_per_node([4.0] * 2, nodes=3, learner=1)
+        (2, 4)
+    """
+
+    def fit(each: int) -> bool:
+        free = [float(each - learner)] + [float(each)] * (nodes - 1)
+        for wanted in sorted(actors, reverse=True):
+            place = min((i for i, left in enumerate(free) if left >= wanted), key=free.__getitem__, default=None)
+            if place is None:
+                return False
+            free[place] -= wanted
+        return True
+
+    least = max(learner, math.ceil((sum(actors) + learner) / nodes))
+    return next(each for each in itertools.count(least) if fit(each))
 
 
 def kuberay(config: Config, options: Mapping[str, Any]) -> str:
@@ -93,9 +131,10 @@ def kuberay(config: Config, options: Mapping[str, Any]) -> str:
     for key in ("image", "claim", "mount", "ray_version"):
         if not re.fullmatch(r"[\w./:@-]+", options[key]):
             raise ConfigError(f"--{key.replace('_', '-')} is {options[key]!r}; it must be letters, digits and ./:@-_")
-    if not re.fullmatch(r"\d+,\d+,\d+", options["head"]):
-        raise ConfigError(f"--head is {options['head']!r}; it must be CPUs, GiB and GPUs, such as 4,16,0")
-    head = dict(zip(("head_cpus", "head_memory_gb", "head_gpus"), options["head"].split(","), strict=True))
+    wanted = options["head"] or f"4,16,{_learner_gpus(config)}"
+    if not re.fullmatch(r"\d+,\d+,\d+", wanted):
+        raise ConfigError(f"--head is {wanted!r}; it must be CPUs, GiB and GPUs, such as 4,16,0")
+    head = dict(zip(("head_cpus", "head_memory_gb", "head_gpus"), wanted.split(","), strict=True))
     head["head_gpus"] = int(head["head_gpus"])
     pools = [
         {
@@ -123,6 +162,21 @@ def _pools(config: Config) -> Mapping[str, Any]:
     if not config.cluster.pools:
         raise ConfigError("there is no cluster block: add pools, such as [cluster.pools.play] with count = 2")
     return config.cluster.pools
+
+
+def _learner_gpus(config: Config) -> int:
+    """GPUs of the first process: one where it learns, and the config does not keep it to the CPU."""
+    from quintain.runtime.learner_pool import learner_pool
+
+    device = config.learner.device
+    wanted = device.startswith("cuda") or (device == "auto" and any(p.gpus for p in config.cluster.pools.values()))
+    return int(wanted and learner_pool(config) is None)
+
+
+def _activate() -> str:
+    """The line that makes this Python's commands known to a shell on a node that sees the same folder."""
+    script = Path(sys.prefix) / "bin" / "activate"
+    return f"source {shlex.quote(str(script))}" if script.is_file() else f"PATH={shlex.quote(sys.prefix)}/bin:$PATH"
 
 
 def _name(text: str) -> str:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import socket
 import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -58,6 +62,71 @@ def test_a_slurm_file_is_a_script_with_the_resources_of_the_pools(file, tmp_path
     said = subprocess.run(["bash", "-c", assigned + 'echo "$config|$run"'], capture_output=True, text=True).stdout
     config, run = said.strip().split("|")
     assert config == file and run.endswith("out 'x'/My run's"), "odd names stay whole"
+
+
+FAKES = {
+    "scontrol": 'printf "localhost\\nlocalhost\\n"',
+    "srun": 'while [[ $1 == --* ]]; do shift; done; [ "$1" = hostname ] && { echo 127.0.0.1; exit; }; exec "$@"',
+    "ray": """echo "ray $2 sees <$CUDA_VISIBLE_DEVICES>" >> "$LOG"
+case $2 in --head) exec PYTHON -c 'import socket, sys, time
+one = socket.create_server(("127.0.0.1", int(sys.argv[1].split("=")[1]))); time.sleep(60)' "$5" ;; esac""",
+    "quintain": """echo "quintain $1 sees <$CUDA_VISIBLE_DEVICES>" >> "$LOG"
+until grep -q block "$LOG"; do sleep 0.05; done""",
+}
+
+
+@pytest.mark.parametrize(
+    ("device", "cards", "head", "learns"),
+    [("auto", "0,1,2", "1,2", "0"), ("auto", "5", "", "5"), ("cpu", "0,1,2", "0,1,2", "0,1,2")],
+)
+def test_a_slurm_job_runs_and_its_learner_shares_no_gpu_with_actors(device, cards, head, learns, tmp_path, capsys):
+    """The whole script, with commands of Slurm and Ray that only write down what they were given."""
+    (tmp_path / "env" / "bin").mkdir(parents=True)
+    for name, code in FAKES.items():
+        tool = tmp_path / "env" / "bin" / name
+        tool.write_text("#!/bin/bash\n" + code.replace("PYTHON", sys.executable) + "\n")
+        tool.chmod(0o755)
+    (tmp_path / "env" / "activate").write_text(f"PATH={tmp_path}/env/bin:$PATH\n")
+    config = f"learner.device = '{device}'\n[cluster.pools.play]\ncount = 3\ngpus = 1\n"
+    (tmp_path / "run.toml").write_text(config)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    line = f"source {tmp_path}/env/activate"
+    arguments = ["--nodes", "2", "--port", str(port), "--activate", line]
+    assert main(["launch", "slurm", str(tmp_path / "run.toml"), *arguments]) == 0
+    text = capsys.readouterr().out
+    assert "#SBATCH --gpus-per-node=2" in text, "three actors and a learner, or three actors"
+    log = tmp_path / "log"
+    shell = {"PATH": "/usr/bin:/bin", "SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": "x", "LOG": str(log)}
+    given = {**shell, "CUDA_VISIBLE_DEVICES": cards}
+    done = subprocess.run(["bash"], input=text, text=True, cwd=tmp_path, env=given, timeout=60, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    told = sorted(log.read_text().splitlines())
+    trains = f"quintain train sees <{learns}>"
+    assert told == [trains, f"ray --block sees <{cards}>", f"ray --head sees <{head}>"]
+    wrong = text.replace(line, "true")
+    lost = subprocess.run(["bash"], input=wrong, text=True, cwd=tmp_path, env=given, timeout=60, capture_output=True)
+    assert lost.returncode == 1 and "quintain is not found" in lost.stderr
+
+
+def test_a_slurm_file_finds_the_environment_that_wrote_it(file, capsys):
+    assert main(["launch", "slurm", file]) == 0
+    line = re.search(r"^(source|PATH=).*$", capsys.readouterr().out, re.MULTILINE)
+    assert line is not None
+    shown = subprocess.run(["bash", "-c", f"{line.group()}; command -v python3"], capture_output=True, text=True)
+    assert os.path.dirname(shown.stdout.strip()) == os.path.dirname(sys.executable)
+
+
+def test_a_kuberay_head_that_learns_has_a_gpu_that_no_actor_gets(file, capsys):
+    assert main(["launch", "kuberay", file]) == 0
+    _, job = yaml.safe_load_all(capsys.readouterr().out)
+    group = job["spec"]["rayClusterSpec"]["headGroupSpec"]
+    (head,) = group["template"]["spec"]["containers"]
+    assert head["resources"]["limits"]["nvidia.com/gpu"] == 1 and group["rayStartParams"]["num-gpus"] == "0"
+    assert main(["launch", "kuberay", file, "learner.device=cpu"]) == 0
+    assert "nvidia.com/gpu" not in str(
+        yaml.safe_load(capsys.readouterr().out.split("workerGroupSpecs")[0].split("---")[1])
+    )
 
 
 def test_a_kuberay_file_is_two_manifests_with_a_group_for_each_pool(file, capsys):
