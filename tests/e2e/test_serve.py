@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -270,6 +271,30 @@ def test_serve_answers_records_and_ends(home, tmp_path):
     assert first.rewards == {"nice": 1.0} and first.nodes[-1].tokens == tuple(said["choices"][0]["token_ids"])
     assert second.stop == "cancelled" and first.nodes[-1].sampling.temperature == 1.0
     assert main(["report", str(tmp_path / "record")]) == 0 and main(["show", str(tmp_path / "record")]) == 0
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+@pytest.mark.parametrize("kind", ["run", "folder"])
+def test_the_line_to_try_that_serve_prints_works(kind, home, tmp_path):
+    """Also of a policy of whole words, which knows no word of a greeting."""
+    policy = str(home / "model")
+    if kind == "run":
+        short = ("steps=0", "warm_start.steps=1", "eval.instances=0", "eval.final_instances=0")
+        assert main(["train", "tiny", *short, f"run.folder={tmp_path}", "run.name=it's"]) == 0
+        policy = str(tmp_path / "it's")
+    file = tmp_path / "a room" / "it's a token"
+    command = [sys.executable, "-m", "quintain.cli", "serve", policy, "--port", "0", "--token-file", str(file)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        told = [process.stdout.readline() for _ in range(5)]
+        line = told[-1].removeprefix("try").strip()
+        answer = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60).stdout
+        (choice,) = json.loads(answer)["choices"]
+        assert choice["message"]["role"] == "assistant", answer
+    finally:
+        process.terminate()
+        process.wait(30)
+        process.stdout.close()
 
 
 def test_what_serve_refuses(home, tmp_path, capsys):

@@ -134,8 +134,7 @@ def kuberay(config: Config, options: Mapping[str, Any]) -> str:
     wanted = options["head"] or f"4,16,{_learner_gpus(config)}"
     if not re.fullmatch(r"\d+,\d+,\d+", wanted):
         raise ConfigError(f"--head is {wanted!r}; it must be CPUs, GiB and GPUs, such as 4,16,0")
-    head = dict(zip(("head_cpus", "head_memory_gb", "head_gpus"), wanted.split(","), strict=True))
-    head["head_gpus"] = int(head["head_gpus"])
+    head = dict(zip(("head_cpus", "head_memory_gb", "head_gpus"), map(int, wanted.split(",")), strict=True))
     pools = [
         {
             "name": _name(name),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import secrets
+import shlex
 import signal
 import sys
 import traceback
@@ -67,7 +69,7 @@ async def _serve(given: argparse.Namespace) -> int:
     await server.start()
     file = given.token_file or Path.home() / ".quintain" / f"serve-{server.port}.token"
     _write_token(file, token)
-    _tell(given, f"http://{own}:{server.port}/v1", file, facts.model, version)
+    _tell(given, f"http://{own}:{server.port}/v1", file, (facts.model, version, await _opening(config, cast)))
     try:
         await _until_signal(desk, given.idle_s)
     finally:
@@ -130,15 +132,29 @@ def _write_token(file: Path, token: str) -> None:
         out.write(token + "\n")
 
 
-def _tell(given: argparse.Namespace, url: str, file: Path, model: str, version: int) -> None:
-    body = f'{{"model": "{model}", "messages": [{{"role": "user", "content": "hello"}}]}}'
+async def _opening(config: Any, cast: Any) -> str:
+    """What a client may begin with: a policy of whole words is shown its world, as no other text can be spelled in its words."""
+    from quintain.evals.players import held_out
+
+    if not hasattr(cast.renderer("policy"), "words"):
+        return "hello"
+    (task,) = held_out(config, 1, 0)
+    env = cast.env(task)
+    shown = await env.reset(task)
+    await env.close()
+    return next(m.text for said in shown.values() if said.acts for m in said.messages)
+
+
+def _tell(given: argparse.Namespace, url: str, file: Path, policy: tuple[str, int, str]) -> None:
+    model, version, opening = policy
+    body = shlex.quote(json.dumps({"model": model, "messages": [{"role": "user", "content": opening}]}))
     print(f"base URL  {url}")
     print(f"token in  {file}")
     print(f"policy    {model}, version {version}")
     print(f"records   {given.record or 'nothing (--record FOLDER keeps every token)'}")
     print(
-        f'try       curl {url}/chat/completions -H "Authorization: Bearer $(cat {file})" '
-        f"-H 'Content-Type: application/json' -d '{body}'"
+        f'try       curl {url}/chat/completions -H "Authorization: Bearer $(cat {shlex.quote(str(file))})" '
+        f"-H 'Content-Type: application/json' -d {body}"
     )
     if given.host not in LOOPBACK:
         print(
