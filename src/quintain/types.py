@@ -43,6 +43,24 @@ class Stop(StrEnum):
     aborted = "aborted"  # generation was interrupted and may be continued
 
 
+class BadStop(QuintainError):
+    """An env ended an episode with something that is no `Stop`: it would be counted as nothing that happened."""
+
+
+def check_stop(stop: object) -> None:
+    """Refuse what an env gives as `stop` unless it is a `Stop`, or None while the episode goes on.
+
+    Raises:
+        BadStop: names the value and the choices.
+    """
+    if stop is not None and type(stop) is not Stop:
+        choices = ", ".join(f"Stop.{name}" for name in Stop.__members__)
+        raise BadStop(
+            f"an env says stop={stop!r}, a {type(stop).__name__}; it must be None while the episode goes on, and in the end one of "
+            f"{choices} (from quintain.types import Stop)"
+        )
+
+
 class Kind(StrEnum):
     """Where the tokens of a node come from."""
 
@@ -97,6 +115,9 @@ class Feedback:
     events: tuple[str, ...] = ()
     action: str = ""  # the normalised key of the action just taken
     state: Any = None
+
+    def __post_init__(self) -> None:
+        check_stop(self.stop)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from quintain import config as configs
 from quintain.cli.args import one_of, sources
 from quintain.cli.paths import empty
 from quintain.cli.templates import TEMPLATES
-from quintain.registry import require_extra
+from quintain.registry import names, require_extra
 from quintain.types import QuintainError
 
 
@@ -47,10 +48,35 @@ def _model(folder: Path, items: list[str], vocab: int) -> int:
     from quintain.runtime.newmodel import write_model
 
     files, overrides = sources(items)
-    write_model(configs.make(*files, overrides=overrides), empty(folder), vocab)
-    print(f"wrote {folder}: a tokenizer of {vocab} tokens and a model with random weights")
-    print(f"teach it:  quintain sft {' '.join(items)} model={folder} --out {folder}-taught")
+    config = configs.make(*files, overrides=overrides)
+    size = write_model(config, empty(folder), vocab)
+    few = "" if size == vocab else f" ({vocab} were asked for; the texts give no more)"
+    print(f"wrote {folder}: a tokenizer of {size} tokens{few} and a model with random weights")
+    for line in _use(config, shlex.join([*items, f"model={folder}"]), folder):
+        print(line)
     return 0
+
+
+def _use(config: configs.Config, words: str, folder: Path) -> list[str]:
+    """The next commands: only worlds have an oracle to imitate, and data need a reward."""
+    from quintain.runtime.playing import make_reward
+    from quintain.runtime.stage import data_sampler, env_of
+    from quintain.types import Task
+
+    if env_of(config) in names("world"):
+        return [f"teach it:  quintain sft {words} --out {shlex.quote(f'{folder}-taught')}"]
+    try:
+        make_reward(config)
+        return [f"train it:  quintain train {words}"]
+    except configs.ConfigError:  # nothing gives one yet
+        sampler = data_sampler(config, "train", 0, (0, 1))
+        first: Task | None = sampler.draw(sampler.init())[0]
+    if first is not None and "answer" in first.params:
+        return [f"train it:  quintain train {words} reward=exact"]
+    return [
+        "score it:  quintain new reward my_reward      # then say in my_reward.py what is good",
+        f"train it:  quintain train {words} reward=my_reward.py:score",
+    ]
 
 
 def write(what: str, name: str, folder: Path) -> list[str]:

@@ -16,7 +16,7 @@ from quintain.envs.world import world_of
 from quintain.ledger import RunDir
 from quintain.parts import Cast
 from quintain.registry import UnknownName, build, names, require_extra, unknown
-from quintain.runtime.stage import data_sampler, env_of, make_stage, tasks
+from quintain.runtime.stage import data_sampler, env_of, make_stage, tasks, world_sampler
 from quintain.types import Message, Request, Sampling, Task
 from quintain.worlds.kernel import Plan
 
@@ -163,8 +163,5 @@ def cast_of(player: str, config: Config, overrides: Sequence[str], options: Mapp
 def held_out(config: Config, count: int, seed: int) -> list[Task]:
     """`count` tasks of the config's evaluation split; of data the rows that training held back, or all if it held back none."""
     played = env_of(config)
-    if ":" in played or played in names("env"):
-        return tasks(data_sampler(config, config.eval.split, seed, (0, 1)), count)
-    section = config.env
-    options = {"env": section.name, "levels": section.levels, "params": section.params, "split": config.eval.split}
-    return tasks(build("sampler", {"name": "worlds", **options, "seed": seed}), count)
+    rows = config.data if ":" in played else played in names("env")
+    return tasks((data_sampler if rows else world_sampler)(config, config.eval.split, seed, (0, 1)), count)

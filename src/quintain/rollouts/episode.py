@@ -13,7 +13,7 @@ from quintain.rollouts.deadline import Late, within
 from quintain.rollouts.patience import Patience
 from quintain.rollouts.records import trajectory
 from quintain.rollouts.seats import Plan, Seat
-from quintain.types import Feedback, Message, Stop, Task, Trajectory
+from quintain.types import BadStop, Feedback, Message, Stop, Task, Trajectory
 from quintain.waits import waiting
 
 Opening = AbstractAsyncContextManager[Any]
@@ -156,7 +156,10 @@ class _Ear:
             names = [name for name in answer if name not in seats]
         except Late:
             return self._fault(Stop.timeout, f"timeout: no answer within {deadline_s:.6g} s")
-        except EnvsGone:  # no env will answer any more: that is not this episode's affair
+        except (
+            EnvsGone,
+            BadStop,
+        ):  # no env will answer any more, or every one in the wrong way: not this episode's affair
             raise
         except EpisodeLost as error:
             self.lost = True

@@ -23,6 +23,7 @@ from quintain.types import (
     Sampling,
     Stop,
     Tool,
+    check_stop,
 )
 from quintain.waits import waiting
 
@@ -110,7 +111,13 @@ class Seat:
         return replace(sampling, max_tokens=min(limits), stop=stop)
 
     def hear(self, said: Feedback, seconds: float = 0.0) -> None:
-        """Take in feedback; raises ValueError for a reward that is not a finite number."""
+        """Take in feedback.
+
+        Raises:
+            ValueError: a reward is not a finite number.
+            BadStop: the env has a feedback type of its own, whose stop is no `Stop`.
+        """
+        check_stop(said.stop)
         if said.messages:
             self.fresh = self.fresh + said.messages if self.fresh else said.messages
         if said.reward:

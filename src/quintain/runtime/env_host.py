@@ -12,7 +12,7 @@ from quintain import faults
 from quintain.codec import decode, encode
 from quintain.ports import Env
 from quintain.registry import build, import_file, user_object
-from quintain.types import Feedback, Message, Task
+from quintain.types import Feedback, Message, Task, check_stop
 
 
 def make_envs(spec: Mapping[str, Any]) -> Callable[[Task], Env]:
@@ -28,6 +28,7 @@ def make_envs(spec: Mapping[str, Any]) -> Callable[[Task], Env]:
 
 def told(feedback: Feedback) -> Any:
     """Feedback as plain data; a private state that is none stays behind."""
+    check_stop(feedback.stop)  # of a type of the env's own, nobody has looked yet
     try:
         return encode(feedback)
     except TypeError:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from quintain.codec import decode, digest_of, encode
 from quintain.ports import EpisodeLost
-from quintain.types import Feedback, Message, QuintainError, Task
+from quintain.types import BadStop, Feedback, Message, QuintainError, Task
 
 DEATHS = 3  # workers that may die over one episode
 
@@ -156,7 +156,7 @@ class EnvProxy:
     def _said(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         if "error" in answer:
             name, text = answer["error"]
-            raise _fault(name)(text)
+            raise BadStop(text) if name == BadStop.__name__ else _fault(name)(text)
         return answer["said"]
 
     def _heard(self, answer: dict[str, Any]) -> dict[str, Feedback]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,16 +11,16 @@ from quintain.envs.demos import demonstrate
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.models import build_model, save_model, self_test
-from quintain.registry import build
+from quintain.registry import build, user_object
 from quintain.render import ChatRenderer, write_tokenizer
-from quintain.runtime.stage import tasks
+from quintain.runtime.stage import tasks, world_sampler
 
 EPISODES = 300
 ROLES = ("user", "assistant")  # chat templates write them in every turn, so each is worth a token
 
 
 def corpus(config: Config) -> Iterator[str]:
-    """Texts of the kind that the policy will read and write: oracle episodes of the world, or the rows of the data."""
+    """Texts of the kind that the policy will read and write: oracle episodes, the rows of the data, or how a user's env opens."""
     if config.data:
         options = {"path": config.data, "columns": config.columns, "epochs": 1, "seed": None}
         for task in tasks(build("sampler", {"name": "dataset", **options}), 5000):
@@ -27,6 +28,9 @@ def corpus(config: Config) -> Iterator[str]:
             yield from (str(v) for v in task.params.values())
         return
     section = config.env
+    if ":" in section.name:
+        yield from asyncio.run(_openings(config))
+        return
     env = WorldEnv(world_of(section.name), Scaffold.of(section.scaffold))
     options = {"env": section.name, "levels": section.levels, "params": section.params}
     for task in tasks(build("sampler", {"name": "worlds", **options}), EPISODES):
@@ -36,12 +40,33 @@ def corpus(config: Config) -> Iterator[str]:
             yield from ROLES
 
 
-def write_model(config: Config, folder: Path, vocab: int) -> Path:
-    """Train a byte-pair tokenizer of `vocab` tokens, build a model from the config's sizes and write both to `folder`."""
+async def _openings(config: Config) -> list[str]:
+    """What an env of the user's says first, in its own words; nobody knows what to answer."""
+    make, texts = user_object(config.env.name), []
+    for task in tasks(world_sampler(config, "train", config.run.seed, (0, 1)), EPISODES):
+        env = make(task)
+        try:
+            texts += [m.text for said in (await env.reset(task)).values() for m in said.messages]
+        finally:
+            await env.close()
+    return texts
+
+
+def write_model(config: Config, folder: Path, vocab: int) -> int:
+    """Train a byte-pair tokenizer, build a model from the config's sizes and write both to `folder`.
+
+    Args:
+        config: what will be read and written, and the sizes.
+        folder: where both go.
+        vocab: tokens that the tokenizer may have.
+
+    Returns:
+        How many it has: fewer, where the texts give no more.
+    """
     write_tokenizer(folder, corpus(config), vocab)
     renderer = ChatRenderer(folder)
     sizes = {"vocab": renderer.size, "context": config.model.context, **config.model.sizes}
     model = build_model(config.model.arch, seed=config.run.seed, **sizes)
     self_test(model)
     save_model(model, folder)
-    return folder
+    return renderer.size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import itertools
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,7 +20,7 @@ from quintain.rollouts.patience import Patience, Tail
 from quintain.rollouts.race import apart, metered
 from quintain.rollouts.seats import Seat
 from quintain.runtime import clock
-from quintain.types import Feedback, Message, Sampling, Stop, Task
+from quintain.types import BadStop, Feedback, Message, Sampling, Stop, Task
 
 M = Message.of
 TASK = Task(key="walk", env="walk", seed=3)
@@ -187,6 +188,18 @@ def test_an_episode_that_its_env_lost_is_played_again_unasked_but_not_for_ever()
 def test_that_no_env_answers_any_more_is_not_the_episode_s_affair():
     with pytest.raises(EnvsGone, match="all gone"):
         play(walk(0.1, fault=EnvsGone("all gone")), group_size=1, retries=5)
+
+
+@pytest.mark.parametrize("stop", ["won", "done", True, 1])
+@pytest.mark.parametrize("own", [True, False])
+def test_an_env_that_ends_an_episode_with_what_is_no_stop_is_refused_by_name(stop, own):
+    class Odd(Walk):
+        async def step(self, moves):
+            said = {"messages": (), "reward": {}, "acts": True, "tools": (), "events": (), "action": "", "state": None}
+            return {SOLO: SimpleNamespace(**said, stop=stop) if own else Feedback(stop=stop)}
+
+    with pytest.raises(BadStop, match=rf"stop={stop!r}, a {type(stop).__name__}; .*Stop.done, .*truncated_turns"):
+        play(lambda: Odd(0.1), group_size=1, retries=5)
 
 
 def test_slots_let_so_many_play_in_order_of_arrival():
