@@ -67,6 +67,7 @@ class Terms:
     old_value: torch.Tensor | None = None
     returns: torch.Tensor | None = None
     turn: torch.Tensor | None = None  # [N] number of the message that holds the token
+    reward: torch.Tensor | None = None  # [N] of the token's trajectory
     weights: Mapping[str, torch.Tensor] = field(default_factory=dict)  # streams rl, ce, kl [N]
     topk: Mapping[str, torch.Tensor] = field(default_factory=dict)
     hidden: torch.Tensor | None = None

@@ -33,6 +33,7 @@ def make_terms() -> Callable[..., Terms]:
             "advantage": rng.standard_normal(rows) * (rng.random(rows) < 0.9),
             "old_value": rng.standard_normal(rows),
             "returns": rng.standard_normal(rows),
+            "reward": rng.standard_normal(8)[sequence],
         }
         leaves = {"new": new, "entropy": rng.exponential(1.0, rows), "value": rng.standard_normal(rows)}
         tops = {
@@ -50,6 +51,7 @@ def make_terms() -> Callable[..., Terms]:
             **{name: tensor(c, True) for name, c in leaves.items()},
             mask=torch.tensor(mask),
             sequence=torch.tensor(sequence),
+            hidden=tensor(rng.standard_normal((rows, 6)), False),
             turn=torch.tensor(sequence * 3 + np.arange(rows) % 3),
             group=torch.tensor(sequence % 3),
             topk={name: tensor(c, False) for name, c in tops.items()},

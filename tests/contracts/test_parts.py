@@ -26,13 +26,16 @@ COLUMNS = {
     "routes": [],
     "old": ["old"],
     "turn": ["turn"],
+    "hidden": ["hidden"],
+    "reward": ["reward"],
+    "twin_values": [],
     "value": ["value", "returns"],
     "ref": ["ref"],
     "entropy": ["entropy"],
     "values": ["value", "old_value", "returns"],
 }
 STREAMS = {"old": "old", "ref": "ref", "values": "value"}
-OPTIONAL = ("old", "ref", "entropy", "value", "old_value", "returns", "topk", "turn")
+OPTIONAL = ("old", "ref", "entropy", "value", "old_value", "returns", "topk", "turn", "hidden", "reward")
 LACKING: dict[str, Any] = {"topk": {}}  # how a learner leaves a column out, where it is not None
 LEAVES = ("new", "entropy", "value")
 
@@ -58,6 +61,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {  # options with which a part is tr
     "mask_covariant": [{"anchor": "rollout", "least": 0.01, "ratio": 0.2}],
     "penalise_covariant": [{"anchor": "rollout", "ratio": 0.2}],
     "smooth_entropy": [{"form": "hinge"}],
+    "mask_curved": [{"rate": 0.2, "k": 5}, {"rate": 0.2, "one_sided": True, "kept": False}],
+    "guard_kl": [{"form": "coefficient", "base": 0.0, "to": "old"}],
+    "prefer_answers": [{"beta": 0.5, "imitate": 1.0}],
+    "fit_values": [{"huber": 0.1, "twin": True}],
     "scale_step": [{"of": "old", "rule": "linear"}],
     "mask_mismatch": [{"over": "sum"}, {"normalised": True}],
     "reject_mismatch": [
@@ -464,19 +471,21 @@ def test_state_survives_a_checkpoint(part: Any, make_groups: Make) -> None:
 def to_terms(groups: tuple[Group, ...]) -> tuple[Terms, list[str]]:
     """Sampled tokens of the groups as terms, on-policy but for a little noise, and the trajectory id of each row."""
     rng = np.random.default_rng(2)
-    ids, sequence, columns = [], [], {name: [] for name in ("advantage", "rollout", "value", "return", "old", "ref")}
+    given = ("advantage", "rollout", "value", "return", "old", "ref", "weight.rl", "weight.ce")
+    ids, sequence, columns = [], [], {name: [] for name in given}
     for s, (t, g) in enumerate((t, g) for g, group in enumerate(groups) for t in group.trajectories):
         for i, node in enumerate(t.nodes):
             for j in np.flatnonzero(node.mask):
                 ids.append(t.id)
                 sequence.append((s, g, 100 * s + i))
                 columns["rollout"].append(node.logprobs[j])
-                for name in ("advantage", "value", "return", "old", "ref"):
+                for name in set(given) - {"rollout"}:
                     columns[name].append(t.streams[name][i][j] if name in t.streams else 0.0)
     tensors = {name: torch.tensor(np.array(c, np.float64)) for name, c in columns.items()}
     noise = torch.tensor(0.01 * rng.standard_normal(len(ids)))
     leaf = {"new": tensors["rollout"] + noise, "value": tensors["value"] + noise, "entropy": noise.abs()}
     at = torch.tensor(sequence)
+    imitates = any("weight.ce" in t.streams for g in groups for t in g.trajectories)
     return Terms(
         **{name: column.clone().requires_grad_() for name, column in leaf.items()},
         rollout=tensors["rollout"],
@@ -485,6 +494,10 @@ def to_terms(groups: tuple[Group, ...]) -> tuple[Terms, list[str]]:
         advantage=tensors["advantage"],
         old_value=tensors["value"],
         returns=tensors["return"],
+        reward=tensors["advantage"],
+        weights={name: tensors[f"weight.{name}"] for name in ("rl", "ce")} if imitates else {},
+        hidden=noise[:, None].expand(-1, 3),
+        topk={"new": tensors["rollout"][:, None]},
         mask=torch.ones(len(ids), dtype=torch.bool),
         sequence=at[:, 0],
         group=at[:, 1],

@@ -5,6 +5,7 @@ from quintain.advantages.baselines import distinct_mean, leave_one_out, mean, me
 from quintain.advantages.beta import beta
 from quintain.advantages.combine import combine, drop_pivot, pool
 from quintain.advantages.filters import keep_steps, keep_surprising
+from quintain.advantages.hot import imitate_hot
 from quintain.advantages.least import least_baseline
 from quintain.advantages.levels import compare_histories
 from quintain.advantages.normalise import normalise
@@ -33,6 +34,7 @@ __all__ = [
     "drop_pivot",
     "gae",
     "grade_steps",
+    "imitate_hot",
     "keep_steps",
     "keep_surprising",
     "least_baseline",

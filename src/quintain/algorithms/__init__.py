@@ -5,6 +5,7 @@ from quintain.algorithms.dapo import dapo
 from quintain.algorithms.dppo import dppo, minirl
 from quintain.algorithms.dr_grpo import dr_grpo
 from quintain.algorithms.grpo import grpo
+from quintain.algorithms.guarded import aepo_guess, capo, drpo, safe
 from quintain.algorithms.mismatch import decoupled_ppo, geo_rejection, icepop, tis
 from quintain.algorithms.ppo import ppo
 from quintain.algorithms.record import Algorithm, assemble, preset
@@ -37,6 +38,10 @@ __all__ = [
     "r2vpo",
     "bapo",
     "vcpo",
+    "capo",
+    "drpo",
+    "safe",
+    "aepo_guess",
     "ace_guess",
     "epo",
     "clip_cov",

@@ -25,8 +25,8 @@ from quintain.types import Batch, QuintainError, Terms
 STREAMS = {"old": "old", "ref": "ref", "values": "value", "value": "value"}  # need -> the stream that `score` writes
 ROUTES = "routes"  # the need for routing replay
 EXPERTS = "experts"  # the stream [N, L, k] of the experts that are replayed
-PASSED_OVER = ("reward", EXPERTS)  # streams that no objective reads
-SUPPLIED = frozenset({*STREAMS, "entropy", "hidden", "turn", ROUTES})
+PASSED_OVER = ("reward", EXPERTS)  # streams that objectives do not read, or only where they ask for them
+SUPPLIED = frozenset({*STREAMS, "entropy", "hidden", "turn", "reward", "twin_values", ROUTES})
 
 
 class LearnerError(QuintainError):
@@ -92,6 +92,7 @@ class Reader:
             old_value=streams.get("value"),
             returns=streams.get("return"),
             turn=streams.get("turn"),
+            reward=self._column(batch.streams["reward"], rows) if "reward" in needs else None,
             weights={name: self._column(column, rows) for name, column in batch.weights.items()},
             topk=_lined(tops, said.further),
             hidden=hidden if "hidden" in needs else None,

@@ -122,6 +122,8 @@ class TorchLearner:
     def supplies(self) -> frozenset[str]:
         """The needs that this learner can meet."""
         lacking = set() if self.value is not None else {"value", "values"}
+        if self.value is None or self.value.heads < 2:
+            lacking.add("twin_values")
         if self.reader.reference is None and not has_lora(self.model):
             lacking.add("ref")
         if not routers(self.model) or recomputes(self.model):
@@ -135,7 +137,12 @@ class TorchLearner:
             LearnerError: names the first need that is not met, and how to meet it.
         """
         head = "give it a value head"
-        how = {"ref": "make the learner with reference=True", "value": head, "values": head}
+        how = {
+            "ref": "make the learner with reference=True",
+            "value": head,
+            "values": head,
+            "twin_values": f"{head} of 2",
+        }
         how[ROUTES] = "train a mixture of experts without learner.checkpointing, or leave replay_routes out"
         for need in sorted(others(needs) - self.supplies):
             fix = how.get(need, f"it supplies {', '.join(sorted(self.supplies))}")

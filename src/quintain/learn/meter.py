@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import torch
 
+from quintain.learn.mismatch import SUMS, gap_figures, gap_sums
 from quintain.learn.ranks import Ranks
 from quintain.types import Terms
 
@@ -21,8 +22,8 @@ class Meter:
         self._sums: dict[str, float] = defaultdict(float)  # weighted by the tokens of their optimizer step
         self._counts = dict.fromkeys(("tokens", "sequences", "groups", "updates", "skipped"), 0.0)
         self._seconds = dict.fromkeys(("forward", "backward", "optimizer"), 0.0)
-        self._gap = dict.fromkeys(("mean", "kl", "rows"), 0.0)
-        self._widest = 0.0
+        self._gap = dict.fromkeys(SUMS, 0.0)
+        self._widest = {"max": 0.0, "probability": 0.0}
         self._comparing = True
 
     @torch.no_grad()
@@ -31,11 +32,11 @@ class Meter:
         rows = terms.weights["rl"] != 0
         if not self._comparing or not bool(rows.any()):
             return
-        gap = (terms.new - terms.rollout)[rows].double()
-        self._gap["mean"] += float(gap.abs().sum())
-        self._gap["kl"] += float((torch.expm1(gap) - gap).sum())
-        self._gap["rows"] += len(gap)
-        self._widest = max(self._widest, float(gap.abs().max()))
+        new, rollout = (column[rows].double() for column in (terms.new, terms.rollout))
+        for name, value in gap_sums(new, rollout, terms.sequence[rows]).items():
+            self._gap[name] += value
+        wide = {"max": (new - rollout).abs(), "probability": (new.exp() - rollout.exp()).abs()}
+        self._widest = {name: max(self._widest[name], float(gap.max())) for name, gap in wide.items()}
 
     def time(self, **seconds: float) -> None:
         """Add to `forward`, `backward` or `optimizer`."""
@@ -60,9 +61,8 @@ class Meter:
 
     def result(self) -> dict[str, float]:
         """The figures of the update."""
-        gap, widest = self._ranks.sums(self._gap), self._ranks.largest({"max": self._widest})
-        rows = max(gap["rows"], 1.0)
-        mismatch = {"mismatch_mean": gap["mean"] / rows, "mismatch_max": widest["max"], "mismatch_kl": gap["kl"] / rows}
+        gap, widest = gap_figures(self._ranks.sums(self._gap)), self._ranks.largest(self._widest)
+        mismatch = {f"mismatch_{name}": value for name, value in {**gap, **widest}.items()}
         tokens = max(self._counts["tokens"], 1.0)
         means = {name: value / tokens for name, value in self._sums.items()}
         seconds = {f"seconds_{name}": value for name, value in self._seconds.items()}

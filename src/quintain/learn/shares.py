@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -53,4 +54,7 @@ def of_rank(batch: Batch, more: Mapping[str, float], ranks: Ranks, whole: bool) 
         whole: whether every rank was given the same minibatch, or each a part of its own.
     """
     counts = {**count(batch), **more}
-    return (share(batch, ranks), counts) if whole else (batch, ranks.sums(counts))
+    if whole:
+        return share(batch, ranks), counts
+    apart = replace(batch, group=batch.group * ranks.size + ranks.rank)  # groups of two ranks are two
+    return apart, ranks.sums(counts)

@@ -5,6 +5,9 @@ from quintain.registry import require_extra
 require_extra("train", "torch")
 
 from quintain.objectives.chunk import chunk_ratio, fit_progress, mask_chunks, taper  # noqa: E402
+from quintain.objectives.contrast import contrast_answers, hinge_kl, prefer_answers  # noqa: E402
+from quintain.objectives.curvature import mask_curved  # noqa: E402
+from quintain.objectives.guard import guard_kl  # noqa: E402
 from quintain.objectives.mean import constant_length, sequence_mean, sequence_sum, token_mean  # noqa: E402
 from quintain.objectives.ratio import token_ratio  # noqa: E402
 from quintain.objectives.region import mask_divergence, mask_ratio, replay_routes  # noqa: E402
@@ -57,6 +60,11 @@ __all__ = [
     "mask_covariant",
     "penalise_covariant",
     "replay_routes",
+    "contrast_answers",
+    "prefer_answers",
+    "hinge_kl",
+    "mask_curved",
+    "guard_kl",
     "penalise_kl",
     "reward_entropy",
     "fit_values",

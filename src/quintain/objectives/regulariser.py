@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -110,7 +111,7 @@ def reward_entropy(coef: float = 0.01) -> Objective:
 
 
 @register("objective", "fit_values", paper="1707.06347", status="paper", confidence="code")
-def fit_values(coef: float = 1.0, clip: float = 0.2) -> Objective:
+def fit_values(coef: float = 1.0, clip: float = 0.2, huber: float = math.inf, twin: bool = False) -> Objective:
     """Fit the value head to the returns, with PPO's bound on how far a value may move.
 
     When to use: with `gae` advantages, which write the stream `return`.
@@ -121,6 +122,8 @@ def fit_values(coef: float = 1.0, clip: float = 0.2) -> Objective:
     Args:
         coef: strength, >= 0.
         clip: bound of the move in units of return, >= 0; `inf` takes the bound away.
+        huber: beyond this error the loss grows linearly, > 0.
+        twin: ask for a head of two critics, whose soft minimum is the value (SAFE).
 
     Returns:
         A part of place `regulariser` that notes `value_loss`.
@@ -137,17 +140,23 @@ def fit_values(coef: float = 1.0, clip: float = 0.2) -> Objective:
     Reference: Schulman et al., 2017, arXiv 1707.06347. Differs from the paper: the bound is its authors' code, not the
     text.
     """
-    if not (coef >= 0 and clip >= 0):
-        raise PartError(f"fit_values: coef is {coef} and clip is {clip}; both must be >= 0")
+    if not (coef >= 0 and clip >= 0 and huber > 0):
+        raise PartError(
+            f"fit_values: coef is {coef}, clip is {clip} and huber {huber}; the first two must be >= 0, huber > 0"
+        )
+
+    def size(error: torch.Tensor) -> torch.Tensor:
+        inside = error.clamp(-huber, huber)
+        return inside * (error - inside / 2)
 
     def apply(terms: Terms) -> Terms:
         rows = rows_of(terms)
         value, old, goal = (held(rows, column(terms, n, "fit_values")) for n in ("value", "old_value", "returns"))
         near = old + (value - old).clamp(-clip, clip)
-        loss = torch.maximum((value - goal).square(), (near - goal).square()) / 2
+        loss = torch.maximum(size(value - goal), size(near - goal))
         return add_extra(note(terms, value_loss=loss), coef * stream(terms, "rl") * loss)
 
-    return stateless(apply, needs=("values",), place="regulariser")
+    return stateless(apply, needs=("values", *(["twin_values"] if twin else [])), place="regulariser")
 
 
 @register("objective", "ce", status="paper", confidence="code")

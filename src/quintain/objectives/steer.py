@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from quintain.objectives._rows import add_extra, column, gathered, held, note, rows_of, segments, stream, weigh
+from quintain.objectives._rows import add_extra, column, gathered, held, note, rows_of, stream, weigh
+from quintain.objectives.contrast import firsts
 from quintain.objectives.ratio import needs_of
 from quintain.objectives.step import sums_of
 from quintain.objectives.weight import mismatch
@@ -220,17 +221,6 @@ def scale_step(base: float = 1.0, rule: str = "sqrt", of: str = "new") -> Object
         return replace(terms, metrics={**terms.metrics, **figures})
 
     return Transform(lambda: None, lambda t, s: (apply(t), s), frozenset(needs), measure, "weight")
-
-
-def firsts(terms: Terms) -> torch.Tensor:
-    """Rows [N] bool, one for each sequence that the policy term reads."""
-    rows = rows_of(terms)
-    at, slots = segments(terms.sequence)
-    numbers = torch.arange(len(at), device=at.device)
-    first = torch.full((slots,), len(at), device=at.device).scatter_reduce(0, at[rows], numbers[rows], "amin")
-    out = torch.zeros_like(rows)
-    out[first[first < len(at)]] = True
-    return out
 
 
 def sample_size(terms: Terms, of: str = "new") -> dict[str, float]:

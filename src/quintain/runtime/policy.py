@@ -16,7 +16,7 @@ from quintain.learn.lora import add_lora
 from quintain.learn.precision import pick_device
 from quintain.learn.precision import set_threads as set_threads
 from quintain.learn.ranks import Ranks
-from quintain.learn.value import ValueHead
+from quintain.learn.value import value_head
 from quintain.models import build_model, context_limit, load_model, recompute, self_test, text_config
 from quintain.ports import Engine, Renderer
 from quintain.registry import build, entry
@@ -60,7 +60,7 @@ def make_learner(
         plan=plan,
         precision=build("precision", section.precision),
         ranks=ranks,
-        value=ValueHead(text_config(model).hidden_size) if needs & {"value", "values"} else None,
+        value=value_head(text_config(model).hidden_size, needs),
         reference="ref" in needs,
     )
 

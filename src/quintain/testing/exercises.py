@@ -35,8 +35,8 @@ class Exercise:
 
     `score(context, turn, answers)` in [0, 1] is a turn's reward; a trajectory's is the mean of its turns'. `seats` play side by side,
     seat k starting from a reward of `offset` k, which a baseline per seat takes out. The engine gets new weights every `lag` steps,
-    or after each step the ones of `behind` steps before, and it samples at `temperature`. The policy must gain `gain` in mean
-    reward over `steps` steps.
+    or after each step the ones of `behind` steps before, and it samples at `temperature`, or group after group at the
+    `heats`. The policy must gain `gain` in mean reward over `steps` steps.
     """
 
     score: Callable[[int, int, tuple[int, ...]], float]
@@ -52,6 +52,7 @@ class Exercise:
     members: int = 8
     lr: float = 0.01
     gain: float = 0.25
+    heats: tuple[float, ...] = ()
     keep: float = 0.0  # each of two right answers must keep this share, where it is above 0
 
     def first(self, rng: np.random.Generator) -> int:
@@ -85,6 +86,7 @@ EXERCISES: dict[str, Exercise] = {
     "path": Exercise(score=_match, turns=3, groups=8, gain=0.2),
     "stale": Exercise(score=_match, tokens=2, lag=4, temperature=1.15, steps=100, lr=0.02),
     "seats": Exercise(score=_match, seats=2, offset=3.0, groups=8, steps=60, lr=0.015),
+    "heats": Exercise(score=_match, tokens=2, steps=60, heats=(1.0, 1.0, 1.0, 1.2, 1.0, 1.0, 1.0, 0.8)),
     "modes": Exercise(score=_either, steps=30, gain=0.2, keep=0.1),
 }
 

@@ -16,7 +16,8 @@ from quintain.learn.learner import TorchLearner
 from quintain.learn.optim import adamw
 from quintain.learn.pack import pack
 from quintain.learn.plan import Plan
-from quintain.learn.value import ValueHead
+from quintain.learn.topk import wanted
+from quintain.learn.value import value_head
 from quintain.models import build_model
 from quintain.registry import build
 from quintain.testing.exercises import VOCAB, Exercise, Learned, as_answer, both
@@ -63,7 +64,7 @@ async def _practise(
 ) -> Learned:
     needs = algorithm.needs - {"digests"}
     kept, plans = build("precision", kinds[0]).dtype, build("precision", kinds[1])
-    value = ValueHead(SIZES["hidden"], lr=0.03) if needs & {"value", "values"} else None
+    value = value_head(SIZES["hidden"], needs, lr=0.03)
     learner = TorchLearner(
         _model(seed), adamw(exercise.lr), plan=plan, precision=plans, value=value, reference="ref" in needs
     )
@@ -82,7 +83,7 @@ async def _practise(
         groups = await learner.score(groups, needs)
         groups, state = algorithm.advantage.apply(groups, state)
         if any(g.trajectories for g in groups):
-            found = await learner.update(pack(groups), algorithm.objective)
+            found = await learner.update(pack(groups, topk=wanted(needs)), algorithm.objective)
             trace[-1] |= {k: v for k, v in found.items() if not k.startswith("seconds")}
         if exercise.lag == 0 or step % exercise.lag == exercise.lag - 1:
             feed.append(_copy(await learner.publish()) if exercise.behind else await learner.publish())
@@ -115,11 +116,18 @@ async def _play(
     engine: TorchEngine, exercise: Exercise, rng: np.random.Generator, key: tuple[int, int], needs: frozenset[str]
 ) -> tuple[Group, ...]:
     contexts = [exercise.first(rng) for _ in range(exercise.groups)]
-    top = max((int(n.partition(":")[2]) for n in needs if n.startswith("topk:")), default=0)
-    how = Sampling(temperature=exercise.temperature, max_tokens=exercise.tokens, top_logprobs=top)
+    cool = Sampling(temperature=exercise.temperature, max_tokens=exercise.tokens, top_logprobs=wanted(needs))
+    hows = [replace(cool, temperature=heat) for heat in exercise.heats] or [cool]
     each = await asyncio.gather(
         *(
-            _episode(engine, exercise, how, context, seat, (*key, ticket, member * exercise.seats + seat))
+            _episode(
+                engine,
+                exercise,
+                hows[ticket % len(hows)],
+                context,
+                seat,
+                (*key, ticket, member * exercise.seats + seat),
+            )
             for ticket, context in enumerate(contexts)
             for member in range(exercise.members)
             for seat in range(exercise.seats)
@@ -146,7 +154,7 @@ async def _episode(
     for turn in range(exercise.turns):
         request = Request(session="", prompt=tokens, sampling=how, key=(*key, turn))
         completion = await engine.generate(request)
-        nodes.append(Node.sampled(len(nodes) - 1, completion, turn=turn))
+        nodes.append(Node.sampled(len(nodes) - 1, completion, turn=turn, sampling=how))
         answers = tuple(map(as_answer, completion.tokens))
         scores.append(exercise.score(about, turn, answers))
         actions.append(str(answers))

@@ -17,6 +17,7 @@ FAMILIES = (
     "agents",
     "region",
     "control",
+    "guarded",
     "likelihood",
     "rewards",
     "gates",
