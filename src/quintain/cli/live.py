@@ -25,7 +25,14 @@ ROWS = {
 }
 BRIEF = ("reward", "success", "entropy", "mismatch_max", "lag_max", "tokens_per_second", "seconds")
 SHORT = {"mismatch_max": "mismatch", "tokens_per_second": "tok/s", "seconds": "s", "lag_max": "lag"}
-LEARNED = ("entropy", "kl_rollout", "mismatch_mean", "mismatch_max", "grad_norm")  # what only a trained group has
+LEARNED = (
+    "entropy",
+    "kl_rollout",
+    "mismatch_mean",
+    "mismatch_max",
+    "grad_norm",
+    "lag_max",
+)  # what only a trained group has
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -44,26 +51,36 @@ def sparkline(values: list[float], width: int = 40) -> str:
 
 
 def shown(metrics: Mapping[str, float]) -> dict[str, str]:
-    """The numbers of a step as text; `-` for what is measured while learning, in a step that trained no group.
+    """The numbers of a step as text; `-` for what nobody measured: of learning without a trained group, of playing without a group.
 
     Example:
-        >>> shown({"reward": 0.0, "entropy": 0.0, "groups_trained": 0.0})
-        {'reward': '0.000', 'entropy': '-', 'groups_trained': '0'}
+        >>> shown({"reward": 0.0, "entropy": 0.0, "groups_trained": 0.0, "groups_played": 0.0, "tokens_per_second": 0.0})
+        {'reward': '0.000', 'entropy': '-', 'groups_trained': '0', 'tokens_per_second': '-'}
     """
-    idle = metrics.get("groups_trained") == 0
-    return {k: "-" if idle and k in LEARNED else ROWS[k][1].format(v) for k, v in metrics.items() if k in ROWS}
+    unknown = set(LEARNED if metrics.get("groups_trained") == 0 else ())
+    unknown |= {"tokens_per_second"} if metrics.get("groups_played") == 0 else set()
+    return {k: "-" if k in unknown else ROWS[k][1].format(v) for k, v in metrics.items() if k in ROWS}
 
 
 def evaluated(step: int, metrics: Mapping[str, float]) -> str:
-    """One line for an evaluation.
+    """One line for an evaluation: each way of playing with its numbers, success first.
 
     Example:
-        >>> evaluated(3, {"eval/episodes": 20.0, "eval/success": 0.25})
-        'evaluated after 3 steps: eval/episodes 20  eval/success 0.250'
+        >>> evaluated(3, {"eval/episodes": 20.0, "eval/reward": 0.5, "eval/success": 0.25})
+        'evaluated after 3 steps: eval success 0.250  reward 0.500  (20 episodes)'
     """
-    numbers = {k: v for k, v in metrics.items() if isinstance(v, float | int)}
-    told = (f"{k} {v:,.0f}" if k.endswith("episodes") else f"{k} {v:.3f}" for k, v in numbers.items())
-    return f"evaluated after {step} steps: {'  '.join(told)}"
+    ways: dict[str, dict[str, float]] = {}
+    for key, value in metrics.items():
+        if isinstance(value, float | int):
+            way, _, name = key.rpartition("/")
+            ways.setdefault(way, {})[name] = value
+    told = []
+    for way, numbers in ways.items():
+        count = numbers.pop("episodes", None)
+        names = sorted(numbers, key=lambda name: name != "success")
+        cells = [f"{name} {numbers[name]:.3f}" for name in names] + ([f"({count:,.0f} episodes)"] if count else [])
+        told.append(f"{way} {'  '.join(cells)}".strip())
+    return f"evaluated after {step} step{'' if step == 1 else 's'}: {'; '.join(told)}"
 
 
 class Lines:

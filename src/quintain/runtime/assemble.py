@@ -230,7 +230,7 @@ async def _train(
     run, scores = opened.run, {}
     resumed = place.resume and run.restore(place.step)
     if resumed:
-        run.say(f"resumed at step {run.step} of {config.run.steps}")
+        run.say(_resumed(run.step, config.run.steps))
     elif not await warm_start(config, opened, run.say):
         run.say("stopped during the warm start: nothing of it is kept, to go on begins it anew")
         return _ended(run, "drained", scores)
@@ -239,7 +239,6 @@ async def _train(
         run.capture()
         run.checkpoint()
     if run.owes():  # also what a drain gave up before
-        run.say(f"evaluating {f'after step {run.step}' if run.step else 'before the first step'}")
         scores = await run.evaluate(run.step)
     await run.take_up()
     settle()
@@ -262,6 +261,12 @@ async def _train(
         raise run.failure
     cut = run.draining and (run.step < config.run.steps or run.unplayed)
     return _ended(run, "drained" if cut else "done", scores)
+
+
+def _resumed(step: int, steps: int) -> str:
+    if step < steps:
+        return f"resumed at step {step} of {steps}"
+    return f"all {step} steps are done, nothing is left to train; `--resume RUN run.steps={2 * step or 100}` trains on"
 
 
 def _ended(run: LocalRun, reason: str, scores: Mapping[str, float]) -> dict[str, Any]:

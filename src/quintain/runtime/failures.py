@@ -1,13 +1,16 @@
-"""Episodes that all fail, in the env or for want of room: told at once, and after a few steps the end of the run."""
+"""What comes to nothing: episodes that all fail end a run after a few steps; steps that train nothing are told of."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from quintain.types import Group, QuintainError, Stop, Trajectory
 
 STEPS = 3  # steps in which not one episode may get through before the run ends
 SHARE = 0.9  # of a step's episodes: from here on nearly all
+IDLE = 10  # steps on end that train nothing before it is said
+COUNTED = ("groups_played", "groups_withheld", "groups_refilled_for_lag", "tokens")  # summed over such steps
+MEANT = ("reward", "solved_some", "malformed", "turns")  # means of a step, averaged over them
 
 
 class EveryEpisodeFailed(QuintainError):
@@ -59,6 +62,56 @@ class Failures:
             return ""
         self.told = True
         return f"{failed} of {episodes} episodes of this step failed; the first was {self.cause}"
+
+
+class Standstill:
+    """Says once that steps train nothing, why, and what to do.
+
+    Args:
+        steps: of the run; a short one is told of in its last step.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self.limit = max(1, min(IDLE, steps))
+        self.told = False
+        self._rows: list[Mapping[str, float]] = []  # of the last steps on end that trained nothing
+
+    def warning(self, row: Mapping[str, float]) -> str:
+        """What to say of the step with these metrics: "" unless it is the last of `limit` that trained nothing.
+
+        A step trains nothing without tokens, or where every gradient is 0; a batch that was skipped is told of elsewhere.
+        """
+        idle = not row.get("tokens", 1.0) or not row.get("grad_norm", 1.0)
+        self._rows = [*self._rows, row] if idle and not row.get("skipped") and not self.told else []
+        if len(self._rows) < self.limit:
+            return ""
+        self.told = True
+        total = {name: sum(r.get(name, 0.0) for r in self._rows) for name in (*COUNTED, *MEANT)}
+        return f"the last {len(self._rows)} steps trained nothing: {_idle(total, len(self._rows))}"
+
+
+def _idle(total: Mapping[str, float], steps: int) -> str:
+    """The cause and the fix, from the sums of some steps."""
+    groups, late = total["groups_played"], total["groups_withheld"] + total["groups_refilled_for_lag"]
+    reward, some = total["reward"] / steps, total["solved_some"] / steps
+    if late and late >= SHARE * groups:
+        return f"{late:.0f} of {groups:.0f} groups came too late; raise run.max_lag, or set run.over_limit=wait"
+    if total["tokens"]:
+        why = "all advantages are 0"
+    else:
+        why = f"the gates left out every one of {groups:.0f} groups, as their episodes all earned the same"
+    why = f"{why} (mean reward {reward:.3g}; a group with a success: {100 * some:.0f} %); "
+    if total["malformed"] >= SHARE * max(total["turns"], 1e-9):
+        return (
+            f"{why}nearly all that the policy says cannot be read as an action: show it how with warm_start.steps=50 (in a world) or "
+            "a model that can follow the format; `quintain show RUN` has an episode"
+        )
+    if some < 1.0 - SHARE:
+        return (
+            f"{why}it hardly ever succeeds: make tasks easier (a lower level), begin with warm_start.steps=50 (in a world), play more "
+            "episodes a group (rollout.group_size), or reward what comes before success; `quintain show RUN` has an episode"
+        )
+    return f"{why}the tasks tell its episodes apart no more: make them harder (a higher level), or reward finer"
 
 
 def refuse_failures(groups: Sequence[Group]) -> None:

@@ -16,7 +16,7 @@ from quintain.ports import Learner, Sink
 from quintain.runtime import measure
 from quintain.runtime.beside import PINNED, Beside
 from quintain.runtime.care import Care
-from quintain.runtime.failures import STEPS, Failures
+from quintain.runtime.failures import STEPS, Failures, Standstill
 from quintain.runtime.keeper import Keeper
 from quintain.runtime.proof import Proof
 from quintain.runtime.timed import Clock, Timed
@@ -91,6 +91,7 @@ class LocalRun:
         self.step = 0
         self.say: Callable[[str], None] = lambda text: None  # what a person should read
         self.failures = Failures(window.size * max(1, min(STEPS, plan.steps)))
+        self.standstill = Standstill(plan.steps)
         self.care = Care(plan.quarantine, plan.drop_failed)
         self._state: dict[str, Any] = {}  # the last boundary
         self._owed: tuple[int, str] | None = (
@@ -190,7 +191,8 @@ class LocalRun:
         row |= self.care.row(self.keeper.sums, self.plan.racing) | measure.timing(self.clock.restart(), row)
         self._write_dropped()
         self.keeper.trained(step, row)
-        for warning in filter(None, (self.failures.warning(), self.care.meter.warning())):
+        said = (self.failures.warning(), self.standstill.warning(row), self.care.meter.warning())
+        for warning in filter(None, said):
             self.keeper.write(step, "warning", {"what": warning})
             self.say(f"WARNING: {warning}")
         for skipped in getattr(self.parts.learner, "quarantined", [])[self._skipped :]:
@@ -229,6 +231,7 @@ class LocalRun:
         """
         if self.parts.evaluate is None:
             return {}
+        self.say(f"evaluating {f'after step {step}' if step else 'before the first step'}")
         try:
             await self._proved()
             with waiting("evaluation", step):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quintain.runtime.failures import EveryEpisodeFailed, Failures
+from quintain.runtime.failures import EveryEpisodeFailed, Failures, Standstill
 from quintain.types import Group, Stop, Task, Trajectory
 
 
@@ -50,3 +50,33 @@ def test_groups_without_episodes_are_no_failure():
     failures = Failures(limit=1)
     failures.see(group())
     assert failures.warning() == ""
+
+
+IDLE = {"tokens": 0.0, "grad_norm": 0.0, "groups_played": 8.0, "turns": 4.0, "reward": 0.0, "solved_some": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("row", "cause", "fix"),
+    [
+        ({}, "left out every one of 80 groups", "a lower level"),
+        ({"malformed": 4.0}, "cannot be read as an action", "warm_start.steps=50"),
+        ({"reward": 1.0, "solved_some": 1.0}, "tell its episodes apart no more", "a higher level"),
+        ({"tokens": 99.0}, "all advantages are 0", "rollout.group_size"),
+        ({"groups_withheld": 8.0}, "80 of 80 groups came too late", "run.max_lag"),
+    ],
+)
+def test_steps_that_train_nothing_are_told_of_once_with_the_cause_and_a_fix(row, cause, fix):
+    watch = Standstill(100)
+    said = [watch.warning(IDLE | row) for _ in range(30)]
+    assert [bool(s) for s in said] == [i == 9 for i in range(30)]
+    assert said[9].startswith("the last 10 steps trained nothing") and cause in said[9] and fix in said[9]
+
+
+def test_a_step_that_trains_begins_the_count_anew_and_a_short_run_is_told_of_at_its_end():
+    watch = Standstill(100)
+    rows = (
+        [IDLE] * 9 + [{**IDLE, "tokens": 5.0, "grad_norm": 0.1}] + [IDLE] * 9 + [{**IDLE, "skipped": 1.0}] + [IDLE] * 9
+    )
+    assert not any(map(watch.warning, rows)) and watch.warning(IDLE)
+    short = Standstill(3)
+    assert [bool(short.warning(IDLE)) for _ in range(3)] == [False, False, True]

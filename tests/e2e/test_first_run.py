@@ -1,0 +1,31 @@
+"""What a run says to somebody who has never seen one: when nothing is learnt, and when nothing is left to do."""
+
+from __future__ import annotations
+
+from quintain.cli import main
+from quintain.ledger import RunDir
+
+UNSEEN = ("warm_start.steps=0", "eval.instances=0", "eval.final_instances=0")
+
+
+def test_a_run_that_learns_nothing_says_so_once_and_shows_no_numbers_that_nobody_measured(tmp_path, capsys):
+    hopeless = ("level=9", "steps=3", "run.groups_per_step=1", "run.name=a", f"run.folder={tmp_path}")
+    assert main(["train", "tiny", *UNSEEN, *hopeless]) == 0
+    told = capsys.readouterr().out.splitlines()
+    (warning,) = [line for line in told if "WARNING" in line]
+    assert "the last 3 steps trained nothing" in warning and "3 groups" in warning and "warm_start.steps=50" in warning
+    (last,) = [line for line in told if "step 3/3" in line]
+    assert "entropy -" in last and "mismatch -" in last and "lag -" in last
+    with RunDir.open(tmp_path / "a") as store:
+        assert [e.payload["what"] for e in store.events(["warning"])] == [warning.split("WARNING: ")[1]]
+
+
+def test_going_on_with_a_run_that_has_done_its_steps_says_so_and_changes_nothing(tmp_path, capsys):
+    run = str(tmp_path / "a")
+    assert main(["train", "tiny", *UNSEEN, "steps=2", "run.name=a", f"run.folder={tmp_path}"]) == 0
+    capsys.readouterr()
+    assert main(["train", "--resume", run]) == 0
+    told = capsys.readouterr().out
+    assert "all 2 steps are done, nothing is left to train" in told and "run.steps=4" in told and "resumed" not in told
+    assert main(["train", "--resume", run, "run.steps=4"]) == 0
+    assert "resumed at step 2 of 4" in capsys.readouterr().out
