@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,33 +19,45 @@ from quintain.ledger import RunDir
 P = workload("pure")
 
 
+def rows_of(run: Path) -> list[tuple[float, dict[str, float]]]:
+    """When the steps of a run ended and what they showed."""
+    with RunDir.open(run) as store:
+        return [(e.time, dict(e.payload)) for e in store.events(["metrics"])]
+
+
+def reaches(rows: Sequence[tuple[float, dict[str, float]]]) -> int:
+    """The first step at which the mean of the last ones is at the level; -1 where there is none."""
+    size = P["steps"]
+    for i in range(size - 1, len(rows)):
+        if statistics.fmean(r["success"] for _, r in rows[i + 1 - size : i + 1]) >= P["level"]:
+            return i
+    return -1
+
+
 def measure(mode: str, seed: int, folder: Path) -> dict[str, float]:
-    """Seconds from the first step to the level, seconds of a step, success of the last steps."""
-    name = f"{mode}-{seed}"
+    """Seconds and steps from the first step to the level, seconds of a step, the largest lag. The run is drained at the level."""
+    run = folder / f"{mode}-{seed}"
     words = [
         P["recipe"],
         f"run.seed={seed}",
         f"run.folder={folder}",
-        f"run.name={name}",
+        f"run.name={run.name}",
         *P["overrides"],
         *P["modes"][mode],
     ]
-    subprocess.run([sys.executable, "-m", "quintain.cli", "train", *words], check=True, stdout=subprocess.DEVNULL)
-    with RunDir.open(folder / name) as store:
-        rows = [(e.time, dict(e.payload)) for e in store.events(["metrics"])]
+    process = subprocess.Popen([sys.executable, "-m", "quintain.cli", "train", *words], stdout=subprocess.DEVNULL)
+    while process.poll() is None:
+        time.sleep(2)
+        if (run / "run.json").exists() and reaches(rows_of(run)) >= 0:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+    rows = rows_of(run)
+    last = reaches(rows)
     begin = rows[0][0] - rows[0][1]["seconds"]
-    reached = next(
-        (
-            rows[i][0] - begin
-            for i in range(P["steps"] - 1, len(rows))
-            if statistics.fmean(r["success"] for _, r in rows[i + 1 - P["steps"] : i + 1]) >= P["level"]
-        ),
-        float("inf"),
-    )
     return {
-        "reached": reached,
+        "reached": rows[last][0] - begin if last >= 0 else float("inf"),
+        "steps": last + 1 if last >= 0 else float("inf"),
         "step_s": (rows[-1][0] - begin) / len(rows),
-        "success": statistics.fmean(r["success"] for _, r in rows[-P["steps"] :]),
         "lag": max(r["lag_max"] for _, r in rows),
     }
 
@@ -52,7 +66,7 @@ def row(mode: str, runs: Sequence[dict[str, float]], reference: Sequence[dict[st
     """What the page shows of a mode."""
     ours, peer = (statistics.fmean(r["reached"] for r in some) for some in (runs, reference))
     told = "; ".join(
-        f"seed {s}: {r['reached']:.0f} s, {r['step_s']:.2f} s a step, success at the end {r['success']:.3f}, lag <= {r['lag']:.0f}"
+        f"seed {s}: {r['reached']:.0f} s, {r['steps']:.0f} steps of {r['step_s']:.2f} s, lag <= {r['lag']:.0f}"
         for s, r in zip(P["seeds"], runs, strict=True)
     )
     return {

@@ -185,15 +185,16 @@ class GroupLearner:
         return weights
 
     async def examine(self, call: Any) -> Any:
-        """What the first rank's model says to a question.
+        """What the model says to a question: the first rank's, or that of all of them where they share the layers.
 
         Raises:
             LearnerError: it is no `Question`, and functions do not travel.
         """
         if not isinstance(call, Question):
             raise LearnerError("a learner group answers only the questions of `runtime.questions`")
-        (told,) = await self._of(self._calls.one(0, "examine", question=call.plain()))
-        return call.heard(told["answer"])
+        calls, plain = self._calls, call.plain()
+        asked = calls.everyone("examine", question=plain) if self.sharded else calls.one(0, "examine", question=plain)
+        return call.heard((await self._of(asked))[0]["answer"])
 
     def save(self, folder: str) -> None:
         """See `TorchLearner.save`: the first rank writes where the folder is seen there, else its files come as bytes.

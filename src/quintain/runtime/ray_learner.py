@@ -1,11 +1,13 @@
 """The body of a learner actor: one rank of a learner group. Bytes come in, bytes go out; nothing here knows Ray.
 
-Every verb that ranks do together is asked of all of them, one verb after the other; `examine` is asked of the first alone.
+Every verb that ranks do together is asked of all of them, one verb after the other; `examine` is asked of the first alone, unless they
+share the layers.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import hashlib
 import os
@@ -21,6 +23,7 @@ from quintain.runtime.ray_workers import read_config
 from quintain.types import QuintainError
 
 FACTS = "learner.json"  # the file by which a rank knows a checkpoint again
+TOGETHER = {"score", "update", "publish", "examine", "save", "load"}  # in one order on all ranks that share the layers
 
 
 class LearnWorker:
@@ -44,13 +47,16 @@ class LearnWorker:
         self.newest: Any = None  # weights that were published last
         self.room = ""  # of this rank alone, where a folder of the run is not seen
         self.aside = False  # weights are published into it
+        self._turn = asyncio.Lock()
 
     async def do(self, verb: str, packed: bytes) -> bytes:
         """What the verb gives, or the `error` that was met: its kind, message and trace."""
         from quintain.runtime.learner_wire import pack, unpack
 
+        in_turn = verb in TOGETHER and self.learner.sharded
         try:
-            return pack(await getattr(self, f"_{verb}")(**unpack(packed)))
+            async with self._turn if in_turn else contextlib.nullcontext():
+                return pack(await getattr(self, f"_{verb}")(**unpack(packed)))
         except Exception as error:
             told = {"kind": type(error).__name__, "message": str(error), "named": isinstance(error, QuintainError)}
             return pack({"error": {**told, "trace": "".join(traceback.format_exception(error))[-4000:]}})
@@ -171,6 +177,10 @@ class LearnWorker:
         from quintain.runtime.questions import Question
 
         asked = Question.of(question, self.newest)
+        if (
+            self.ranks.rank and asked.verb == "differing"
+        ):  # files of the newest version may be seen by the first rank alone
+            asked = Question(verb="prints")
         return {"answer": asked.told(await self.learner.examine(asked))}
 
     # -- checkpoints -----------------------------------------------------------------------------------------------

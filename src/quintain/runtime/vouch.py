@@ -41,7 +41,7 @@ def make_proof(config: Config, learner: Any, cast: Cast, crew: Crew | None) -> P
     """
     section, copied = config.runtime, getattr(learner, "copy", None) is not None
     plan = Plan(
-        count=section.canaries if copied or not learner.sharded else 0,  # no rank of a group elsewhere can read alone
+        count=section.canaries,
         limit=section.canary_limit,
         seed=config.run.seed,
         beside=not copied and (crew is not None or config.run.max_lag > 0),
