@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import zlib
 from dataclasses import replace
 from itertools import pairwise
@@ -157,16 +156,10 @@ def test_a_column_of_objects_is_refused():
         unpack(["|O8", b"12345678"])
 
 
-def test_a_long_run_stays_small_and_recording_is_cheap(make_group):
-    batch = [make_group(i, members=8, turns=13) for i in range(16)]  # 128 trajectories of 26 nodes
-    seconds = []
-    for _ in range(5):
-        start = time.process_time()
-        packed = [pack_group(g) for g in batch]
-        seconds.append(time.process_time() - start)
+def test_a_long_run_stays_small(make_group):
+    packed = [pack_group(make_group(i, members=8, turns=13)) for i in range(16)]  # 128 trajectories of 26 nodes
     run = sum(map(len, packed)) / 16 * 32 * 200
     assert run < 60e6, f"200 steps x 32 groups would take {run / 1e6:.0f} MB"
-    assert min(seconds) < 0.03, f"128 trajectories took {min(seconds) * 1e3:.1f} ms"  # 7 ms on an idle core
 
 
 @pytest.mark.parametrize("noise", [True, False])

@@ -1,5 +1,6 @@
 import asyncio
 import math
+import sys
 import time
 from itertools import pairwise
 
@@ -536,7 +537,7 @@ def test_plans_are_checked_and_can_be_written_down():
 
 
 def test_the_rollout_itself_costs_little():
-    """256 episodes of 13 turns at once: about 20 us a turn when quiet; the bound is loose for shared machines."""
+    """256 episodes of 13 turns at once, in function calls a turn, which no load of the machine changes."""
     said = Completion(
         tokens=(WORDS.ids("up")[0],), logprobs=(0.0,), finish="length", spans=(Span(start=0, stop=1, version=0),)
     )
@@ -560,10 +561,16 @@ def test_the_rollout_itself_costs_little():
         rollout = episodes(group_size=8)
         return await asyncio.gather(*(rollout(TASK, cast, i) for i in range(32)))
 
-    spent = []
-    for _ in range(5):
-        start = time.process_time()
+    calls = 0
+
+    def count(frame: object, event: str, arg: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
         groups = asyncio.run(play_all())
-        spent.append(time.process_time() - start)
+    finally:
+        sys.setprofile(None)
     assert sum(t.turns for g in groups for t in g.trajectories) == 256 * 13
-    assert min(spent) / (256 * 13) < 60e-6
+    assert calls / (256 * 13) < 190, "it was 153, some 20 us"

@@ -28,7 +28,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         subprocess.Popen([*command, str(rank), str(SIZE), str(port), str(folder)], stderr=subprocess.PIPE, text=True)
         for rank in range(SIZE)
     ]
-    said = [process.communicate(timeout=240)[1] for process in running]
+    said = [process.communicate(timeout=600)[1] for process in running]
     assert [process.returncode for process in running] == [0] * SIZE, said
     return [json.loads((folder / f"rank{rank}.json").read_text()) for rank in range(SIZE)]
 
