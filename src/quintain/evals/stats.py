@@ -138,6 +138,21 @@ def generalisation(home: float, away: float, beta: float = 2.0) -> float:
     return (1 + beta**2) * home * away / below if min(home, away) >= 0 and below > 0 else math.nan
 
 
+def outer_step(envs: float, horizon: int, minibatch: int, lr: float, before: float) -> dict[str, float]:
+    """What a step of PPO becomes when more environments play: more minibatches of the same size, at the same rate.
+
+    Returns:
+        `minibatches` of a step, `lr`, and `noise`, the deviation of the step's direction over that with `before` environments.
+
+    Example:
+        >>> outer_step(4096, 32, 8192, 3e-4, 1024)["noise"]
+        0.5
+
+    Reference: PPO at a million environments, from notes; others report a rate that grows with the root.
+    """
+    return {"minibatches": max(1, envs * horizon // minibatch), "lr": lr, "noise": math.sqrt(before / envs)}
+
+
 def implicit_weights(p: float) -> dict[str, float]:
     """What objectives on binary rewards weigh a question of success rate p by: mean score of right answers, or a contrast.
 

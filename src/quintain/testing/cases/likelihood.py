@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from quintain.evals.stats import cliff, generalisation, implicit_weights
+from quintain.evals.stats import cliff, generalisation, implicit_weights, outer_step
 from quintain.learn.precision import LossScale, rounding
 from quintain.models.task_vectors import contributors, gains, merge, overlap
 from quintain.objectives.preference import dpo, fit_advantage, imitate, weigh_traces
@@ -120,6 +120,19 @@ def loss_scaling(case: Case) -> dict[str, Any]:
     return {
         "scale_after": [scale.update(bool(overflow)) for overflow in found],
         "skipped_steps": [i for i, overflow in enumerate(found) if overflow],
+    }
+
+
+@runs("ppo_outer_step", method="ppo at 1m")
+def outer(case: Case) -> dict[str, Any]:
+    """A step with more and more environments."""
+    given = case["inputs"]
+    envs = [int(n) for n in given["envs"]]
+    found = [outer_step(n, given["horizon"], given["minibatch"], given["lr"], envs[0]) for n in envs]
+    return {
+        "minibatches": [one["minibatches"] for one in found],
+        "lr": [one["lr"] for one in found],
+        "noise_std_ratio": found[-1]["noise"],
     }
 
 

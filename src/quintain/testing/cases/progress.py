@@ -5,12 +5,63 @@ from __future__ import annotations
 from typing import Any
 
 from quintain.advantages import returns
+from quintain.memory.recall import ranked, scores, used
 from quintain.rewards.agreement import richness, stability
-from quintain.rewards.progress import discounted, fade, foresight, pay_progress, shaping
+from quintain.rewards.progress import discounted, fade, foresight, gains, pay_progress, shaping
 from quintain.rewards.verified import densities, pass_rates, rarity_weights, turn_scores, two_levels
+from quintain.rollouts.horizon import horizon
 from quintain.testing.cases.columns import array
 from quintain.testing.cases.episodes import credited, episode, group_of, scored
 from quintain.testing.cases.table import Case, runs
+
+
+@runs("simutil_ucb", "retroagent_simutil_ucb", method="retroagent simutil-ucb")
+def simutil(case: Case) -> dict[str, Any]:
+    """Scores of remembered items, and their order."""
+    given = case["inputs"]
+    p, items = {**given, **(case.get("params") or {})}, given.get("items")
+    names = {"relevance": "rel", "utility": "util", "count": "n"}
+    columns = {long: [i[short] for i in items] if items else given[long] for long, short in names.items()}
+    kappa = p.get("kappa", p.get("ucb_scale", 1.0))
+    found = scores(**columns, alpha=p["alpha"], kappa=kappa, least=p["min_relevance"])
+    return {"score": found, "order": ranked(found), "total_count": sum(columns["count"])}
+
+
+@runs("simutil_utility_ema")
+def simutil_utility(case: Case) -> dict[str, Any]:
+    """Utility and count, use after use."""
+    p, trace = case["params"], list[list[float]]()
+    now = (float(p["u0"]), int(p["n0"]))
+    for outcome in case["inputs"]["outcomes"]:
+        now = used(*now, outcome, p["beta"])
+        trace.append(list(now))
+    return {"trace": trace}
+
+
+@runs("retroagent_utility_and_intrinsic")
+def utility_and_intrinsic(case: Case) -> dict[str, Any]:
+    """Utility use after use, and what is paid for getting further."""
+    given, utility = case["inputs"], list[float]()
+    now = (float(given["utility0"]), 1)
+    for outcome in given["outcomes"]:
+        now = used(*now, outcome, given["beta"])
+        utility.append(now[0])
+    phi, best = array(given["potential"]).tolist(), float(given["baseline"])
+    return {
+        "utility": utility,
+        "improvement": gains(phi, best),
+        "centred": gains(phi, best, centred=True),
+        "new_baseline": max(best, float(given["success_rate"])),
+    }
+
+
+@runs("scaling_inter", method="scalinginter-rl")
+def scaling_inter(case: Case) -> dict[str, Any]:
+    """Turns of an episode at some steps."""
+    p = {**case["inputs"], **(case.get("params") or {})}
+    turns = p.get("horizons", p.get("rounds"))
+    found = [horizon(int(step), turns, p["every"]) for step in p["steps"]]
+    return {"horizon": found, "max_turns": found}
 
 
 @runs("potential_shaping", method="potential-based shaping")

@@ -1,0 +1,1 @@
+"""Memory: what is remembered between episodes, and what of it is recalled."""
