@@ -40,7 +40,10 @@ async def test_episodes_grow_longer_stage_by_stage() -> None:
     assert await turns(1, max_turns=7) == [7] * 4
 
 
-@pytest.mark.parametrize("options", [{"name": "hot", "high": 1.0}, {"name": "hot", "every": 0}, {"name": "scaling_inter", "turns": []}])  # fmt: skip
+BAD = [{"name": "hot", "high": 1.0}, {"name": "hot", "every": 0}, {"name": "scaling_inter", "turns": []}]
+
+
+@pytest.mark.parametrize("options", BAD)
 def test_numbers_out_of_range_are_refused(options: dict) -> None:
     with pytest.raises(PlanError, match=options["name"]):
         build("rollout", options)
