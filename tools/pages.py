@@ -5,6 +5,7 @@ python tools/pages.py [--check]
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from quintain.cli.config import keys
 from quintain.cli.list import papers, parts, recipes, worlds
 
 DOCS = Path(__file__).parents[1] / "docs"
+CASES = Path(__file__).parents[1] / "tests" / "cases"
 NOTE = "<!-- written by tools/pages.py from the registry: change the code, not this page -->\n\n"
 
 
@@ -62,8 +64,44 @@ def parts_page() -> str:
 
 
 def papers_page() -> str:
-    """Every paper with the parts made from it."""
-    return f"# Papers\n\n{table(papers(), {'paper': 'arXiv', 'title': 'title', 'parts': 'parts'})}"
+    """Every named method: how to reach it, what pins it, what shows it at work; the commands; the titles."""
+    rows, cases = papers(), []
+    for file in sorted(CASES.glob("*.json")):
+        cases += [case.get("id") or case["name"] for case in json.loads(file.read_text())]
+    for row in rows:
+        row["paper"] = f"[{row['arxiv']}](https://arxiv.org/abs/{row['arxiv']})" if row["arxiv"] else ""
+        kind, name, *form = row["by"].split(" ")
+        row["reach"] = f"{'' if kind == 'algorithm' else kind + ' '}`{name}`" + (f", `{form[-1]}`" if form else "")
+        row["pinned"] = sum(case.startswith(tuple(row["cases"])) for case in cases) or ""
+        row["seen"] = row["shown"].removeprefix("exercise ") if "::" not in row["shown"] else "a test"
+        row["source"] = row["status"].removeprefix("read in ").removeprefix("our ")
+        row["words"] = f"`{row['recipe']}`" if row["recipe"] else f"wants {row['wants']}"
+    titles = {r["arxiv"]: r for r in rows if r["arxiv"]}.values()
+    for row in titles:
+        row["names"] = ", ".join(r["name"] for r in rows if r["arxiv"] == row["arxiv"])
+        row["made"] = ", ".join(row["parts"])
+    plain = [r for r in rows if r["recipe"] == f"quintain train keydoor algorithm={r['by'].split(' ')[1]}"]
+    columns = {"name": "method", "paper": "arXiv", "reach": "reached by", "pinned": "cases", "seen": "shown by"}
+    return f"""# Papers
+
+{len(rows)} methods by {len(titles)} papers. Their parts have rows in the contract tests. `quintain list papers --json` has all that
+stands here, with the names of cases and tests.
+
+- *reached by*: an algorithm's alias (`algorithm=ALIAS`), with the preset that it is (`algorithm.preset=NAME`), or a part of another
+  kind ([parts](parts.md)).
+- *cases*: how many numeric cases of `tests/cases` compare the method with its equation, in float64.
+- *shown by*: the exercise on which the alias must improve its starting policy (`make learning`), or a test of what the part does.
+- *source*: what we read: the authors' code, the paper, a note on it; a `guess` is ours and not to be taken for the paper's.
+
+{table(rows, {**columns, "source": "source"})}
+## Commands
+
+`quintain train keydoor algorithm=ALIAS` trains with the alias of {len(plain)} of the methods. The others:
+
+{table([r for r in rows if r not in plain], {"name": "method", "words": "command"})}
+## Titles
+
+{table(list(titles), {"paper": "arXiv", "title": "title", "names": "methods", "made": "further parts"})}"""
 
 
 def config_page() -> str:

@@ -27,7 +27,7 @@ def heat_of(t: Trajectory) -> float:
     return next((n.sampling.temperature for n in t.nodes if n.sampling and any(n.mask)), 1.0)
 
 
-@register("advantage", "imitate_hot", status="experimental", confidence="guess", after="normalise")
+@register("advantage", "imitate_hot", paper="2510.08141", status="experimental", confidence="guess", after="normalise")
 def imitate_hot(coef: float = 1.0, target: float = 0.5, high: float = 1.2, low: float = 0.8) -> Advantage:
     """Imitate what was rewarded at another temperature, and train the rest as it is.
 
@@ -55,8 +55,9 @@ def imitate_hot(coef: float = 1.0, target: float = 0.5, high: float = 1.2, low: 
         >>> imitate_hot().init()
         {'entropy': 0.0}
 
-    Reference: AEPO (README and code). Differs from the paper: both temperatures are sampled and one is used; entropy is
-    estimated from sampled tokens; samples stand beside the batch instead of replacing some of it.
+    Reference: AEPO, arXiv 2510.08141 (README and code). Differs from the paper: both temperatures are sampled and
+    one is used; entropy is estimated from sampled tokens; samples stand beside the batch instead of replacing some
+    of it.
     """
     if not coef >= 0:
         raise PartError(f"imitate_hot: coef is {coef}; it must be >= 0")

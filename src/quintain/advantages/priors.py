@@ -177,7 +177,21 @@ def _env(task: Task) -> str:
 HISTORIES = {"task": _task, "level": _level, "env": _env}
 
 
-@register("advantage", "recall_prior", status="experimental", confidence="guess", writes="prior")
+@register(
+    "advantage",
+    "recall_prior",
+    methods={
+        "V_0": {
+            "recipe": ("algorithm=v0_5",),
+            "paper": "2602.03584",
+            "cases": ("v0_",),
+            "shown": "tests/unit/advantages/test_credit.py::test_a_prior_is_what_came_before_this_step",
+        }
+    },
+    status="experimental",
+    confidence="guess",
+    writes="prior",
+)
 def recall_prior(of: str = "task", decay: float = 0.9, strength: float = 1.0) -> Advantage:
     """Expect of a prompt what its like earned in earlier steps: the tag `prior` for baselines and budgets.
 

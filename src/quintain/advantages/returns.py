@@ -153,7 +153,20 @@ def returns(gamma: float = 1.0, level: str = "token") -> Advantage:
     return stateless(_each(one))
 
 
-@register("advantage", "gae", paper="1506.02438", status="paper", confidence="code")
+@register(
+    "advantage",
+    "gae",
+    methods={
+        "GAE": {
+            "recipe": ("algorithm=ppo",),
+            "cases": ("gae_value", "token_gae", "turn_gae"),
+            "shown": "tests/unit/advantages/test_advantages.py::test_discount_counts_turns_or_tokens_and_no_observation",
+        }
+    },
+    paper="1506.02438",
+    status="paper",
+    confidence="code",
+)
 def gae(gamma: float = 1.0, lam: float = 0.95, level: str = "token", bootstrap: bool = False) -> Advantage:
     """Generalised advantage estimation from a value head, over tokens or turns; observation tokens are stepped over.
 

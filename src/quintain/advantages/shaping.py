@@ -13,6 +13,13 @@ from quintain.types import Trajectory
 @register(
     "advantage",
     "shape_overlong",
+    methods={
+        "Overlong shaping": {
+            "recipe": ("algorithm=dapo",),
+            "cases": ("dapo_overlong",),
+            "shown": "tests/unit/rewards/test_env.py::test_overlong_punishment_is_the_published_curve",
+        }
+    },
     paper="2503.14476",
     status="paper",
     confidence="code",
@@ -61,7 +68,21 @@ def shape_overlong(limit: float, buffer: float, factor: float = 1.0, floor: bool
     return stateless(lambda groups: _each(groups, one))
 
 
-@register("advantage", "charge_kl", paper="1909.08593", status="paper", confidence="code", writes="token_reward")
+@register(
+    "advantage",
+    "charge_kl",
+    methods={
+        "KL in the reward": {
+            "recipe": ("algorithm=reinforce_pp", "algorithm.options.kl=0.01"),
+            "cases": ("adv_reinforce_pp",),
+            "shown": "tests/unit/advantages/test_advantages.py::test_a_charge_for_leaving_the_reference_reaches_every_kind_of_credit",
+        }
+    },
+    paper="1909.08593",
+    status="paper",
+    confidence="code",
+    writes="token_reward",
+)
 def charge_kl(coef: float = 0.001, anchor: str = "old") -> Advantage:
     """Charge each token for leaving the reference policy, in the reward rather than in the loss.
 

@@ -36,6 +36,7 @@ from quintain.registry import register
 @register(
     "algorithm",
     "flow_grpo",
+    methods={"Flow-GRPO": {"cases": ("flow_grpo",)}},
     paper="2510.05592",
     status="paper",
     confidence="code",
@@ -71,7 +72,15 @@ def flow_grpo(rows: bool = False, high: float = 0.3, kl: float = 0.0, anchor: st
     return Algorithm(advantage=normalise(unit=unit), objective=clipped(anchor, 0.2, high, kl))
 
 
-@register("algorithm", "dcpo", paper="2510.12635", status="paper", confidence="note", learns="path")
+@register(
+    "algorithm",
+    "dcpo",
+    methods={"DCPO": {"cases": ("dcpo",)}},
+    paper="2510.12635",
+    status="paper",
+    confidence="note",
+    learns="path",
+)
 def dcpo(kl: float = 0.0, anchor: str = "rollout") -> Algorithm:
     """DCPO (Memory-as-Action): a trajectory is cut where it edits its memory; all segments get its advantage.
 
@@ -103,6 +112,7 @@ def dcpo(kl: float = 0.0, anchor: str = "rollout") -> Algorithm:
 @register(
     "algorithm",
     "ui_s1",
+    methods={"UI-S1": {"cases": ("uis1_",)}},
     paper="2509.11543",
     status="paper",
     confidence="paper",
@@ -157,7 +167,16 @@ def ui_s1(
     )
 
 
-@register("algorithm", "ipa", paper="2512.24873", status="paper", confidence="note", uneven=True, learns="path")
+@register(
+    "algorithm",
+    "ipa",
+    methods={"IPA": {"cases": ("ipa_",)}},
+    paper="2512.24873",
+    status="paper",
+    confidence="note",
+    uneven=True,
+    learns="path",
+)
 def ipa(gamma: float = 0.95, cap: float = 1.0, most: float = 2.0, white: bool = True) -> Algorithm:
     """IPA (ROME): chunks between two answers of the environment share a return, a ratio and a mask.
 
@@ -193,6 +212,7 @@ def ipa(gamma: float = 0.95, cap: float = 1.0, most: float = 2.0, white: bool = 
 @register(
     "algorithm",
     "vl_dac",
+    methods={"VL-DAC": {"cases": ("vl_dac", "turn_gae")}},
     paper="2508.04280",
     status="paper",
     confidence="paper",
@@ -236,7 +256,16 @@ def vl_dac(
     )
 
 
-@register("algorithm", "dense_turns", paper="2510.01132", status="paper", confidence="code", uneven=True, learns="path")
+@register(
+    "algorithm",
+    "dense_turns",
+    methods={"Practitioner's guide": {"cases": ("dense_turn",)}},
+    paper="2510.01132",
+    status="paper",
+    confidence="code",
+    uneven=True,
+    learns="path",
+)
 def dense_turns(
     maximum: float = 1.0, win: str = "", gamma: float = 1.0, kl: float = 0.0, anchor: str = "rollout"
 ) -> Algorithm:
@@ -275,6 +304,7 @@ def dense_turns(
 @register(
     "algorithm",
     "digirl",
+    methods={"DigiRL": {"cases": ("digirl_",)}},
     paper="2406.11896",
     status="paper",
     confidence="code",

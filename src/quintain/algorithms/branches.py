@@ -29,6 +29,7 @@ from quintain.registry import register
 @register(
     "algorithm",
     "spa_rl",
+    methods={"SPA-RL": {"cases": ("spa_rl",)}},
     paper="2505.20732",
     status="paper",
     confidence="code",
@@ -78,7 +79,15 @@ def spa_rl(
     )
 
 
-@register("algorithm", "tree_rl", paper="2506.11902", status="paper", confidence="note", uneven=True)
+@register(
+    "algorithm",
+    "tree_rl",
+    methods={"TreeRL": {"cases": ("tree_mc_credit",)}},
+    paper="2506.11902",
+    status="paper",
+    confidence="note",
+    uneven=True,
+)
 def tree_rl(rule: str = "both", group: float = 1.0, kl: float = 0.0, anchor: str = "rollout") -> Algorithm:
     """TreeRL: each step of a rollout tree is credited by what came of the leaves below it.
 
@@ -109,7 +118,15 @@ def tree_rl(rule: str = "both", group: float = 1.0, kl: float = 0.0, anchor: str
     return Algorithm(advantage=part, objective=clipped(anchor, kl=kl))
 
 
-@register("algorithm", "treeps_rag", paper="2601.06922", status="paper", confidence="note", uneven=True)
+@register(
+    "algorithm",
+    "treeps_rag",
+    methods={"TreePS-RAG": {"cases": ("tree_mc_credit",)}},
+    paper="2601.06922",
+    status="paper",
+    confidence="note",
+    uneven=True,
+)
 def treeps_rag(rule: str = "local", group: float = 1.0, kl: float = 0.0, anchor: str = "rollout") -> Algorithm:
     """TreePS-RAG: step values by the outcomes of descendants, each step judged against its parent.
 
@@ -139,7 +156,14 @@ def treeps_rag(rule: str = "local", group: float = 1.0, kl: float = 0.0, anchor:
     )
 
 
-@register("algorithm", "arpo", paper="2507.19849", status="paper", confidence="code")
+@register(
+    "algorithm",
+    "arpo",
+    methods={"ARPO (agentic)": {"cases": ("arpo_branch", "arpo_hard")}},
+    paper="2507.19849",
+    status="paper",
+    confidence="code",
+)
 def arpo(hard: bool = False, kl: float = 0.0, anchor: str = "rollout") -> Algorithm:
     """ARPO (agentic): rollouts fork after tools where the policy became unsure; branches are compared as trajectories.
 
@@ -171,6 +195,7 @@ def arpo(hard: bool = False, kl: float = 0.0, anchor: str = "rollout") -> Algori
 @register(
     "algorithm",
     "polychromic",
+    methods={"Polychromic PPO": {"cases": ("polychromic",)}},
     paper="2509.25424",
     status="paper",
     confidence="note",

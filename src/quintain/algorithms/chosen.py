@@ -10,7 +10,15 @@ from quintain.registry import register
 from quintain.rewards.verified import credit_tests
 
 
-@register("algorithm", "d3s", status="paper", confidence="note", example={"steps": 30})
+@register(
+    "algorithm",
+    "d3s",
+    paper="2509.22115",
+    methods={"D3S": {"cases": ("d3s_",)}},
+    status="paper",
+    confidence="note",
+    example={"steps": 30},
+)
 def d3s(samples: float = 0.25, tokens: float = 0.1, steps: int = 1000, mean: str = "token_mean") -> Algorithm:
     """D3S: the samples of the most spread advantages, and their tokens where credit meets doubt; from few to all.
 
@@ -33,13 +41,20 @@ def d3s(samples: float = 0.25, tokens: float = 0.1, steps: int = 1000, mean: str
         >>> [link["name"] for link in d3s().expand()["advantage"]]
         ['normalise', 'keep_extremes']
 
-    Reference: D3S. Differs from the paper: on GRPO, with the sampler's entropies.
+    Reference: D3S, arXiv 2509.22115. Differs from the paper: on GRPO, with the sampler's entropies.
     """
     chosen = keep_extremes((samples, 1.0), (tokens, 1.0), steps)
     return Algorithm(advantage=chain(normalise(), chosen), objective=clipped(mean=mean))
 
 
-@register("algorithm", "rorecomp", paper="2509.25958", status="paper", confidence="note")
+@register(
+    "algorithm",
+    "rorecomp",
+    methods={"RoRecomp": {"cases": ("rorecomp",)}},
+    paper="2509.25958",
+    status="paper",
+    confidence="note",
+)
 def rorecomp(share: float = 0.5, every: int = 4, mean: str = "token_mean") -> Algorithm:
     """RoRecomp: short right and long wrong answers, the others every few steps.
 
@@ -66,7 +81,14 @@ def rorecomp(share: float = 0.5, every: int = 4, mean: str = "token_mean") -> Al
     return Algorithm(advantage=chain(normalise(), recompose(share, every)), objective=clipped(mean=mean))
 
 
-@register("algorithm", "arpo_gui", paper="2505.16282", status="paper", confidence="code")
+@register(
+    "algorithm",
+    "arpo_gui",
+    methods={"ARPO (GUI)": {"cases": ("arpo_gui",)}},
+    paper="2505.16282",
+    status="paper",
+    confidence="code",
+)
 def arpo_gui(low: float = 0.2, high: float = 0.3, keep: int = 8) -> Algorithm:
     """ARPO for GUIs: GRPO without KL, where groups of failures get an earlier success of their task.
 
@@ -95,7 +117,14 @@ def arpo_gui(low: float = 0.2, high: float = 0.3, keep: int = 8) -> Algorithm:
     )
 
 
-@register("algorithm", "dart_gui", paper="2509.23866", status="paper", confidence="note")
+@register(
+    "algorithm",
+    "dart_gui",
+    methods={"DART-GUI": {"cases": ("dart_success",)}},
+    paper="2509.23866",
+    status="paper",
+    confidence="note",
+)
 def dart_gui(share: float = 0.8, low: float = 0.1, high: float = 0.28, kl: float = 0.1, keep: int = 8) -> Algorithm:
     """DART-GUI: successes of earlier steps for groups of failures, and the turns at which the policy was least sure.
 
@@ -129,7 +158,14 @@ def dart_gui(share: float = 0.8, low: float = 0.1, high: float = 0.28, kl: float
     )
 
 
-@register("algorithm", "verpo", status="paper", confidence="note")
+@register(
+    "algorithm",
+    "verpo",
+    paper="2601.03525",
+    methods={"VeRPO": {"wants": "turns tagged with the tests that they pass", "cases": ("verpo",)}},
+    status="paper",
+    confidence="note",
+)
 def verpo(alpha: float = 1.0, sigma: float = 0.1, beta: float = 0.5, gamma: float = 0.95) -> Algorithm:
     """VeRPO: turns are credited for the tests that they pass, and for solving the task soon.
 
@@ -152,6 +188,6 @@ def verpo(alpha: float = 1.0, sigma: float = 0.1, beta: float = 0.5, gamma: floa
         >>> verpo().needs
         frozenset()
 
-    Reference: VeRPO. Differs from the paper: its constants were not read.
+    Reference: VeRPO, arXiv 2601.03525. Differs from the paper: its constants were not read.
     """
     return Algorithm(advantage=credit_tests(alpha, sigma, beta, gamma), objective=clipped(mean="token_mean"))

@@ -21,7 +21,14 @@ from quintain.parts import chain
 from quintain.registry import register, resolve
 
 
-@register("algorithm", "r2vpo", status="paper", confidence="note")
+@register(
+    "algorithm",
+    "r2vpo",
+    paper="2601.03320",
+    methods={"R2VPO": {"cases": ("r2vpo",)}},
+    status="paper",
+    confidence="note",
+)
 def r2vpo(
     anchor: str = "rollout",
     strength: float = 0.04,
@@ -53,8 +60,8 @@ def r2vpo(
         >>> [link["name"] for link in r2vpo().expand()["objective"]]
         ['token_ratio', 'unclipped', 'penalise_ratio', 'token_mean']
 
-    Reference: R2VPO (abstract; an open implementation was read). Differs from the paper: `delta` and `rate` were not
-    read, nor was its replay.
+    Reference: R2VPO, arXiv 2601.03320 (abstract; an open implementation was read). Differs from the paper: `delta`
+    and `rate` were not read, nor was its replay.
     """
     penalty = penalise_ratio(anchor, strength, delta, rate)
     objective = chain(token_ratio(anchor), unclipped(), penalty, resolve("objective", mean))
@@ -64,6 +71,8 @@ def r2vpo(
 @register(
     "algorithm",
     "bapo",
+    paper="2510.18927",
+    methods={"BAPO": {"cases": ("bapo_",)}},
     status="paper",
     confidence="code",
     presets={"as_paper": {}, "as_released": {"low": [0.8, 0.95], "high": [1.2, 2.0], "cap": 3.0}},
@@ -101,15 +110,22 @@ def bapo(
         >>> [link["name"] for link in bapo(cap=3.0).expand()["objective"]]
         ['adaptive_clip', 'dual_clip', 'token_mean']
 
-    Reference: BAPO, read in the authors' code. Differs from the paper: its weighting of contributions was not checked;
-    `as_released` has the bounds of the example script.
+    Reference: BAPO, arXiv 2510.18927, read in the authors' code. Differs from the paper: its weighting of
+    contributions was not checked; `as_released` has the bounds of the example script.
     """
     bound = (dual_clip(cap),) if cap else ()
     parts = (adaptive_clip(anchor, low, high, target=target, statistic=statistic), *bound)
     return Algorithm(advantage=resolve("advantage", advantage), objective=chain(*parts, token_mean()))
 
 
-@register("algorithm", "clip_cov", status="paper", confidence="code")
+@register(
+    "algorithm",
+    "clip_cov",
+    paper="2505.22617",
+    methods={"Clip-Cov": {"cases": ("clip_cov",)}},
+    status="paper",
+    confidence="code",
+)
 def clip_cov(
     anchor: str = "old",
     low: float = 0.2,
@@ -143,7 +159,8 @@ def clip_cov(
         >>> [link["name"] for link in clip_cov().expand()["objective"]]
         ['token_ratio', 'clip', 'mask_covariant', 'token_mean']
 
-    Reference: The Entropy Mechanism of RL, read in verl. Differs from the paper: how the draw is made.
+    Reference: The Entropy Mechanism of RL, arXiv 2505.22617, read in verl. Differs from the paper: how the draw is
+    made.
     """
     mask = mask_covariant(anchor, ratio, least, most, (low, high))
     objective = chain(token_ratio(anchor), clip(low, high), mask, token_mean())
@@ -153,6 +170,8 @@ def clip_cov(
 @register(
     "algorithm",
     "kl_cov",
+    paper="2505.22617",
+    methods={"KL-Cov": {"cases": ("kl_cov",)}},
     status="paper",
     confidence="code",
     presets={"as_paper": {}, "small": {"ratio": 2e-3}},
@@ -182,7 +201,8 @@ def kl_cov(
         >>> [link["name"] for link in kl_cov().expand()["objective"]]
         ['token_ratio', 'unclipped', 'penalise_covariant', 'token_mean']
 
-    Reference: The Entropy Mechanism of RL, read in verl. Differs from the paper: nothing; the ratio of `small` is recalled.
+    Reference: The Entropy Mechanism of RL, arXiv 2505.22617, read in verl. Differs from the paper: nothing; the
+    ratio of `small` is recalled.
     """
     penalty = penalise_covariant(anchor, ratio, coef)
     objective = chain(token_ratio(anchor), unclipped(), penalty, resolve("objective", mean))

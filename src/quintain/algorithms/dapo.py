@@ -10,7 +10,24 @@ from quintain.parts import chain
 from quintain.registry import register
 
 
-@register("algorithm", "dapo", paper="2503.14476", status="paper", confidence="code")
+@register(
+    "algorithm",
+    "dapo",
+    methods={
+        "DAPO": {
+            "cases": (
+                "ppo_clip_old_0.2_0.28_None",
+                "ppo_clip_rollout_0.2_0.28_None",
+                "dapo_overlong",
+                "dapo_dynamic",
+                "aggregators",
+            )
+        }
+    },
+    paper="2503.14476",
+    status="paper",
+    confidence="code",
+)
 def dapo(
     anchor: str = "rollout",
     low: float = 0.2,

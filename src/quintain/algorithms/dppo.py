@@ -13,6 +13,12 @@ from quintain.registry import register, resolve
 @register(
     "algorithm",
     "dppo",
+    methods={
+        "DPPO-Binary-TV": {"cases": ("dppo_binary_tv",)},
+        "DPPO-Binary-KL": {"preset": "binary_kl", "cases": ("dppo_binary_kl",)},
+        "DPPO-TopK-TV": {"preset": "topk_tv", "cases": ("dppo_topk",)},
+        "DPPO-TopK-KL": {"preset": "topk_kl", "cases": ("dppo_topk",)},
+    },
     paper="2602.04879",
     status="paper",
     confidence="code",
@@ -81,6 +87,13 @@ def dppo(
 @register(
     "algorithm",
     "minirl",
+    methods={
+        "MiniRL": {"cases": ("minirl",)},
+        "Routing replay": {
+            "preset": "r2",
+            "shown": "tests/unit/learn/test_routes.py::test_the_learner_replays_through_all_steps_of_a_batch",
+        },
+    },
     paper="2512.01374",
     status="paper",
     confidence="note",

@@ -9,7 +9,14 @@ from quintain.parts import chain
 from quintain.registry import register
 
 
-@register("algorithm", "dr_grpo", paper="2503.20783", status="paper", confidence="code")
+@register(
+    "algorithm",
+    "dr_grpo",
+    methods={"Dr. GRPO": {"cases": ("grpo_no_std", "ppo_clip_const", "adv_grpo", "aggregators")}},
+    paper="2503.20783",
+    status="paper",
+    confidence="code",
+)
 def dr_grpo(
     length: float = 256,
     anchor: str = "rollout",

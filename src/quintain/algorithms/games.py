@@ -11,7 +11,16 @@ from quintain.parts import chain
 from quintain.registry import register
 
 
-@register("algorithm", "dr_mas", paper="2602.08847", status="paper", confidence="code", uneven=True, learns="seats")
+@register(
+    "algorithm",
+    "dr_mas",
+    methods={"Dr. MAS": {"cases": ("dr_mas",)}},
+    paper="2602.08847",
+    status="paper",
+    confidence="code",
+    uneven=True,
+    learns="seats",
+)
 def dr_mas(unit: Any = "trajectory", kl: float = 0.0, anchor: str = "rollout") -> Algorithm:
     """Dr. MAS: trajectories are compared with those of the same agent only.
 
@@ -39,7 +48,16 @@ def dr_mas(unit: Any = "trajectory", kl: float = 0.0, anchor: str = "rollout") -
     return Algorithm(advantage=normalise(unit=unit, key=["prompt", "agent"]), objective=clipped(anchor, kl=kl))
 
 
-@register("algorithm", "m_grpo", paper="2511.13288", status="paper", confidence="note", uneven=True, learns="seats")
+@register(
+    "algorithm",
+    "m_grpo",
+    methods={"M-GRPO": {"cases": ("m_grpo_",)}},
+    paper="2511.13288",
+    status="paper",
+    confidence="note",
+    uneven=True,
+    learns="seats",
+)
 def m_grpo(count: int = 0, low: float = 0.1, kl: float = 0.0, anchor: str = "rollout") -> Algorithm:
     """M-GRPO: a main agent and the helpers that it calls, each compared with its like; helpers share the outcome.
 
@@ -72,6 +90,7 @@ def m_grpo(count: int = 0, low: float = 0.1, kl: float = 0.0, anchor: str = "rol
 @register(
     "algorithm",
     "spiral",
+    methods={"SPIRAL": {"cases": ("rae", "spiral_role")}},
     paper="2506.24119",
     status="paper",
     confidence="code",
@@ -115,6 +134,7 @@ def spiral(
 @register(
     "algorithm",
     "mars",
+    methods={"MARS": {"cases": ("mars_",)}},
     paper="2510.15414",
     status="paper",
     confidence="code",
@@ -159,6 +179,7 @@ def mars(
 @register(
     "algorithm",
     "advantage_alignment",
+    methods={"Advantage Alignment": {"cases": ("adalign_",)}},
     paper="2511.19405",
     status="paper",
     confidence="code",

@@ -15,6 +15,20 @@ RAW = {"kind": "advantage", "name": "normalise", "baseline": {"kind": "baseline"
 @register(
     "algorithm",
     "grpo",
+    methods={
+        "GRPO": {
+            "cases": (
+                "grpo_sample",
+                "grpo_population",
+                "grpo_zero",
+                "grpo_singleton",
+                "adv_grpo",
+                "ppo_clip_seq",
+                "aggregators",
+                "kl_kinds",
+            )
+        }
+    },
     paper="2402.03300",
     status="paper",
     confidence="code",

@@ -25,6 +25,8 @@ from quintain.registry import register, resolve
 @register(
     "algorithm",
     "capo",
+    paper="2510.00819",
+    methods={"CAPO": {"cases": ("capo",)}},
     status="paper",
     confidence="code",
     example={"k": 5},
@@ -61,14 +63,24 @@ def capo(
         >>> sorted(capo(k=20).needs)
         ['hidden', 'old', 'topk:20']
 
-    Reference: CAPO (curvature-aware), read in the authors' code. Differs from the paper: see `mask_curved`.
+    Reference: CAPO, arXiv 2510.00819 (curvature-aware), read in the authors' code. Differs from the paper: see
+    `mask_curved`.
     """
     mask = mask_curved(rate, objective, policy, k=k)
     parts = (token_ratio(anchor), clip(), mask, token_mean())
     return Algorithm(advantage=resolve("advantage", advantage), objective=chain(*parts))
 
 
-@register("algorithm", "drpo", status="paper", confidence="code", uneven=True, example={"limit": 16})
+@register(
+    "algorithm",
+    "drpo",
+    paper="2510.04474",
+    methods={"DRPO": {"cases": ("drpo",), "recipe": ("algorithm=drpo", "algorithm.options.limit=32")}},
+    status="paper",
+    confidence="code",
+    uneven=True,
+    example={"limit": 16},
+)
 def drpo(
     limit: float, tau: float = 10.0, lam: float = 0.1, coef: float = 1e3, bound: float = 1e-4, anchor: str = "old"
 ) -> Algorithm:
@@ -95,7 +107,8 @@ def drpo(
         >>> [link["name"] for link in drpo(limit=256).expand()["objective"]]
         ['contrast_answers', 'hinge_kl', 'token_mean']
 
-    Reference: DRPO (decoupled reward), read in the authors' code. Differs from the paper: nothing known.
+    Reference: DRPO, arXiv 2510.04474 (decoupled reward), read in the authors' code. Differs from the paper: nothing
+    known.
     """
     parts = (contrast_answers(limit, tau, lam), hinge_kl(coef, bound, anchor), token_mean())
     return Algorithm(advantage=normalise(scale="none"), objective=chain(*parts))
@@ -104,6 +117,8 @@ def drpo(
 @register(
     "algorithm",
     "safe",
+    paper="2602.04651",
+    methods={"SAFE": {"cases": ("safe",)}},
     status="paper",
     confidence="code",
     uneven=True,
@@ -142,15 +157,23 @@ def safe(
         >>> [link["name"] for link in safe().expand()["objective"]]
         ['token_ratio', 'clip', 'fit_values', 'guard_kl', 'token_mean']
 
-    Reference: SAFE, read in the authors' code. Differs from the paper: phases are not detected; the critics' gradient
-    is not clipped apart.
+    Reference: SAFE, arXiv 2602.04651, read in the authors' code. Differs from the paper: phases are not detected;
+    the critics' gradient is not clipped apart.
     """
     extra = (fit_values(value, huber=0.5, twin=True), guard_kl(strength, base, gains, phase, form=form))
     objective = chain(token_ratio(anchor), clip(), *extra, token_mean())
     return Algorithm(advantage=chain(gae(1.0, 0.95), whiten()), objective=objective)
 
 
-@register("algorithm", "aepo_guess", status="experimental", confidence="guess", learns="heats")
+@register(
+    "algorithm",
+    "aepo_guess",
+    paper="2510.08141",
+    methods={"AEPO": {"cases": ("aepo",), "recipe": ("algorithm=aepo_guess", "rollout.name=hot")}},
+    status="experimental",
+    confidence="guess",
+    learns="heats",
+)
 def aepo_guess(
     coef: float = 1.0, target: float = 0.5, high: float = 1.2, low: float = 0.8, anchor: str = "old"
 ) -> Algorithm:
@@ -176,7 +199,7 @@ def aepo_guess(
         >>> [link["name"] for link in aepo_guess().expand()["objective"]]
         ['token_ratio', 'clip', 'ce', 'token_mean']
 
-    Reference: AEPO (README and code). Differs from the paper: see `imitate_hot`.
+    Reference: AEPO, arXiv 2510.08141 (README and code). Differs from the paper: see `imitate_hot`.
     """
     objective = chain(token_ratio(anchor), clip(), ce(), token_mean())
     return Algorithm(advantage=chain(normalise(), imitate_hot(coef, target, high, low)), objective=objective)

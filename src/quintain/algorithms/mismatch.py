@@ -22,6 +22,7 @@ TOKEN = {"kind": "objective", "name": "truncate_mismatch", "cap": 5.0}
 @register(
     "algorithm",
     "decoupled_ppo",
+    methods={"Decoupled PPO": {"cases": ("decoupled_ppo_",)}},
     paper="2505.24298",
     status="paper",
     confidence="code",
@@ -60,7 +61,17 @@ def decoupled_ppo(
     return _corrected(advantage, token_mean(), low, high, factor)
 
 
-@register("algorithm", "tis", status="paper", confidence="code", presets={"sequence": {"over": "sum"}})
+@register(
+    "algorithm",
+    "tis",
+    methods={
+        "TIS": {"cases": ("tis_mis",)},
+        "Sequence TIS": {"preset": "sequence", "cases": ("tis_mis",)},
+    },
+    status="paper",
+    confidence="code",
+    presets={"sequence": {"over": "sum"}},
+)
 def tis(
     cap: float = 2.0,
     over: str = "token",
@@ -103,6 +114,10 @@ def tis(
 @register(
     "algorithm",
     "icepop",
+    methods={
+        "IcePop": {"cases": ("tis_mis",)},
+        "Sequence MIS": {"preset": "sequence", "paper": "", "cases": ("tis_mis",)},
+    },
     paper="2510.18855",
     status="paper",
     confidence="code",
@@ -151,6 +166,11 @@ def icepop(
 @register(
     "algorithm",
     "geo_rejection",
+    methods={
+        "Geometric rejection": {"cases": ("tis_mis",)},
+        "K2 rejection": {"preset": "k2", "cases": ("tis_mis",)},
+        "K3 rejection": {"preset": "k3", "cases": ("tis_mis",)},
+    },
     status="paper",
     confidence="code",
     example={"below": 0.0, "above": 9.0},

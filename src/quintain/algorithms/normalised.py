@@ -25,7 +25,15 @@ from quintain.parts import chain
 from quintain.registry import register
 
 
-@register("algorithm", "mc_grpo", paper="2601.22582", status="paper", confidence="code", uneven=True)
+@register(
+    "algorithm",
+    "mc_grpo",
+    methods={"MC-GRPO": {"cases": ("mc_grpo_",)}},
+    paper="2601.22582",
+    status="paper",
+    confidence="code",
+    uneven=True,
+)
 def mc_grpo(eps: float = 1e-3, scale: Any = None, kl: float = 0.0, anchor: str = "rollout") -> Algorithm:
     """MC-GRPO: the median trajectory is the baseline, and is itself left out.
 
@@ -58,7 +66,15 @@ def mc_grpo(eps: float = 1e-3, scale: Any = None, kl: float = 0.0, anchor: str =
     )
 
 
-@register("algorithm", "gdpo", paper="2601.05242", status="paper", confidence="code", uneven=True)
+@register(
+    "algorithm",
+    "gdpo",
+    methods={"GDPO": {"cases": ("gdpo",)}},
+    paper="2601.05242",
+    status="paper",
+    confidence="code",
+    uneven=True,
+)
 def gdpo(
     columns: Sequence[str] = (), weights: Sequence[float] = (), kl: float = 0.0, anchor: str = "rollout"
 ) -> Algorithm:
@@ -98,7 +114,9 @@ def gdpo(
     )
 
 
-@register("algorithm", "bnpo", paper="2506.02864", status="paper", confidence="code")
+@register(
+    "algorithm", "bnpo", methods={"BNPO": {"cases": ("bnpo",)}}, paper="2506.02864", status="paper", confidence="code"
+)
 def bnpo(low: float = 0.0, high: float = 1.0, kl: float = 0.0, anchor: str = "rollout") -> Algorithm:
     """BNPO: advantages are divided by a Beta density that is fitted to the step's success rates.
 
@@ -130,7 +148,15 @@ def bnpo(low: float = 0.0, high: float = 1.0, kl: float = 0.0, anchor: str = "ro
     )
 
 
-@register("algorithm", "stratified_grpo", paper="2510.06214", status="paper", confidence="note", uneven=True)
+@register(
+    "algorithm",
+    "stratified_grpo",
+    methods={"Stratified GRPO": {"cases": ("stratified_",)}},
+    paper="2510.06214",
+    status="paper",
+    confidence="note",
+    uneven=True,
+)
 def stratified_grpo(
     stratum: Any = "turn_count", share: float = 0.8, kl: float = 0.0, anchor: str = "rollout"
 ) -> Algorithm:
@@ -164,7 +190,9 @@ def stratified_grpo(
     )
 
 
-@register("algorithm", "v0_5", paper="2603.10848", status="paper", confidence="note")
+@register(
+    "algorithm", "v0_5", methods={"V_0.5": {"cases": ("v05_",)}}, paper="2603.10848", status="paper", confidence="note"
+)
 def v0_5(
     noise: float = 1.0, history: str = "task", estimated: bool = False, kl: float = 0.0, anchor: str = "rollout"
 ) -> Algorithm:
@@ -202,7 +230,14 @@ def v0_5(
     )
 
 
-@register("algorithm", "lite_ppo", paper="2508.08221", status="paper", confidence="code")
+@register(
+    "algorithm",
+    "lite_ppo",
+    methods={"Lite PPO": {"cases": ("adv_grpo",)}},
+    paper="2508.08221",
+    status="paper",
+    confidence="code",
+)
 def lite_ppo(bound: float = 0.2, kl: float = 0.0, anchor: str = "rollout") -> Algorithm:
     """Lite PPO: the group's mean, the step's deviation, and the mean over tokens; nothing else.
 
@@ -235,6 +270,10 @@ def lite_ppo(bound: float = 0.2, kl: float = 0.0, anchor: str = "rollout") -> Al
 @register(
     "algorithm",
     "reinforce_pp",
+    methods={
+        "REINFORCE++": {"cases": ("adv_reinforce_pp",)},
+        "REINFORCE++-baseline": {"preset": "baseline", "cases": ("adv_reinforce_pp",)},
+    },
     paper="2501.03262",
     status="paper",
     confidence="code",

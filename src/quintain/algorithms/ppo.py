@@ -10,7 +10,13 @@ from quintain.registry import register
 
 
 @register(
-    "algorithm", "ppo", paper="1707.06347", status="paper", confidence="code", presets={"as_paper": {"anchor": "old"}}
+    "algorithm",
+    "ppo",
+    methods={"PPO": {"cases": ("ppo_clip_old_0.2_0.2", "ppo_clip_rollout_0.2_0.2", "gae_value")}},
+    paper="1707.06347",
+    status="paper",
+    confidence="code",
+    presets={"as_paper": {"anchor": "old"}},
 )
 def ppo(
     anchor: str = "rollout",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from quintain.objectives import clip, penalise_kl, reward_entropy, token_ratio
-from quintain.parts import Advantage, Gate, Objective, Transform, chain
+from quintain.parts import Advantage, Gate, Objective, PartError, Transform, chain
 from quintain.registry import build, entry, provenance, resolve, unknown
 from quintain.types import QuintainError
 
@@ -50,27 +51,49 @@ def assemble(
     name: str,
     options: Mapping[str, Any] | None = None,
     *,
+    form: str = "",
     advantage: Sequence[Any] = (),
     gate: Sequence[Any] = (),
     objective: Sequence[Any] = (),
 ) -> Algorithm:
     """The algorithm `name` with `options`, and with the chains that are written out in place of its own.
 
-    Each link is a part, a name, or a mapping of name and options. This is what the config section `algorithm` becomes.
+    Each link is a part, a name, or a mapping of name and options; `form` is a preset, whose values `options` change. The
+    option `entropy` is every algorithm's: the strength of an entropy bonus, which stands before the mean of the objective
+    where the alias has no such option of its own. This is what the config section `algorithm` becomes.
 
     Raises:
         UnknownName: no such algorithm, part or option; the nearest match is named.
-        PartError: the links stand in an order that means nothing.
+        PartError: the links stand in an order that means nothing, or the objective has a bonus for entropy already.
+        QuintainError: the algorithm has no such preset.
 
     Example:
         >>> grpo = assemble("grpo", {"low": 0.1}, gate=["zero_variance"])
         >>> grpo.expand()["gate"][0]["name"]
         'zero_variance'
+        >>> [link["name"] for link in assemble("gspo", {"entropy": 0.01}).expand()["objective"]]
+        ['sequence_ratio', 'clip', 'reward_entropy', 'sequence_mean']
     """
-    made: Algorithm = build("algorithm", {"name": name, **(options or {})})
+    options = {**(presets(name, form) if form else {}), **(options or {})}
+    own = inspect.signature(inspect.unwrap(entry("algorithm", name).make)).parameters
+    bonus = options.pop("entropy", 0.0) if "entropy" not in own else 0.0
+    made: Algorithm = build("algorithm", {"name": name, **options})
+    if bonus:
+        made = replace(made, objective=_explored(name, made, bonus))
     given = {"advantage": advantage, "gate": gate, "objective": objective}
     chains = {kind: _join(kind, links) for kind, links in given.items() if links}
     return replace(made, **chains) if chains else made
+
+
+def _explored(name: str, made: Algorithm, bonus: float) -> Objective:
+    """The objective of an algorithm with a bonus for entropy before its mean."""
+    *links, mean = made.expand()["objective"]
+    for link in links:
+        if "entropy" in link["name"]:
+            raise PartError(
+                f"{name} pays for entropy by its part {link['name']!r} already; leave its option entropy out"
+            )
+    return _join("objective", [*links, {"name": "reward_entropy", "coef": bonus}, mean])
 
 
 def _join(kind: str, links: Sequence[Any]) -> Transform[Any]:
@@ -103,7 +126,16 @@ def preset(name: str, form: str, **options: Any) -> Algorithm:
         >>> preset("grpo", "as_paper").needs
         frozenset({'ref'})
     """
+    return assemble(name, options, form=form)
+
+
+def presets(name: str, form: str) -> Mapping[str, Any]:
+    """The options that make a published form of an algorithm.
+
+    Raises:
+        QuintainError: the algorithm has no such form; the nearest one is named.
+    """
     forms: Mapping[str, Mapping[str, Any]] = entry("algorithm", name).tags.get("presets", {})
     if form not in forms:
         raise QuintainError(unknown(f"preset of {name}:", form, forms))
-    return build("algorithm", {"name": name, **forms[form], **options})
+    return forms[form]

@@ -11,7 +11,14 @@ from quintain.parts import chain
 from quintain.registry import register, resolve
 
 
-@register("algorithm", "reinforce", status="paper", confidence="paper", presets={"as_paper": {"baseline": "none"}})
+@register(
+    "algorithm",
+    "reinforce",
+    methods={"REINFORCE": {}},
+    status="paper",
+    confidence="paper",
+    presets={"as_paper": {"baseline": "none"}},
+)
 def reinforce(
     gamma: float = 1.0, baseline: Any = "mean", kl: float = 0.0, entropy: float = 0.0, mean: Any = "sequence_sum"
 ) -> Algorithm:

@@ -12,7 +12,13 @@ from quintain.registry import register, resolve
 
 
 @register(
-    "algorithm", "rloo", paper="2402.14740", status="paper", confidence="code", presets={"as_paper": {"kl": 0.03}}
+    "algorithm",
+    "rloo",
+    methods={"RLOO": {"cases": ("rloo", "adv_grpo")}},
+    paper="2402.14740",
+    status="paper",
+    confidence="code",
+    presets={"as_paper": {"kl": 0.03}},
 )
 def rloo(kl: float = 0.0, entropy: float = 0.0, mean: Any = "sequence_sum") -> Algorithm:
     """RLOO: REINFORCE whose baseline is the mean reward of the other trajectories of the group.

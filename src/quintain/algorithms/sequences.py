@@ -28,6 +28,7 @@ def _grouped(advantage: Any, *parts: Objective) -> Algorithm:
 @register(
     "algorithm",
     "gspo",
+    methods={"GSPO": {"cases": ("gspo_",)}, "GSPO-token": {"preset": "token", "cases": ("gspo_",)}},
     paper="2507.18071",
     status="paper",
     confidence="code",
@@ -70,7 +71,7 @@ def gspo(
     return _grouped(advantage, sequence_ratio(anchor, gradient), clip(low, high), sequence_mean())
 
 
-@register("algorithm", "gmpo", paper="2507.20673", status="paper", confidence="code")
+@register("algorithm", "gmpo", methods={"GMPO": {}}, paper="2507.20673", status="paper", confidence="code")
 def gmpo(anchor: str = "old", bound: float = 0.4, advantage: Any = "normalise") -> Algorithm:
     """GMPO: the geometric mean of token ratios, each of them limited before the mean.
 
@@ -98,7 +99,14 @@ def gmpo(anchor: str = "old", bound: float = 0.4, advantage: Any = "normalise") 
     return _grouped(advantage, sequence_ratio(anchor, bound=bound), unclipped(), sequence_mean())
 
 
-@register("algorithm", "minpro", paper="2601.22718", status="paper", confidence="note")
+@register(
+    "algorithm",
+    "minpro",
+    methods={"MinPRO": {"cases": ("minpro",)}},
+    paper="2601.22718",
+    status="paper",
+    confidence="note",
+)
 def minpro(
     anchor: str = "old", low: float = 0.2, high: float = 0.28, prefix: str = "min", advantage: Any = "normalise"
 ) -> Algorithm:
@@ -133,6 +141,7 @@ def minpro(
 @register(
     "algorithm",
     "fiberpo_guess",
+    methods={"FiberPO": {"cases": ("fiberpo_fbg",)}},
     paper="2603.08239",
     status="experimental",
     confidence="guess",
@@ -173,7 +182,14 @@ def fiberpo_guess(
     return _grouped(advantage, fiber_ratio_guess(anchor, base, fiber, residual), unclipped(), token_mean())
 
 
-@register("algorithm", "fiberpo_apc_guess", paper="2603.08239", status="experimental", confidence="guess")
+@register(
+    "algorithm",
+    "fiberpo_apc_guess",
+    methods={"APC-Obj": {"cases": ("fiberpo_apc",)}},
+    paper="2603.08239",
+    status="experimental",
+    confidence="guess",
+)
 def fiberpo_apc_guess(
     anchor: str = "old", budget: float = 0.2, through: bool = False, advantage: Any = "normalise"
 ) -> Algorithm:

@@ -10,7 +10,14 @@ from quintain.parts import chain
 from quintain.registry import register, resolve
 
 
-@register("algorithm", "cispo", paper="2506.13585", status="paper", confidence="code")
+@register(
+    "algorithm",
+    "cispo",
+    methods={"CISPO": {"cases": ("cispo_",)}},
+    paper="2506.13585",
+    status="paper",
+    confidence="code",
+)
 def cispo(anchor: str = "old", low: float = 1.0, high: float = 0.2, advantage: Any = "normalise") -> Algorithm:
     """CISPO: the clipped ratio is a constant weight of the score term, so that no token loses its gradient.
 
@@ -41,7 +48,7 @@ def cispo(anchor: str = "old", low: float = 1.0, high: float = 0.2, advantage: A
     )
 
 
-@register("algorithm", "sapo", paper="2511.20347", status="paper", confidence="code")
+@register("algorithm", "sapo", methods={"SAPO": {}}, paper="2511.20347", status="paper", confidence="code")
 def sapo(anchor: str = "old", positive: float = 1.0, negative: float = 1.05, advantage: Any = "normalise") -> Algorithm:
     """SAPO: a smooth gate on each token's ratio, steeper for negative advantages, in place of a clip.
 
@@ -73,7 +80,14 @@ def sapo(anchor: str = "old", positive: float = 1.0, negative: float = 1.05, adv
     )
 
 
-@register("algorithm", "rift", status="paper", confidence="paper")
+@register(
+    "algorithm",
+    "rift",
+    paper="2505.03344",
+    methods={"RIFT": {"cases": ("ppo_clip_rollout_0.2_0.28_1.1",)}},
+    status="paper",
+    confidence="paper",
+)
 def rift(
     anchor: str = "old", low: float = 0.2, high: float = 0.2, cap: float = 3.0, advantage: Any = "normalise"
 ) -> Algorithm:
@@ -99,8 +113,8 @@ def rift(
         >>> [link["name"] for link in rift().expand()["objective"]]
         ['token_ratio', 'clip', 'dual_clip', 'sequence_mean']
 
-    Reference: RIFT, closed-loop fine-tuning of traffic agents (abstract read). Differs from the paper: its constants
-    were not read; these are PPO's.
+    Reference: RIFT, arXiv 2505.03344, closed-loop fine-tuning of traffic agents (abstract read). Differs from the
+    paper: its constants were not read; these are PPO's.
     """
     return Algorithm(
         advantage=resolve("advantage", advantage),

@@ -25,6 +25,8 @@ LEAST = {"kind": "advantage", "name": "normalise", "baseline": "least_variance",
 @register(
     "algorithm",
     "vcpo",
+    paper="2602.17616",
+    methods={"VCPO": {"cases": ("vcpo",)}},
     status="paper",
     confidence="code",
     uneven=True,
@@ -53,14 +55,22 @@ def vcpo(cap: float = 8.0, base: float = 1.0, rule: str = "sqrt", advantage: Any
         >>> [link["name"] for link in vcpo().expand()["objective"]]
         ['policy_gradient', 'truncate_mismatch', 'scale_step', 'sequence_mean']
 
-    Reference: VCPO, read in the authors' code. Differs from the paper: the norm of the score is a cheap stand-in.
+    Reference: VCPO, arXiv 2602.17616, read in the authors' code. Differs from the paper: the norm of the score is a
+    cheap stand-in.
     """
     weights = (truncate_mismatch(cap, "sum", "new"), scale_step(base, rule))
     objective = chain(policy_gradient(), *weights, sequence_mean())
     return Algorithm(advantage=resolve("advantage", advantage), objective=objective)
 
 
-@register("algorithm", "ace_guess", status="experimental", confidence="guess")
+@register(
+    "algorithm",
+    "ace_guess",
+    paper="2602.21420",
+    methods={"ACE": {"cases": ("ace",)}},
+    status="experimental",
+    confidence="guess",
+)
 def ace_guess(
     anchor: str = "old", low: float = 0.2, high: float = 0.28, alpha: float = 1.0, advantage: Any = "normalise"
 ) -> Algorithm:
@@ -86,7 +96,8 @@ def ace_guess(
         >>> sorted(ace_guess().needs)
         ['old', 'ref']
 
-    Reference: ACE (abstract). Differs from the paper: the factor's exact form and `alpha` are guesses.
+    Reference: ACE, arXiv 2602.21420 (abstract). Differs from the paper: the factor's exact form and `alpha` are
+    guesses.
     """
     parts = (token_ratio(anchor), clip(low, high), weigh_confident_errors(alpha), token_mean())
     return Algorithm(advantage=resolve("advantage", advantage), objective=chain(*parts))
@@ -95,7 +106,15 @@ def ace_guess(
 HINGE = {"form": "hinge"}
 
 
-@register("algorithm", "epo", status="paper", confidence="code", presets={"as_released": {}, "hinge_guess": HINGE})
+@register(
+    "algorithm",
+    "epo",
+    paper="2509.22576",
+    methods={"EPO": {"cases": ("epo",)}},
+    status="paper",
+    confidence="code",
+    presets={"as_released": {}, "hinge_guess": HINGE},
+)
 def epo(
     coef: float = 1e-3,
     bounds: tuple[float, float] = (0.0, 2.0),
@@ -129,7 +148,7 @@ def epo(
         >>> [link["name"] for link in epo().expand()["objective"]]
         ['token_ratio', 'clip', 'smooth_entropy', 'sequence_mean']
 
-    Reference: EPO, read in the authors' code. Differs from the paper: `hinge` is ours.
+    Reference: EPO, arXiv 2509.22576, read in the authors' code. Differs from the paper: `hinge` is ours.
     """
     extra = smooth_entropy(coef, bounds, penalty, epochs=epochs, form=form)
     objective = chain(token_ratio(anchor), clip(), extra, sequence_mean())

@@ -14,6 +14,7 @@ from quintain.registry import register, resolve
 @register(
     "algorithm",
     "gigpo",
+    methods={"GiGPO": {"cases": ("gigpo_",)}},
     paper="2505.10978",
     status="paper",
     confidence="code",
@@ -60,7 +61,16 @@ def gigpo(
     return Algorithm(advantage=combine(episode, step, weights=[1.0, weight]), objective=clipped(anchor, kl=kl))
 
 
-@register("algorithm", "hgpo", paper="2602.22817", status="paper", confidence="code", uneven=True, learns="path")
+@register(
+    "algorithm",
+    "hgpo",
+    methods={"HGPO": {"cases": ("hgpo_",)}},
+    paper="2602.22817",
+    status="paper",
+    confidence="code",
+    uneven=True,
+    learns="path",
+)
 def hgpo(
     length: int = 2,
     alpha: float = 1.0,
@@ -102,7 +112,16 @@ def hgpo(
     return Algorithm(advantage=part, objective=clipped(anchor, kl=kl))
 
 
-@register("algorithm", "salt", paper="2510.20022", status="paper", confidence="note", uneven=True, learns="path")
+@register(
+    "algorithm",
+    "salt",
+    methods={"SALT": {"cases": ("salt_",)}},
+    paper="2510.20022",
+    status="paper",
+    confidence="note",
+    uneven=True,
+    learns="path",
+)
 def salt(base: Any = "normalise", history: int = 0, kl: float = 0.0, anchor: str = "rollout") -> Algorithm:
     """SALT: trajectories of a group are merged where they made the same transition; shared steps share their credit.
 

@@ -64,7 +64,7 @@ def expanded(config: configs.Config) -> dict[str, list[dict[str, object]]]:
     require_extra("train", "torch")
     section = config.algorithm
     chains = {"advantage": section.advantage, "gate": section.gate, "objective": section.objective}
-    return assemble(section.name, section.options, **chains).expand()
+    return assemble(section.name, section.options, form=section.preset, **chains).expand()
 
 
 def keys() -> list[dict[str, str]]:

@@ -113,4 +113,5 @@ def _assign(tree: dict[str, Any], overrides: Iterable[str]) -> None:
             usual = Config.model_fields[path[0]].get_default(call_default_factory=True).name
             if owner.get("name", usual) != value:
                 owner.pop("options", None)
+                owner.pop("preset", None)
         put(tree, path, [value] if path == ["env", "levels"] and not isinstance(value, list) else value)

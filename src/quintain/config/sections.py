@@ -96,7 +96,10 @@ class AlgorithmSection(BaseModel, extra="forbid", validate_default=True):
     """An alias with options, or a chain written out; a written chain wins over the alias's."""
 
     name: str = Field("grpo", description="alias: grpo, ppo, dapo... (`quintain list parts` names all)")
-    options: dict[str, Any] = Field(default_factory=dict, description="options of the alias")
+    preset: str = Field("", description="published form of the alias: as_paper, as_released...; empty is our default")
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="options of the alias, and `entropy` for any of them"
+    )
     advantage: list[PartSpec] = Field(default_factory=list, description="advantage parts in order")
     gate: list[PartSpec] = Field(default_factory=list, description="gate parts in order")
     objective: list[PartSpec] = Field(default_factory=list, description="objective parts in order")

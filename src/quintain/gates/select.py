@@ -117,7 +117,13 @@ def credit_of(trajectory: Trajectory) -> float:
 
 
 @register(
-    "advantage", "keep_extremes", status="paper", confidence="note", after="normalise", example={"samples": [0.5, 0.5]}
+    "advantage",
+    "keep_extremes",
+    paper="2509.22115",
+    status="paper",
+    confidence="note",
+    after="normalise",
+    example={"samples": [0.5, 0.5]},
 )
 def keep_extremes(samples: Pair = (0.25, 1.0), tokens: Pair = (0.1, 1.0), steps: int = 1000) -> Advantage:
     """Train on the samples with the most spread advantages, and on their tokens where credit meets doubt (D3S).
@@ -146,7 +152,7 @@ def keep_extremes(samples: Pair = (0.25, 1.0), tokens: Pair = (0.1, 1.0), steps:
         >>> keep_extremes().apply((), 0)
         ((), 1)
 
-    Reference: D3S. Differs from the paper: the sampler's entropies, rounding up.
+    Reference: D3S, arXiv 2509.22115. Differs from the paper: the sampler's entropies, rounding up.
     """
     if not (all(0 < v <= 1 for v in (*samples, *tokens)) and len(samples) == len(tokens) == 2 and steps >= 1):
         raise PartError(
@@ -307,7 +313,19 @@ def relative_odds(logps: Sequence[float]) -> list[float]:
 
 
 @register(
-    "advantage", "sharpen_novel", paper="2510.06672", status="experimental", confidence="guess", after="normalise"
+    "advantage",
+    "sharpen_novel",
+    methods={
+        "XRPO": {
+            "recipe": ('\'algorithm.advantage=["normalise","sharpen_novel"]\'',),
+            "cases": ("xrpo_novelty",),
+            "shown": "tests/unit/gates/test_select.py::test_only_right_and_unlikely_answers_gain",
+        }
+    },
+    paper="2510.06672",
+    status="experimental",
+    confidence="guess",
+    after="normalise",
 )
 def sharpen_novel(strength: float = 2.5, most: float = 0.5, column: str = "") -> Advantage:
     """Give more credit to right answers that are unlikely beside the others of their group (XRPO).

@@ -22,7 +22,20 @@ def _refill(group: Group) -> Groups:
 VERDICTS: dict[str, Callable[[Group], Groups]] = {"drop": _drop, "refill": _refill}
 
 
-@register("gate", "zero_variance", paper="2503.14476", status="paper", confidence="code")
+@register(
+    "gate",
+    "zero_variance",
+    methods={
+        "Dynamic sampling": {
+            "recipe": ('\'algorithm.gate=[{name="zero_variance",mode="refill"}]\'',),
+            "cases": ("dapo_dynamic",),
+            "shown": "tests/unit/gates/test_gates.py::test_equal_rewards_are_dropped_or_asked_for_again",
+        }
+    },
+    paper="2503.14476",
+    status="paper",
+    confidence="code",
+)
 def zero_variance(mode: str = "drop", column: str = "", least: float = 0.0) -> Gate:
     """Leave out groups whose trajectories all earned the same: relative to each other they teach nothing.
 

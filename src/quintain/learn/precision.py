@@ -106,7 +106,18 @@ def bf16() -> Precision:
     return Precision(name="bf16", dtype=torch.bfloat16)
 
 
-@register("precision", "fp16", paper="2510.26788")
+@register(
+    "precision",
+    "fp16",
+    methods={
+        "FP16 in RL": {
+            "cases": ("precision_rounding", "loss_scaling"),
+            "confidence": "code",
+            "shown": "tests/unit/learn/test_precision.py::test_scaling_the_loss_does_not_change_the_clipped_step",
+        }
+    },
+    paper="2510.26788",
+)
 def fp16(scale: float = 65536.0, growth_interval: int = 400) -> Precision:
     """Products in float16 with dynamic loss scaling: an eighth of bf16's rounding, for GPUs; very slow on a CPU.
 

@@ -84,7 +84,15 @@ def as_loss(terms: Terms, slope: torch.Tensor, worth: torch.Tensor, length: torc
     return replace(terms, loss=share * loss)
 
 
-@register("objective", "contrast_answers", status="paper", confidence="code", across=True, example={"limit": 16})
+@register(
+    "objective",
+    "contrast_answers",
+    paper="2510.04474",
+    status="paper",
+    confidence="code",
+    across=True,
+    example={"limit": 16},
+)
 def contrast_answers(limit: float, tau: float = 10.0, lam: float = 0.1) -> Objective:
     """Raise right answers, short ones most, against the likeliest wrong ones of their group.
 
@@ -112,7 +120,8 @@ def contrast_answers(limit: float, tau: float = 10.0, lam: float = 0.1) -> Objec
         >>> contrast_answers(limit=256).place
         'surrogate'
 
-    Reference: DRPO (decoupled reward), read in the authors' code. Differs from the paper: the printed value is the loss.
+    Reference: DRPO, arXiv 2510.04474 (decoupled reward), read in the authors' code. Differs from the paper: the
+    printed value is the loss.
     """
     if not min(limit, tau, lam) > 0:
         raise PartError(f"contrast_answers: limit is {limit}, tau {tau} and lam {lam}; all must be > 0")
@@ -202,7 +211,7 @@ def prefer_answers(beta: float = 0.1, imitate: float = 0.0) -> Objective:
     return Transform(lambda: None, lambda t, s: (apply(t), s), frozenset({"ref"}), measure, "surrogate")
 
 
-@register("objective", "hinge_kl", status="paper", confidence="code")
+@register("objective", "hinge_kl", paper="2510.04474", status="paper", confidence="code")
 def hinge_kl(coef: float = 1e3, bound: float = 1e-4, to: str = "old") -> Objective:
     """Pull the policy back as soon as its mean log-ratio to another one leaves a bound, the harder the farther.
 
@@ -228,7 +237,8 @@ def hinge_kl(coef: float = 1e3, bound: float = 1e-4, to: str = "old") -> Objecti
         >>> sorted(hinge_kl().needs)
         ['old']
 
-    Reference: DRPO (decoupled reward), read in the authors' code. Differs from the paper: nothing known.
+    Reference: DRPO, arXiv 2510.04474 (decoupled reward), read in the authors' code. Differs from the paper: nothing
+    known.
     """
     needs = needs_of(to, "hinge_kl")
     if not coef >= 0:

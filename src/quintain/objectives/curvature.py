@@ -40,6 +40,7 @@ def shifts(terms: Terms, rate: float) -> Shifts:
 @register(
     "objective",
     "mask_curved",
+    paper="2510.00819",
     status="paper",
     confidence="code",
     across=True,
@@ -76,8 +77,8 @@ def mask_curved(
         >>> sorted(mask_curved(rate=1e-5, k=20).needs)
         ['hidden', 'topk:20']
 
-    Reference: CAPO (curvature-aware), read in the authors' code. Differs from the paper: steps of plain gradient descent
-    only, not of an Adam model; probabilities are those of the engine's likeliest ids.
+    Reference: CAPO, arXiv 2510.00819 (curvature-aware), read in the authors' code. Differs from the paper: steps of
+    plain gradient descent only, not of an Adam model; probabilities are those of the engine's likeliest ids.
     """
     if not (min(rate, objective, policy) > 0 and k >= 1):
         raise PartError(

@@ -52,7 +52,7 @@ def limited(base: float, adjust: float, phase: float) -> float:
     return min(max((base + adjust) * phase, RANGE[0]), RANGE[1])
 
 
-@register("objective", "guard_kl", status="paper", confidence="code")
+@register("objective", "guard_kl", paper="2602.04651", status="paper", confidence="code")
 def guard_kl(
     strength: float = 0.1,
     base: float = 0.3,
@@ -90,7 +90,8 @@ def guard_kl(
         >>> sorted(guard_kl().needs)
         ['entropy', 'ref', 'reward']
 
-    Reference: SAFE, read in the authors' code. Differs from the paper: phases are not detected; k3 is our reading.
+    Reference: SAFE, arXiv 2602.04651, read in the authors' code. Differs from the paper: phases are not detected;
+    k3 is our reading.
     """
     if form not in FORMS:
         raise PartError(unknown("form of guard_kl", form, FORMS))

@@ -79,7 +79,19 @@ def penalise_kl(coef: float = 0.001, estimator: str = "k3", to: str = "ref", gra
     return stateless(apply, needs=() if to == "rollout" else (to,), place="regulariser")
 
 
-@register("objective", "reward_entropy", paper="1602.01783", status="paper", confidence="code")
+@register(
+    "objective",
+    "reward_entropy",
+    methods={
+        "Entropy bonus": {
+            "recipe": ("algorithm=grpo", "algorithm.options.entropy=0.01"),
+            "shown": "tests/unit/objectives/test_objectives.py::test_the_entropy_bonus_raises_entropy",
+        }
+    },
+    paper="1602.01783",
+    status="paper",
+    confidence="code",
+)
 def reward_entropy(coef: float = 0.01) -> Objective:
     """Pay the policy for entropy, so that it keeps exploring.
 
@@ -159,7 +171,19 @@ def fit_values(coef: float = 1.0, clip: float = 0.2, huber: float = math.inf, tw
     return stateless(apply, needs=("values", *(["twin_values"] if twin else [])), place="regulariser")
 
 
-@register("objective", "ce", status="paper", confidence="code")
+@register(
+    "objective",
+    "ce",
+    methods={
+        "RL-Co": {
+            "wants": "trajectories with a stream `ce`: tokens of demonstrations",
+            "confidence": "note",
+            "shown": "tests/unit/objectives/test_objectives.py::test_rl_and_imitation_mix_in_one_batch",
+        }
+    },
+    status="paper",
+    confidence="code",
+)
 def ce(coef: float = 1.0) -> Objective:
     """Cross entropy on the tokens of the `ce` stream: imitation, alone or beside RL in one batch.
 

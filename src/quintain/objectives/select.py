@@ -119,7 +119,15 @@ def chooser(key: str, ratio: float, choice: Choice) -> tuple[Callable[[Terms], S
     return measure, chosen
 
 
-@register("objective", "mask_covariant", status="paper", confidence="code", across=True, example={"anchor": "old"})
+@register(
+    "objective",
+    "mask_covariant",
+    paper="2505.22617",
+    status="paper",
+    confidence="code",
+    across=True,
+    example={"anchor": "old"},
+)
 def mask_covariant(
     anchor: str,
     ratio: float = 2e-4,
@@ -156,7 +164,8 @@ def mask_covariant(
         >>> mask_covariant(anchor="old").rounds
         5
 
-    Reference: The Entropy Mechanism of RL (Clip-Cov), read in verl. Differs from the paper: how the draw is made.
+    Reference: The Entropy Mechanism of RL, arXiv 2505.22617 (Clip-Cov), read in verl. Differs from the paper: how
+    the draw is made.
     """
     needs = needs_of(anchor, "mask_covariant")
     if draw not in DRAWS:
@@ -186,7 +195,15 @@ def clipped(terms: Terms, anchor: str, low: float, high: float) -> torch.Tensor:
     return ((advantage > 0) & (ratio > 1 + high)) | ((advantage < 0) & (ratio < 1 - low))
 
 
-@register("objective", "penalise_covariant", status="paper", confidence="code", across=True, example={"anchor": "old"})
+@register(
+    "objective",
+    "penalise_covariant",
+    paper="2505.22617",
+    status="paper",
+    confidence="code",
+    across=True,
+    example={"anchor": "old"},
+)
 def penalise_covariant(anchor: str, ratio: float = 2e-4, coef: float = 1.0) -> Objective:
     """Hold back the few tokens whose advantage and logprob rise together most, by the size of their log-ratio.
 
@@ -212,7 +229,8 @@ def penalise_covariant(anchor: str, ratio: float = 2e-4, coef: float = 1.0) -> O
         >>> sorted(penalise_covariant(anchor="old").needs)
         ['old']
 
-    Reference: The Entropy Mechanism of RL (KL-Cov), read in verl. Differs from the paper: nothing known.
+    Reference: The Entropy Mechanism of RL, arXiv 2505.22617 (KL-Cov), read in verl. Differs from the paper: nothing
+    known.
     """
     needs = needs_of(anchor, "penalise_covariant")
     if not (0 < ratio <= 1 and coef >= 0):

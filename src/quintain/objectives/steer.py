@@ -24,7 +24,9 @@ SHAPES: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
-@register("objective", "weigh_confident_errors", status="experimental", confidence="guess", across=True)
+@register(
+    "objective", "weigh_confident_errors", paper="2602.21420", status="experimental", confidence="guess", across=True
+)
 def weigh_confident_errors(alpha: float = 1.0, shape: str = "softplus") -> Objective:
     """Punish wrong answers the more, the likelier the policy has made them since the reference policy.
 
@@ -49,8 +51,8 @@ def weigh_confident_errors(alpha: float = 1.0, shape: str = "softplus") -> Objec
         >>> weigh_confident_errors().needs
         frozenset({'ref'})
 
-    Reference: ACE (abstract, and summaries of others). Differs from the paper: the factor's exact form and `alpha` are
-    guesses.
+    Reference: ACE, arXiv 2602.21420 (abstract, and summaries of others). Differs from the paper: the factor's exact
+    form and `alpha` are guesses.
     """
     if shape not in SHAPES:
         raise PartError(unknown("shape of weigh_confident_errors", shape, [*SHAPES]))
@@ -86,7 +88,7 @@ def swing(
 FORMS = ("released", "hinge")
 
 
-@register("objective", "smooth_entropy", status="paper", confidence="code")
+@register("objective", "smooth_entropy", paper="2509.22576", status="paper", confidence="code")
 def smooth_entropy(
     coef: float = 1e-3,
     bounds: tuple[float, float] = (0.0, 2.0),
@@ -125,7 +127,8 @@ def smooth_entropy(
         >>> sorted(smooth_entropy().needs)
         ['entropy', 'turn']
 
-    Reference: EPO, read in the authors' code. Differs from the paper: history per optimizer step; `hinge` is ours.
+    Reference: EPO, arXiv 2509.22576, read in the authors' code. Differs from the paper: history per optimizer step;
+    `hinge` is ours.
     """
     if form not in FORMS:
         raise PartError(unknown("form of smooth_entropy", form, FORMS))
@@ -173,7 +176,7 @@ def smooth_entropy(
 RULES: Mapping[str, Callable[[float], float]] = {"sqrt": math.sqrt, "linear": lambda share: share}
 
 
-@register("objective", "scale_step", status="paper", confidence="code", on_policy="reinforce")
+@register("objective", "scale_step", paper="2602.17616", status="paper", confidence="code", on_policy="reinforce")
 def scale_step(base: float = 1.0, rule: str = "sqrt", of: str = "new") -> Objective:
     """Shorten the optimizer's step by how few sequences of it still count: the effective sample size.
 
@@ -199,7 +202,7 @@ def scale_step(base: float = 1.0, rule: str = "sqrt", of: str = "new") -> Object
         >>> scale_step().place
         'weight'
 
-    Reference: VCPO, read in the authors' code. Differs from the paper: nothing known.
+    Reference: VCPO, arXiv 2602.17616, read in the authors' code. Differs from the paper: nothing known.
     """
     if rule not in RULES:
         raise PartError(unknown("rule of scale_step", rule, [*RULES]))

@@ -30,7 +30,9 @@ def sums_of(terms: Terms, key: str, measure: Callable[[Terms], Sums]) -> Sums:
     return terms.totals if key in terms.totals else measure(terms)
 
 
-@register("objective", "penalise_ratio", status="paper", confidence="note", example={"anchor": "old"})
+@register(
+    "objective", "penalise_ratio", paper="2601.03320", status="paper", confidence="note", example={"anchor": "old"}
+)
 def penalise_ratio(
     anchor: str, strength: float = 0.04, delta: float = 0.02, rate: float = 0.1, most: float = 100.0
 ) -> Objective:
@@ -61,8 +63,8 @@ def penalise_ratio(
         >>> penalise_ratio(anchor="rollout").init()
         {'strength': 0.04}
 
-    Reference: R2VPO (abstract; an open implementation was read). Differs from the paper: `delta`, `rate` are not its
-    own, and `most`.
+    Reference: R2VPO, arXiv 2601.03320 (abstract; an open implementation was read). Differs from the paper: `delta`,
+    `rate` are not its own, and `most`.
     """
     needs = needs_of(anchor, "penalise_ratio")
     if not (0 <= strength <= most and delta >= 0 and rate >= 0):
@@ -137,6 +139,7 @@ def contributions(
 @register(
     "objective",
     "adaptive_clip",
+    paper="2510.18927",
     status="paper",
     confidence="code",
     on_policy="reinforce",
@@ -182,7 +185,8 @@ def adaptive_clip(
         >>> adaptive_clip(anchor="rollout").place
         'surrogate'
 
-    Reference: BAPO, read in the authors' code. Differs from the paper: contributions follow the code; `gradient` is ours.
+    Reference: BAPO, arXiv 2510.18927, read in the authors' code. Differs from the paper: contributions follow the
+    code; `gradient` is ours.
     """
     needs = needs_of(anchor, "adaptive_clip")
     if statistic not in STATISTICS:

@@ -83,6 +83,13 @@ def clip(low: float = 0.2, high: float = 0.2) -> Objective:
 @register(
     "objective",
     "dual_clip",
+    methods={
+        "Dual clip": {
+            "recipe": ("algorithm=rift",),
+            "cases": ("ppo_clip_old_0.2_0.28_1.1",),
+            "shown": "tests/unit/objectives/test_objectives.py::test_the_dual_clip_stops_what_ran_away",
+        }
+    },
     paper="1912.09729",
     status="paper",
     confidence="code",
@@ -127,7 +134,20 @@ def dual_clip(cap: float = 3.0) -> Objective:
     return stateless(apply, place="surrogate")
 
 
-@register("objective", "unclipped", paper="1502.05477", status="paper", confidence="paper", on_policy="reinforce")
+@register(
+    "objective",
+    "unclipped",
+    methods={
+        "Unclipped surrogate": {
+            "recipe": ('\'algorithm.objective=[{name="token_ratio",anchor="rollout"},"unclipped","token_mean"]\'',),
+            "shown": "tests/unit/objectives/test_objectives.py::test_the_anchor_is_the_one_that_was_named",
+        }
+    },
+    paper="1502.05477",
+    status="paper",
+    confidence="paper",
+    on_policy="reinforce",
+)
 def unclipped() -> Objective:
     """The ratio surrogate without a bound of its own.
 

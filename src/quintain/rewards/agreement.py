@@ -38,7 +38,20 @@ def entropy_of(trajectory: Trajectory) -> float:
     return fmean(drawn) if drawn else 0.0
 
 
-@register("reward", "consistent_information", status="experimental", confidence="note")
+@register(
+    "reward",
+    "consistent_information",
+    paper="2512.12858",
+    methods={
+        "Information-consistent GRPO": {
+            "wants": "groups of paraphrases",
+            "cases": ("info_consistency",),
+            "shown": "tests/unit/rewards/test_progress.py::test_paraphrases_that_say_as_much_are_stable",
+        }
+    },
+    status="experimental",
+    confidence="note",
+)
 def consistent_information(
     stable: float = 0.5,
     rich: float = 0.5,
@@ -74,7 +87,7 @@ def consistent_information(
         >>> consistent_information(rich=0.0) is not None
         True
 
-    Reference: information-consistent GRPO. Differs from the paper: entropies of what was sampled.
+    Reference: information-consistent GRPO, arXiv 2512.12858. Differs from the paper: entropies of what was sampled.
     """
     if not (stable >= 0 and rich >= 0 and most > least and max_gap > 0):
         raise RewardError(

@@ -64,6 +64,18 @@ SCALES: dict[str, Callable[[Matrix], list[float]]] = {"share": win_shares, "stre
 @register(
     "reward",
     "pairwise",
+    methods={
+        "SPO": {
+            "wants": "a judge of two answers: reward.options.path=FILE.py:function",
+            "cases": ("spo_selfplay",),
+            "shown": "tests/unit/rewards/test_roles.py::test_every_pair_is_judged_and_the_order_may_be_changed",
+        },
+        "Bradley-Terry": {
+            "wants": "a judge of two answers: reward.options.path=FILE.py:function",
+            "paper": "",
+            "shown": "tests/unit/rewards/test_roles.py::test_strengths_find_the_order_that_made_the_duels",
+        },
+    },
     paper="2401.04056",
     status="paper",
     confidence="paper",

@@ -181,7 +181,28 @@ class Archive:
         return [self.items[i] for i in sorted(range(len(room)), key=lambda i: -room[i])[:count]]
 
 
-@register("reward", "scalarise", status="paper", confidence="paper", example={"weights": {"score": 1.0}})
+@register(
+    "reward",
+    "scalarise",
+    methods={
+        "MORL/D": {
+            "wants": "a world with several named rewards",
+            "paper": "2311.12495",
+            "cases": ("morl_front",),
+            "shown": "tests/unit/rewards/test_fronts.py::test_objectives_become_one_reward_and_stay_in_a_tag",
+        },
+        "C-MORL": {
+            "wants": "a world with several named rewards",
+            "paper": "2410.02236",
+            "confidence": "note",
+            "cases": ("morl_front", "cmorl_barrier"),
+            "shown": "tests/unit/rewards/test_fronts.py::test_an_archive_forgets_what_is_dominated_and_refuses_what_does_not_fit",
+        },
+    },
+    status="paper",
+    confidence="paper",
+    example={"weights": {"score": 1.0}},
+)
 def scalarise(
     weights: Mapping[str, float] | None = None,
     form: str = "linear",

@@ -35,7 +35,21 @@ def gated_levels(levels: Sequence[float], threshold: float = 0.0, strict: bool =
     return [v if yes else 0.0 for v, yes in zip(levels, open_levels(levels, threshold, strict), strict=True)]
 
 
-@register("reward", "gated", status="paper", confidence="note", example={"levels": [["score"], ["style"]]})
+@register(
+    "reward",
+    "gated",
+    paper="2508.10548",
+    methods={
+        "G-RA": {
+            "wants": "a world with rewards of several levels, named in reward.options.levels",
+            "cases": ("g_ra",),
+            "shown": "tests/unit/rewards/test_roles.py::test_a_shut_gate_takes_the_lesser_rewards_and_the_turns_they_came_in",
+        }
+    },
+    status="paper",
+    confidence="note",
+    example={"levels": [["score"], ["style"]]},
+)
 def gated(levels: Sequence[Sequence[str]], threshold: float = 0.0, strict: bool = True) -> Reward:
     """Count lesser rewards only where the greater ones were earned (G-RA): a tidy failure is still a failure.
 
@@ -61,7 +75,8 @@ def gated(levels: Sequence[Sequence[str]], threshold: float = 0.0, strict: bool 
         >>> asyncio.run(gated([["tests"], ["style"]])(Group(task=Task(key="t", env="e"), trajectories=(one,)))).rewards
         (0.0,)
 
-    Reference: G-RA, gated reward accumulation. Differs from the paper: strictness and threshold were not read there.
+    Reference: G-RA, arXiv 2508.10548, gated reward accumulation. Differs from the paper: strictness and threshold
+    were not read there.
     """
     flat = [name for level in levels for name in level]
     if len(levels) < 2 or len(set(flat)) < len(flat):
@@ -94,7 +109,21 @@ def balance(solved: float, needed: float, calls: float) -> dict[str, float]:
     return {"recall": recall, "precision": precision, "f1": 2 * recall * precision / both if both > 0 else 0.0}
 
 
-@register("reward", "f1", paper="2601.21558", status="paper", confidence="note", example={"solved": "solved"})
+@register(
+    "reward",
+    "f1",
+    methods={
+        "ASTRA": {
+            "wants": "tasks with counted sub-tasks",
+            "cases": ("astra_f1",),
+            "shown": "tests/unit/rewards/test_roles.py::test_calls_are_the_turns_unless_counted",
+        }
+    },
+    paper="2601.21558",
+    status="paper",
+    confidence="note",
+    example={"solved": "solved"},
+)
 def f1(solved: str = "solved", needed: str = "subtasks", calls: str = "", label: str = "f1") -> Reward:
     """Solve all sub-tasks with few calls: the F1 of solved/needed and solved/calls (ASTRA).
 

@@ -36,7 +36,20 @@ def discounted(rewards: Sequence[float], gamma: float) -> float:
     return sum(r * gamma**t for t, r in enumerate(rewards))
 
 
-@register("reward", "shape_potential", status="paper", confidence="paper", example={"gamma": 0.9})
+@register(
+    "reward",
+    "shape_potential",
+    methods={
+        "Potential-based shaping": {
+            "wants": "a potential of the states: reward.options.path=FILE.py:function",
+            "cases": ("potential_shaping",),
+            "shown": "tests/unit/rewards/test_progress.py::test_potentials_telescope_and_end_at_zero",
+        }
+    },
+    status="paper",
+    confidence="paper",
+    example={"gamma": 0.9},
+)
 def shape_potential(
     gamma: float = 1.0, path: str | Callable[[Any], float] = "", end_at_zero: bool = True, label: str = "potential"
 ) -> Reward:
@@ -116,7 +129,21 @@ def fade(progress: float, rate: float = 5.0) -> float:
     return math.exp(-rate * progress)
 
 
-@register("advantage", "pay_progress", status="paper", confidence="code", writes="rewards")
+@register(
+    "advantage",
+    "pay_progress",
+    paper="2603.08561",
+    methods={
+        "RetroAgent": {
+            "recipe": ('\'algorithm.advantage=["pay_progress","normalise"]\'',),
+            "cases": ("retro_capability", "retro_return"),
+            "shown": "tests/unit/rewards/test_progress.py::test_progress_is_paid_beyond_the_best_of_earlier_steps_and_fades",
+        }
+    },
+    status="paper",
+    confidence="code",
+    writes="rewards",
+)
 def pay_progress(
     tag: str = "progress", column: str = "", coef: float = 1.0, centred: bool = False, steps: int = 0
 ) -> Advantage:
@@ -147,7 +174,8 @@ def pay_progress(
         >>> pay_progress().apply((), {"step": 0, "best": {}})
         ((), {'step': 1, 'best': {}})
 
-    Reference: RetroAgent. Differs from the paper: tasks are told apart by key, not by their wording.
+    Reference: RetroAgent, arXiv 2603.08561. Differs from the paper: tasks are told apart by key, not by their
+    wording.
     """
     if coef < 0 or steps < 0:
         raise PartError(f"pay_progress: coef is {coef}, steps {steps}; both must be >= 0")
@@ -194,7 +222,21 @@ def foresight(predicted: bool, actual: bool, worth: float) -> float:
     return worth if predicted == actual else 0.0
 
 
-@register("reward", "reflect", status="paper", confidence="code", example={"role": "reflector"})
+@register(
+    "reward",
+    "reflect",
+    paper="2603.08561",
+    methods={
+        "RetroAgent reflection": {
+            "wants": "a seat that reflects on the episode and foretells its end",
+            "cases": ("retro_reflection",),
+            "shown": "tests/unit/rewards/test_progress.py::test_foresight_is_paid_by_what_was_reflected_on",
+        }
+    },
+    status="paper",
+    confidence="code",
+    example={"role": "reflector"},
+)
 def reflect(role: str = "reflector", scale: float = 0.0, column: str = "", label: str = "reflect") -> Reward:
     """Pay those who reflect on an episode for having foreseen how it ended (RetroAgent).
 
@@ -218,7 +260,7 @@ def reflect(role: str = "reflector", scale: float = 0.0, column: str = "", label
         >>> foresight(False, False, 10.0)
         10.0
 
-    Reference: RetroAgent. Differs from the paper: nothing that was read.
+    Reference: RetroAgent, arXiv 2603.08561. Differs from the paper: nothing that was read.
     """
 
     def value(group: Group, t: Trajectory) -> dict[str, float]:

@@ -72,7 +72,35 @@ def weighed(rows: Sequence[Mapping[str, float]], weights: Mapping[str, float]) -
     return fmean(sum(w * row.get(n, 0.0) for n, w in weights.items()) for row in rows) if rows else 0.0
 
 
-@register("reward", "pay_role", paper="2510.18821", status="paper", confidence="code", example={"to": "proposer"})
+@register(
+    "reward",
+    "pay_role",
+    methods={
+        "SSP": {
+            "wants": "a world in which one role makes tasks for another",
+            "cases": ("ssp_",),
+            "shown": "tests/unit/rewards/test_roles.py::test_a_proposer_is_paid_by_those_who_worked_on_what_it_made",
+        },
+        "SSR": {
+            "wants": "a world in which one role makes bugs for another",
+            "paper": "2512.18552",
+            "confidence": "note",
+            "cases": ("ssr_",),
+            "shown": "tests/unit/rewards/test_roles.py::test_a_proposer_is_paid_by_those_who_worked_on_what_it_made",
+        },
+        "DoGe": {
+            "wants": "a world in which one role makes context for another",
+            "paper": "2512.06835",
+            "confidence": "note",
+            "cases": ("doge_context",),
+            "shown": "tests/unit/rewards/test_roles.py::test_a_proposer_is_paid_by_those_who_worked_on_what_it_made",
+        },
+    },
+    paper="2510.18821",
+    status="paper",
+    confidence="code",
+    example={"to": "proposer"},
+)
 def pay_role(
     to: str,
     by: str = "solver",
@@ -134,7 +162,21 @@ def pay_role(
     return per_trajectory(value)
 
 
-@register("reward", "signed", status="paper", confidence="note", example={"column": "score"})
+@register(
+    "reward",
+    "signed",
+    paper="2510.22543",
+    methods={
+        "FAPO": {
+            "wants": "a judge that tags right answers by a flawed way",
+            "cases": ("fapo",),
+            "shown": "tests/unit/rewards/test_roles.py::test_flaws_cost_the_right_ones_only",
+        }
+    },
+    status="paper",
+    confidence="note",
+    example={"column": "score"},
+)
 def signed(column: str = "correct", wrong: float = -1.0, flaw: float = 0.0, flawed: str = "flawed") -> Reward:
     """1 for right, `wrong` for wrong, and `flaw` less for what is right by a flawed way (FAPO).
 
@@ -204,7 +246,21 @@ def red_team_rewards(
     }
 
 
-@register("reward", "red_team", paper="2506.07468", status="paper", confidence="code", example={"seed": "harmful"})
+@register(
+    "reward",
+    "red_team",
+    methods={
+        "Self-RedTeam": {
+            "wants": "a world with an attacker, a defender and a judge's labels",
+            "cases": ("self_redteam",),
+            "shown": "tests/unit/rewards/test_roles.py::test_an_attacker_and_a_defender_are_judged_by_the_labels_of_their_episode",
+        }
+    },
+    paper="2506.07468",
+    status="paper",
+    confidence="code",
+    example={"seed": "harmful"},
+)
 def red_team(seed: str = "harmful", format_cost: float = 0.0, label: str = "red_team") -> Reward:
     """Attacker against defender: who got whom to say what (Self-RedTeam, general-sum as released).
 

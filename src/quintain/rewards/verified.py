@@ -67,7 +67,7 @@ def two_levels(outcome: Sequence[float], turns: Sequence[Sequence[float]], beta:
     return [[(big - centre) + beta * (r - middle) for r in row] for big, row in zip(outcome, turns, strict=True)]
 
 
-@register("advantage", "credit_tests", status="paper", confidence="note")
+@register("advantage", "credit_tests", paper="2601.03525", status="paper", confidence="note")
 def credit_tests(
     alpha: float = 1.0,
     sigma: float = 0.1,
@@ -106,7 +106,7 @@ def credit_tests(
         >>> credit_tests().apply((), None)
         ((), None)
 
-    Reference: VeRPO. Differs from the paper: its constants were not read.
+    Reference: VeRPO, arXiv 2601.03525. Differs from the paper: its constants were not read.
     """
     if not (alpha >= 0 and sigma > 0 and beta >= 0 and 0 <= gamma <= 1):
         raise PartError(

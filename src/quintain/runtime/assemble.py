@@ -61,7 +61,7 @@ def make_algorithm(config: Config) -> Algorithm:
     """The algorithm of a config: its alias with options, with the chains that are written out in place of its own."""
     section = config.algorithm
     chains = {"advantage": section.advantage, "gate": section.gate, "objective": section.objective}
-    return assemble(section.name, section.options, **chains)
+    return assemble(section.name, section.options, form=section.preset, **chains)
 
 
 def make_crew(config: Config, folder: Path) -> Crew | None:
