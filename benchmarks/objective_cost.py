@@ -10,6 +10,7 @@ numbers as rows [B, T], need no padding, and run in the same rounds; they are mi
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import os
 import random
@@ -32,7 +33,7 @@ from quintain.learn.plan import Plan
 from quintain.models import build_model
 from quintain.objectives import clip, dual_clip, sequence_mean, token_mean, token_ratio
 from quintain.parts import Objective, chain
-from quintain.registry import build, entries
+from quintain.registry import Entry, build, entries
 
 W = tomllib.loads((Path(__file__).parent / "workloads" / "objective_cost.toml").read_text())
 PLAIN = "plain clip"
@@ -42,12 +43,18 @@ PEERS = {"verl": (_peer_losses.VERL, _peer_losses.verl_loss), "trl": (_peer_loss
 FREE = {"clip_cov": "tokens are drawn at random, by another rule"}
 
 
+def asked(entry: Entry) -> dict[str, Any]:
+    """The options that an algorithm cannot be made without, from its example."""
+    given = inspect.signature(entry.make).parameters.values()
+    return {p.name: entry.tags["example"][p.name] for p in given if p.default is p.empty}
+
+
 def objectives() -> dict[str, tuple[Objective, list[str]]]:
     """Every distinct objective of the named algorithms and their presets, with all names that share it."""
     found: dict[str, tuple[str, Objective, list[str]]] = {}
     for entry in entries("algorithm"):
         for form, options in {"": {}, **entry.tags.get("presets", {})}.items():
-            made = build("algorithm", {"name": entry.name, **options})
+            made = build("algorithm", {"name": entry.name, **asked(entry), **options})
             name = f"{entry.name}/{form}" if form else entry.name
             key = json.dumps(made.expand()["objective"])
             found.setdefault(key, (name, made.objective, []))[2].append(name)

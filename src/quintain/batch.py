@@ -52,6 +52,7 @@ class Terms:
     the engine at sampling, and the reference: separate tensors, never two of three. `log_ratio` is set by a ratio part,
     `loss` by a surrogate [N] and reduced to a scalar by a mean part; `weight` [N] multiplies the policy term.
     `totals` hold sums over the whole step and all ranks (`tokens`, `sequences`, `groups`, and what `measure` asked for).
+    `memo` keeps what parts found of ids, masks and weights; terms that are made from these share it.
     """
 
     new: torch.Tensor
@@ -77,3 +78,4 @@ class Terms:
     extra: torch.Tensor | None = None  # [N] regularisers, not scaled by `weight`
     metrics: Mapping[str, Any] = field(default_factory=dict)
     totals: Mapping[str, float] = field(default_factory=dict)
+    memo: dict[str, Any] = field(default_factory=dict, repr=False)

@@ -7,20 +7,17 @@ from dataclasses import replace
 
 import torch
 
-from quintain.objectives._rows import add_extra, column, gathered, held, note, rows_of, stream
+from quintain.objectives._rows import LIMIT, add_extra, averaged, column, held, leave_out, note, stream, summed
 from quintain.objectives.ratio import needs_of
 from quintain.parts import Objective, PartError, stateless
 from quintain.registry import register
 from quintain.types import Terms
 
-LIMIT = 20.0  # nats
-
 
 def chunk_mean(terms: Terms, values: torch.Tensor, part: str) -> torch.Tensor:
     """Row -> the mean of `values` [N] over the trained tokens of its message; gradients flow. 0 outside."""
-    rows = rows_of(terms)
-    sums, counts = gathered(column(terms, "turn", part), rows, held(rows, values))
-    return held(rows, sums / counts)
+    column(terms, "turn", part)
+    return averaged(terms, held(terms, values), "turn", LIMIT)
 
 
 @register(
@@ -56,7 +53,7 @@ def chunk_ratio(anchor: str) -> Objective:
 
     def apply(terms: Terms) -> Terms:
         base = column(terms, anchor, "chunk_ratio").detach()
-        return replace(terms, log_ratio=chunk_mean(terms, terms.new - base, "chunk_ratio").clamp(-LIMIT, LIMIT))
+        return replace(terms, log_ratio=chunk_mean(terms, terms.new - base, "chunk_ratio"))
 
     return stateless(apply, needs=needs, place="ratio")
 
@@ -92,8 +89,7 @@ def mask_chunks(most: float = 2.0) -> Objective:
     def apply(terms: Terms) -> Terms:
         gap = chunk_mean(terms, (terms.new - terms.rollout).detach(), "mask_chunks")
         out = gap > math.log(most)
-        kept = (~out).to(terms.new.dtype)
-        return note(replace(terms, weight=kept if terms.weight is None else terms.weight * kept), rejected=out)
+        return note(leave_out(terms, out), rejected=out)
 
     return stateless(apply, needs=("turn",), place="weight")
 
@@ -127,11 +123,10 @@ def taper(cap: float = 1.0) -> Objective:
         raise PartError(f"taper: cap is {cap}; it must be > 0")
 
     def apply(terms: Terms) -> Terms:
-        rows = rows_of(terms)
-        ratio, advantage = column(terms, "log_ratio", "taper").detach().exp(), held(rows, terms.advantage)
+        ratio, advantage = column(terms, "log_ratio", "taper").detach().exp(), held(terms, terms.advantage)
         weight = torch.where(advantage > 0, torch.ones_like(ratio), ratio.clamp(max=cap))
-        loss = -weight * advantage * held(rows, terms.new)
-        return note(replace(terms, loss=loss), tapered=held(rows, (advantage < 0) & (ratio > cap)))
+        loss = -weight * advantage * held(terms, terms.new)
+        return note(replace(terms, loss=loss), tapered=held(terms, (advantage < 0) & (ratio > cap)))
 
     return stateless(apply, place="surrogate")
 
@@ -166,10 +161,8 @@ def fit_progress(coef: float = 1.0) -> Objective:
         raise PartError(f"fit_progress: coef is {coef}; it must be >= 0")
 
     def apply(terms: Terms) -> Terms:
-        rows = rows_of(terms)
-        value, goal = (held(rows, column(terms, name, "fit_progress")) for name in ("value", "returns"))
-        sums, _ = gathered(terms.sequence, rows, value)
-        loss = held(rows, (sums - goal).square())
+        value, goal = (held(terms, column(terms, name, "fit_progress")) for name in ("value", "returns"))
+        loss = held(terms, (summed(terms, value) - goal).square())
         return add_extra(note(terms, progress_loss=loss), coef * stream(terms, "rl") * loss)
 
     return stateless(apply, needs=("value",), place="regulariser")

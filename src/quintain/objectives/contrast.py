@@ -8,7 +8,21 @@ from typing import Any, NamedTuple
 
 import torch
 
-from quintain.objectives._rows import add_extra, column, gathered, held, note, rows_of, segments, stream, total
+from quintain.objectives._rows import (
+    add_extra,
+    averaged,
+    column,
+    counted,
+    held,
+    note,
+    only,
+    rows_of,
+    segments,
+    sloped,
+    stream,
+    summed,
+    total,
+)
 from quintain.objectives.preference import dpo
 from quintain.objectives.ratio import needs_of
 from quintain.objectives.step import sums_of
@@ -31,7 +45,7 @@ class Answers(NamedTuple):
 def firsts(terms: Terms) -> torch.Tensor:
     """Rows [N] bool, one for each sequence that the policy term reads."""
     rows = rows_of(terms)
-    at, slots = segments(terms.sequence)
+    at, slots = segments(terms)
     numbers = torch.arange(len(at), device=at.device)
     first = torch.full((slots,), len(at), device=at.device).scatter_reduce(0, at[rows], numbers[rows], "amin")
     out = torch.zeros_like(rows)
@@ -41,16 +55,13 @@ def firsts(terms: Terms) -> torch.Tensor:
 
 def answers(terms: Terms) -> Answers:
     """The sides, lengths and first rows of the sequences [N]."""
-    rows = rows_of(terms)
-    sums, length = gathered(terms.sequence, rows, held(rows, terms.advantage.detach()).double())
-    return Answers(held(rows, sums.sign()), length, firsts(terms))
+    sums = summed(terms, held(terms, terms.advantage.detach()).double())
+    return Answers(held(terms, sums.sign()), counted(terms, rows_of(terms)).double(), firsts(terms))
 
 
 def mean_score(terms: Terms) -> torch.Tensor:
     """Row -> the mean logprob of its sequence's tokens [N] float64, a constant."""
-    rows = rows_of(terms)
-    sums, length = gathered(terms.sequence, rows, held(rows, terms.new.detach()).double())
-    return held(rows, sums / length)
+    return averaged(terms, held(terms, terms.new.detach()).double())
 
 
 def short_weight(length: torch.Tensor, limit: float, temperature: float) -> torch.Tensor:
@@ -70,18 +81,15 @@ def tables(terms: Terms, key: str, **figures: torch.Tensor) -> Sums:
 
 def read(sums: Mapping[str, Any], key: str, name: str, terms: Terms) -> torch.Tensor:
     """Row -> the sum of its group [N] float64."""
-    rows = rows_of(terms)
-    table = torch.as_tensor(sums[f"{key}:{name}"], dtype=torch.float64, device=rows.device)
-    return table[held(rows, terms.group)]
+    table = torch.as_tensor(sums[f"{key}:{name}"], dtype=torch.float64, device=terms.group.device)
+    return table[held(terms, terms.group)]
 
 
 def as_loss(terms: Terms, slope: torch.Tensor, worth: torch.Tensor, length: torch.Tensor) -> Terms:
     """Rows whose token mean is the sum of `worth` over sequences, by groups, with the coefficient `slope` by groups, both [N]."""
-    rows = rows_of(terms)
     share = total(terms, "tokens") / total(terms, "groups")
-    new = held(rows, terms.new)
-    loss = held(rows, slope).to(new.dtype) * (new - new.detach()) + held(rows, worth / length).to(new.dtype)
-    return replace(terms, loss=share * loss)
+    slope, worth = (held(terms, one).to(terms.new.dtype) for one in (slope, worth / length))
+    return replace(terms, loss=share * sloped(terms.new, worth, slope))
 
 
 @register(
@@ -145,7 +153,7 @@ def contrast_answers(limit: float, tau: float = 10.0, lam: float = 0.1) -> Objec
         share = torch.where(both, wrong / wrongs - right / rights, 0)
         level = tau * (wrongs / count.clamp(min=1)).log() / count.clamp(min=1)
         worth = torch.where(found.side > 0, share * mean_score(terms), torch.where(found.side < 0, level, 0))
-        return note(as_loss(terms, share / found.length, held(both, worth), found.length), contrasted=both)
+        return note(as_loss(terms, share / found.length, only(both, worth), found.length), contrasted=both)
 
     return Transform(lambda: None, lambda t, s: (apply(t), s), frozenset(), measure, "surrogate")
 
@@ -184,9 +192,7 @@ def prefer_answers(beta: float = 0.1, imitate: float = 0.0) -> Objective:
     key = f"prefer_answers:{beta}"
 
     def gap(terms: Terms) -> torch.Tensor:
-        rows = rows_of(terms)
-        one = held(rows, terms.new - column(terms, "ref", "prefer_answers")).detach().double()
-        return gathered(terms.sequence, rows, one)[0]
+        return summed(terms, held(terms, terms.new - column(terms, "ref", "prefer_answers")).detach().double())
 
     def measure(terms: Terms) -> Sums:
         side, moved = answers(terms).side, gap(terms)
@@ -206,7 +212,7 @@ def prefer_answers(beta: float = 0.1, imitate: float = 0.0) -> Objective:
         worth = dpo(margin, none, none, none, beta) / (ups + downs)
         worth = worth + torch.where(right, -imitate * mean_score(terms) / ups, 0)
         told = both & (found.side != 0)
-        return note(as_loss(terms, held(told, slope), held(told, worth), found.length), preferred=both & (margin > 0))
+        return note(as_loss(terms, only(told, slope), only(told, worth), found.length), preferred=both & (margin > 0))
 
     return Transform(lambda: None, lambda t, s: (apply(t), s), frozenset({"ref"}), measure, "surrogate")
 
@@ -245,7 +251,7 @@ def hinge_kl(coef: float = 1e3, bound: float = 1e-4, to: str = "old") -> Objecti
         raise PartError(f"hinge_kl: coef is {coef}; it must be >= 0")
 
     def gap(terms: Terms) -> torch.Tensor:
-        return held(rows_of(terms), column(terms, to, "hinge_kl").detach() - terms.new)
+        return held(terms, column(terms, to, "hinge_kl").detach() - terms.new)
 
     def measure(terms: Terms) -> Sums:
         return {

@@ -27,14 +27,14 @@ def shifts(terms: Terms, rate: float) -> Shifts:
         raise PartError("mask_curved reads the column 'topk', which these terms lack; supply what `needs` names")
     tops = torch.where(rows[:, None], terms.topk["new"].detach(), -torch.inf).exp()
     hidden = torch.where(rows[:, None], column(terms, "hidden", "mask_curved").detach(), 0)
-    advantage, p = held(rows, terms.advantage), held(rows, terms.new.detach()).clamp(max=0).exp()
+    advantage, p = held(terms, terms.advantage), held(terms, terms.new.detach()).clamp(max=0).exp()
     size, second, third = hidden.square().sum(1), tops.square().sum(1), tops.pow(3).sum(1)
     norm = 1 - 2 * p + second  # |e_a - pi|^2
     spread = p - 2 * p.square() + third - (p - second).square()  # v^T (diag pi - pi pi^T) v
     along = advantage * size * norm
     bend = along.square() - advantage.square() * size.square() * spread
     gain = rate * advantage * along + rate**2 / 2 * advantage * bend
-    return Shifts(held(rows, gain), held(rows, rate**2 / 2 * along.square()))
+    return Shifts(held(terms, gain), held(terms, rate**2 / 2 * along.square()))
 
 
 @register(

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from quintain.objectives._rows import add_extra, column, held, note, rows_of, stream
+from quintain.objectives._rows import add_extra, column, held, note, only, rows_of, stream
 from quintain.objectives.contrast import firsts
 from quintain.objectives.ratio import needs_of
-from quintain.objectives.regulariser import KINDS
+from quintain.objectives.regulariser import estimate
 from quintain.objectives.step import sums_of
 from quintain.parts import Objective, PartError, Sums, Transform
 from quintain.registry import register, unknown
@@ -104,13 +104,13 @@ def guard_kl(
     key = f"guard_kl:{to}"
 
     def away(terms: Terms) -> torch.Tensor:
-        return KINDS["k3"](held(rows_of(terms), terms.new - column(terms, to, "guard_kl").detach()))
+        return estimate(terms, to, "guard_kl", "rl")
 
     def measure(terms: Terms) -> Sums:
         rows, first = rows_of(terms), firsts(terms)
-        spread = held(rows, column(terms, "entropy", "guard_kl"))
+        spread = held(terms, column(terms, "entropy", "guard_kl"))
         figures = {"kl": away(terms), "entropy": spread, "tokens": rows, "sequences": first}
-        figures["reward"] = held(first, column(terms, "reward", "guard_kl"))
+        figures["reward"] = only(first, column(terms, "reward", "guard_kl"))
         return {f"{key}:{name}": float(values.detach().double().sum()) for name, values in figures.items()}
 
     def apply(terms: Terms, state: Any) -> tuple[Terms, Any]:

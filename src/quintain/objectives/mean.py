@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import torch
 
-from quintain.objectives._rows import held, segments, stream, total
+from quintain.objectives._rows import counted, once, only, stream, total
 from quintain.parts import Objective, PartError, stateless
 from quintain.registry import register
 from quintain.types import Terms
@@ -20,7 +20,8 @@ def row_loss(terms: Terms) -> torch.Tensor:
     rows = torch.zeros_like(terms.new) if terms.loss is None else stream(terms, "rl") * terms.loss
     if terms.weight is not None:
         rows = rows * terms.weight
-    return held(terms.mask, rows if terms.extra is None else rows + terms.extra)
+    rows = rows if terms.extra is None else rows + terms.extra
+    return rows if once(terms, "whole", (terms.mask,), lambda: bool(terms.mask.all())) else only(terms.mask, rows)
 
 
 @register("objective", "token_mean", paper="2503.14476", status="paper", confidence="code")
@@ -68,10 +69,8 @@ def sequence_mean() -> Objective:
     """
 
     def apply(terms: Terms) -> Terms:
-        rows = row_loss(terms)
-        at, count = segments(terms.sequence)
-        lengths = rows.new_zeros(count).index_add(0, at, terms.mask.to(rows.dtype))
-        return replace(terms, loss=(rows / lengths.clamp(min=1)[at]).sum() / total(terms, "sequences"))
+        rows = row_loss(terms) / counted(terms, terms.mask)
+        return replace(terms, loss=rows.sum() / total(terms, "sequences"))
 
     return stateless(apply, place="mean")
 

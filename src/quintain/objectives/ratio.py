@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from quintain.objectives._rows import column, held, rows_of
+from quintain.objectives._rows import LIMIT, gap
 from quintain.parts import Objective, PartError, stateless
 from quintain.registry import register, unknown
 from quintain.types import Terms
@@ -24,7 +24,7 @@ def needs_of(anchor: str, part: str, known: tuple[str, ...] = ANCHORS) -> tuple[
 
 
 @register("objective", "token_ratio", paper="1707.06347", status="paper", confidence="code", example={"anchor": "old"})
-def token_ratio(anchor: str, limit: float = 20.0) -> Objective:
+def token_ratio(anchor: str, limit: float = LIMIT) -> Objective:
     """The importance ratio of each token against an anchor that you name.
 
     When to use: first part of every objective with a trust region or an off-policy weight.
@@ -57,7 +57,6 @@ def token_ratio(anchor: str, limit: float = 20.0) -> Objective:
         raise PartError(f"token_ratio: limit is {limit} nats; it must be > 0")
 
     def apply(terms: Terms) -> Terms:
-        base = column(terms, anchor, "token_ratio").detach()
-        return replace(terms, log_ratio=held(rows_of(terms), terms.new - base).clamp(-limit, limit))
+        return replace(terms, log_ratio=gap(terms, anchor, "token_ratio", limit))
 
     return stateless(apply, needs=needs, place="ratio")

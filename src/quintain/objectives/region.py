@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import torch
 
-from quintain.objectives._rows import column, held, note, rows_of, weigh
+from quintain.objectives._rows import column, gap, held, leave_out, note
 from quintain.objectives.ratio import needs_of
 from quintain.parts import Objective, PartError, stateless
 from quintain.registry import register, unknown
@@ -55,22 +55,27 @@ DIVERGENCES: Mapping[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] 
 }
 
 
+def beyond(terms: Terms, anchor: str, low: float, high: float, part: str) -> torch.Tensor:
+    """Rows [N] bool that PPO's clip holds: the ratio above `1 + high` and to rise, or below `1 - low` and to fall."""
+    ratio, advantage = gap(terms, anchor, part).detach().exp(), held(terms, terms.advantage)
+    return ((advantage > 0) & (ratio > 1 + high)) | ((advantage < 0) & (ratio < 1 - low))
+
+
 def distance(terms: Terms, kind: str, anchor: str = "rollout") -> torch.Tensor:
     """How far the policy stands from the anchor at each row [N], >= 0 and a constant; 0 on rows that are left out.
 
     Raises:
         PartError: the learner did not supply what the kind reads.
     """
-    rows = rows_of(terms)
     if kind.startswith("binary"):
         base = column(terms, anchor, "mask_divergence")
-        return DIVERGENCES[kind](held(rows, terms.new.detach()), held(rows, base.detach()))
+        return DIVERGENCES[kind](held(terms, terms.new.detach()), held(terms, base.detach()))
     if not terms.topk:
         raise PartError(
             f"mask_divergence reads the columns 'topk', which these terms lack; supply what `needs` names, or set a "
             f"binary divergence in place of {kind}"
         )
-    return held(rows, DIVERGENCES[kind](terms.topk["new"].detach(), terms.topk["rollout"].detach()))
+    return held(terms, DIVERGENCES[kind](terms.topk["new"].detach(), terms.topk["rollout"].detach()))
 
 
 @register("objective", "mask_divergence", paper="2602.04879", status="paper", confidence="code", on_policy="reinforce")
@@ -131,12 +136,12 @@ def mask_divergence(
         )
 
     def apply(terms: Terms) -> Terms:
-        rows, found = rows_of(terms), distance(terms, kind, anchor)
-        advantage, new = held(rows, terms.advantage), terms.new.detach()
+        found = distance(terms, kind, anchor)
+        advantage, new = held(terms, terms.advantage), terms.new.detach()
         base = column(terms, anchor, "mask_divergence").detach()
         up = (advantage > 0) & (new > base) & (found > above)
         out = up | ((advantage < 0) & (new < base) & (found > below))
-        return note(weigh(terms, (~out).to(new.dtype)), region_masked=out, divergence=found)
+        return note(leave_out(terms, out), region_masked=out, divergence=found)
 
     asked = (f"topk:{k}",) if kind.startswith("topk") else needs
     return stateless(apply, needs=asked, place="weight")
@@ -201,10 +206,7 @@ def mask_ratio(low: float = 0.2, high: float = 0.27, anchor: str = "old") -> Obj
         raise PartError(f"mask_ratio: low is {low} and high is {high}; low must lie in [0, 1] and high must be >= 0")
 
     def apply(terms: Terms) -> Terms:
-        rows = rows_of(terms)
-        ratio = held(rows, terms.new - column(terms, anchor, "mask_ratio")).detach().exp()
-        advantage = held(rows, terms.advantage)
-        out = ((advantage > 0) & (ratio > 1 + high)) | ((advantage < 0) & (ratio < 1 - low))
-        return note(weigh(terms, (~out).to(ratio.dtype)), region_masked=out)
+        out = beyond(terms, anchor, low, high, "mask_ratio")
+        return note(leave_out(terms, out), region_masked=out)
 
     return stateless(apply, needs=needs, place="weight")

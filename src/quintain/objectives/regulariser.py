@@ -7,24 +7,32 @@ from collections.abc import Callable
 
 import torch
 
-from quintain.objectives._rows import add_extra, column, held, note, rows_of, stream
+from quintain.objectives._rows import LIMIT, add_extra, column, held, note, only, sloped, stream
 from quintain.parts import Objective, PartError, stateless
 from quintain.registry import register, unknown
 from quintain.types import Terms
 
-LIMIT = 20.0  # nats; beyond it exp(-d) of k3 is held constant
 
-
-def _k3(distance: torch.Tensor) -> torch.Tensor:
+def _k3(distance: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     bounded = distance.clamp(-LIMIT, LIMIT)
-    return torch.expm1(-bounded) + bounded
+    less = torch.expm1(-bounded)
+    return less + bounded, only(bounded == distance, -less)
 
 
-KINDS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "k1": lambda distance: distance,
-    "k2": lambda distance: distance.square() / 2,
+# estimator -> value and derivative at the distance
+KINDS: dict[str, Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]] = {
+    "k1": lambda distance: (distance, torch.ones_like(distance)),
+    "k2": lambda distance: (distance.square() / 2, distance),
     "k3": _k3,
 }
+
+
+def estimate(terms: Terms, to: str, part: str, name: str, estimator: str = "k3", gradient: str = "own") -> torch.Tensor:
+    """The divergence from the logprobs `to` at each token [N], with the gradient of an estimator; 0 where `name` reads nothing."""
+    distance = held(terms, terms.new.detach() - column(terms, to, part).detach(), name)
+    value, slope = KINDS[estimator](distance)
+    slope = slope if gradient == "own" else KINDS[gradient](distance)[1]
+    return sloped(terms.new, value, held(terms, slope, name))
 
 
 @register("objective", "penalise_kl", paper="2402.03300", status="paper", confidence="code", example={"coef": 0.1})
@@ -69,11 +77,7 @@ def penalise_kl(coef: float = 0.001, estimator: str = "k3", to: str = "ref", gra
         raise PartError(f"penalise_kl: coef is {coef}; it must be >= 0")
 
     def apply(terms: Terms) -> Terms:
-        distance = held(rows_of(terms, "kl"), terms.new - column(terms, to, "penalise_kl").detach())
-        value = KINDS[estimator](distance)
-        if gradient != "own":
-            slope = KINDS[gradient](distance)
-            value = value.detach() + slope - slope.detach()
+        value = estimate(terms, to, "penalise_kl", "kl", estimator, gradient)
         return add_extra(note(terms, kl=value), coef * stream(terms, "kl") * value)
 
     return stateless(apply, needs=() if to == "rollout" else (to,), place="regulariser")
@@ -116,7 +120,7 @@ def reward_entropy(coef: float = 0.01) -> Objective:
     """
 
     def apply(terms: Terms) -> Terms:
-        entropy = held(rows_of(terms), column(terms, "entropy", "reward_entropy"))
+        entropy = held(terms, column(terms, "entropy", "reward_entropy"))
         return add_extra(terms, -coef * stream(terms, "rl") * entropy)
 
     return stateless(apply, needs=("entropy",), place="regulariser")
@@ -162,10 +166,15 @@ def fit_values(coef: float = 1.0, clip: float = 0.2, huber: float = math.inf, tw
         return inside * (error - inside / 2)
 
     def apply(terms: Terms) -> Terms:
-        rows = rows_of(terms)
-        value, old, goal = (held(rows, column(terms, n, "fit_values")) for n in ("value", "old_value", "returns"))
-        near = old + (value - old).clamp(-clip, clip)
-        loss = torch.maximum(size(value - goal), size(near - goal))
+        names = ("value", "old_value", "returns")
+        value, old, goal = (held(terms, column(terms, n, "fit_values").detach()) for n in names)
+        moved = value - old
+        bounded = moved.clamp(-clip, clip)
+        far, near = value - goal, old + bounded - goal
+        one, two = size(far), size(near)
+        free = (one >= two) | (bounded == moved)  # elsewhere the bound acts and counts, so that nothing flows back
+        slope = held(terms, only(free, far.clamp(-huber, huber)))
+        loss = sloped(column(terms, "value", "fit_values"), torch.maximum(one, two), slope)
         return add_extra(note(terms, value_loss=loss), coef * stream(terms, "rl") * loss)
 
     return stateless(apply, needs=("values", *(["twin_values"] if twin else [])), place="regulariser")
@@ -213,7 +222,7 @@ def ce(coef: float = 1.0) -> Objective:
         raise PartError(f"ce: coef is {coef}; it must be >= 0")
 
     def apply(terms: Terms) -> Terms:
-        loss = -stream(terms, "ce") * held(rows_of(terms, "ce"), terms.new)
+        loss = -stream(terms, "ce") * held(terms, terms.new, "ce")
         return add_extra(note(terms, ce=loss), coef * loss)
 
     return stateless(apply, place="regulariser")

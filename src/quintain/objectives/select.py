@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
-from quintain.objectives._rows import add_extra, column, held, note, rows_of, stream, weigh
+from quintain.objectives._rows import add_extra, column, held, leave_out, note, only, rows_of, stream
 from quintain.objectives.ratio import needs_of
-from quintain.objectives.step import log_ratio
+from quintain.objectives.region import beyond
 from quintain.parts import Objective, PartError, Sums, Transform
 from quintain.registry import register, unknown
 from quintain.types import Terms
@@ -25,15 +25,14 @@ DRAWS = ("random", "first")
 
 def covariance(terms: Terms, sums: Mapping[str, Any], key: str = "select") -> torch.Tensor:
     """`(A_t - mean A)(new_t - mean new)` [N] float64, a constant, the means over the trained tokens of the step."""
-    rows, count = rows_of(terms), max(float(sums[f"{key}:count"]), 1.0)
-    one, two = (held(rows, c.detach()).double() for c in (terms.advantage, terms.new))
-    return held(rows, (one - sums[f"{key}:advantage"] / count) * (two - sums[f"{key}:new"] / count))
+    count = max(float(sums[f"{key}:count"]), 1.0)
+    one, two = (held(terms, c.detach()).double() for c in (terms.advantage, terms.new))
+    return held(terms, (one - sums[f"{key}:advantage"] / count) * (two - sums[f"{key}:new"] / count))
 
 
 def lot(terms: Terms) -> torch.Tensor:
     """A number in [0, 1) for each row [N] float64, the same however the step is packed or cut: its recorded bits, mixed."""
-    rows = rows_of(terms)
-    bits = [held(rows, c.detach()).double().contiguous().view(torch.int64) for c in (terms.rollout, terms.advantage)]
+    bits = [held(terms, c.detach()).double().contiguous().view(torch.int64) for c in (terms.rollout, terms.advantage)]
     mixed = bits[0] * -7046029254386353131 + bits[1]
     for shift, factor in ((30, -4658895280553007687), (27, -7723592293110705685)):
         mixed = (mixed ^ ((mixed >> shift) & ((1 << (64 - shift)) - 1))) * factor
@@ -89,7 +88,7 @@ def chooser(key: str, ratio: float, choice: Choice) -> tuple[Callable[[Terms], S
         rows = rows_of(terms)
         out: dict[str, Any] = {f"{key}:count": float(rows.sum())}
         for name, values in (("advantage", terms.advantage), ("new", terms.new)):
-            out[f"{key}:{name}"] = float(held(rows, values.detach()).double().sum())
+            out[f"{key}:{name}"] = float(held(terms, values.detach()).double().sum())
         if f"{key}:count" in terms.totals:
             figure, among = choice(terms, covariance(terms, terms.totals, key))
             places, (digits, _, _) = _places(figure), _last(terms.totals, key, ratio)
@@ -177,22 +176,21 @@ def mask_covariant(
         )
 
     def choice(terms: Terms, found: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        among = rows_of(terms) & (found > least) & (found < most) & ~clipped(terms, anchor, bounds[0], bounds[1])
+        among = (
+            rows_of(terms)
+            & (found > least)
+            & (found < most)
+            & ~beyond(terms, anchor, bounds[0], bounds[1], "mask_covariant")
+        )
         return lot(terms) if draw == "random" else torch.zeros_like(found), among
 
     measure, chosen = chooser(f"mask_covariant:{anchor}:{draw}", ratio, choice)
 
     def apply(terms: Terms) -> Terms:
         out = chosen(terms)
-        return note(weigh(terms, (~out).to(terms.new.dtype)), covariant=out)
+        return note(leave_out(terms, out), covariant=out)
 
     return Transform(lambda: None, lambda t, s: (apply(t), s), frozenset(needs), measure, "weight", DIGITS + 1)
-
-
-def clipped(terms: Terms, anchor: str, low: float, high: float) -> torch.Tensor:
-    """Rows [N] bool whose clip around the anchor acts."""
-    ratio, advantage = log_ratio(terms, anchor, "clip").detach().exp(), held(rows_of(terms), terms.advantage)
-    return ((advantage > 0) & (ratio > 1 + high)) | ((advantage < 0) & (ratio < 1 - low))
 
 
 @register(
@@ -239,7 +237,7 @@ def penalise_covariant(anchor: str, ratio: float = 2e-4, coef: float = 1.0) -> O
 
     def apply(terms: Terms) -> Terms:
         out = chosen(terms)
-        away = held(out, terms.new - column(terms, anchor, "penalise_covariant").detach()).abs()
+        away = only(out, terms.new - column(terms, anchor, "penalise_covariant").detach()).abs()
         return add_extra(note(terms, covariant=out), coef * stream(terms, "rl") * away)
 
     return Transform(lambda: None, lambda t, s: (apply(t), s), frozenset(needs), measure, "regulariser", DIGITS + 1)

@@ -8,18 +8,11 @@ from typing import Any
 
 import torch
 
-from quintain.objectives._rows import column, gathered, held, note, rows_of
+from quintain.objectives._rows import LIMIT, averaged, column, counted, gap, held, note, only, rows_of, sloped, summed
 from quintain.objectives.ratio import needs_of
 from quintain.parts import Objective, PartError, stateless
 from quintain.registry import register, unknown
 from quintain.types import Terms
-
-LIMIT = 20.0  # nats
-
-
-def _gap(terms: Terms, part: str, anchor: str) -> tuple[torch.Tensor, torch.Tensor]:
-    rows = rows_of(terms)
-    return rows, held(rows, terms.new - column(terms, anchor, part).detach())
 
 
 @register(
@@ -68,15 +61,16 @@ def sequence_ratio(anchor: str, gradient: str = "sequence", bound: float = math.
         raise PartError(f"sequence_ratio: bound is {bound} nats; it must be > 0, and inf with gradient='token'")
 
     def apply(terms: Terms) -> Terms:
-        rows, gap = _gap(terms, "sequence_ratio", anchor)
+        apart = held(terms, terms.new - column(terms, anchor, "sequence_ratio").detach())
         if bound < math.inf:
-            sign = held(rows, terms.advantage).sign()
-            gap = torch.where(sign == 0, gap, sign * (sign * gap).clamp(max=bound))
-        sums, counts = gathered(terms.sequence, rows, gap)
-        mean = held(rows, sums / counts)
+            limit = bound * held(terms, terms.advantage).sign()  # of either side, none at 0
+            value = apart.detach()
+            free = (limit == 0) | (limit * value <= bound * bound)
+            apart = sloped(apart, torch.where(free, value, limit), free.to(value.dtype))
+        mean = averaged(terms, apart, limit=LIMIT)
         if gradient == "token":
-            mean = mean.detach() + gap - gap.detach()
-        return replace(terms, log_ratio=mean.clamp(-LIMIT, LIMIT))
+            mean = sloped(apart, mean.detach(), (mean.detach().abs() < LIMIT).to(mean.dtype))
+        return replace(terms, log_ratio=mean)
 
     return stateless(apply, needs=needs, place="ratio")
 
@@ -90,7 +84,7 @@ def earlier(ids: torch.Tensor, rows: torch.Tensor, gap: torch.Tensor, how: str) 
         return gap
     packed = bool((ids[1:] >= ids[:-1]).all())  # as the packer leaves them: nothing to sort
     order: Any = slice(None) if packed else torch.argsort(ids, stable=True)
-    mine, values = ids[order], held(rows, gap)[order]
+    mine, values = ids[order], only(rows, gap)[order]
     first = torch.ones_like(mine, dtype=torch.bool)
     first[1:] = mine[1:] != mine[:-1]
     run = first.cumsum(0)
@@ -154,9 +148,8 @@ def prefix_ratio(anchor: str, prefix: str = "min") -> Objective:
         raise PartError(unknown("prefix of prefix_ratio", prefix, ("min", "product")))
 
     def apply(terms: Terms) -> Terms:
-        rows, gap = _gap(terms, "prefix_ratio", anchor)
-        gap = gap.clamp(-LIMIT, LIMIT)
-        whole = gap + held(rows, earlier(terms.sequence, rows, gap.detach(), prefix))
+        own = gap(terms, anchor, "prefix_ratio")
+        whole = own + held(terms, earlier(terms.sequence, rows_of(terms), own.detach(), prefix))
         return replace(terms, log_ratio=whole.clamp(-2 * LIMIT, 2 * LIMIT))
 
     return stateless(apply, needs=needs, place="ratio")
@@ -211,13 +204,11 @@ def fiber_ratio_guess(
         raise PartError(f"fiber_ratio_guess: base is {base}, fiber {fiber} and limit {limit}; none may be negative")
 
     def apply(terms: Terms) -> Terms:
-        rows, gap = _gap(terms, "fiber_ratio_guess", anchor)
-        gap = gap.clamp(-limit, limit)
-        sums, counts = gathered(terms.sequence, rows, gap)
-        mean = sums / counts
+        apart = gap(terms, anchor, "fiber_ratio_guess", limit)
+        mean = averaged(terms, apart)
         gate = mean.clamp(-base, base)
-        own = (gap - (mean if residual == "ungated" else gate)).clamp(-fiber, fiber)
-        return replace(terms, log_ratio=held(rows, gate + own))
+        own = (apart - (mean if residual == "ungated" else gate)).clamp(-fiber, fiber)
+        return replace(terms, log_ratio=held(terms, gate + own))
 
     return stateless(apply, needs=needs, place="ratio")
 
@@ -227,10 +218,9 @@ def budgets(terms: Terms, budget: float) -> torch.Tensor:
 
     It may be negative; 0 on masked rows.
     """
-    rows = rows_of(terms)
     moved = torch.expm1(column(terms, "log_ratio", "budgets")).abs()
-    sums, counts = gathered(terms.sequence, rows, held(rows, moved))
-    return held(rows, counts * budget - (sums - moved))
+    sums = summed(terms, held(terms, moved))
+    return held(terms, counted(terms, rows_of(terms)) * budget - (sums - moved))
 
 
 @register(
@@ -273,12 +263,11 @@ def share_budget_guess(budget: float = 0.2, through: bool = False) -> Objective:
         raise PartError(f"share_budget_guess: budget is {budget}; it must be >= 0")
 
     def apply(terms: Terms) -> Terms:
-        rows = rows_of(terms)
         moved = torch.expm1(column(terms, "log_ratio", "share_budget_guess"))
         left = budgets(terms, budget).clamp(min=0)
         left = left if through else left.detach()
         kept = torch.minimum(torch.maximum(moved, -left), left)
-        loss = -(1 + kept) * held(rows, terms.advantage)
-        return note(replace(terms, loss=loss), budget_bound=held(rows, kept != moved))
+        loss = -(1 + kept) * held(terms, terms.advantage)
+        return note(replace(terms, loss=loss), budget_bound=held(terms, kept != moved))
 
     return stateless(apply, place="surrogate")

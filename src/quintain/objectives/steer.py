@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from quintain.objectives._rows import add_extra, column, gathered, held, note, rows_of, stream, weigh
+from quintain.objectives._rows import add_extra, column, held, note, only, rows_of, stream, summed, weigh
 from quintain.objectives.contrast import firsts
 from quintain.objectives.ratio import needs_of
 from quintain.objectives.step import sums_of
@@ -60,10 +60,9 @@ def weigh_confident_errors(alpha: float = 1.0, shape: str = "softplus") -> Objec
         raise PartError(f"weigh_confident_errors: alpha is {alpha}; it must be >= 0")
 
     def apply(terms: Terms) -> Terms:
-        rows = rows_of(terms)
-        gap = held(rows, terms.new - column(terms, "ref", "weigh_confident_errors")).detach()
-        sure = SHAPES[shape](gathered(terms.sequence, rows, gap)[0])
-        more = alpha * held(rows & (held(rows, terms.advantage) < 0), sure)
+        gap = held(terms, terms.new - column(terms, "ref", "weigh_confident_errors")).detach()
+        sure = SHAPES[shape](summed(terms, gap))
+        more = alpha * only(rows_of(terms) & (held(terms, terms.advantage) < 0), sure)
         return note(weigh(terms, 1 + more), confident_error=more)
 
     return stateless(apply, needs=("ref",), place="weight")
@@ -139,11 +138,11 @@ def smooth_entropy(
         )
 
     def at(terms: Terms) -> torch.Tensor:
-        return held(rows_of(terms), column(terms, "turn", "smooth_entropy")).long().clamp(0, turns - 1)
+        return held(terms, column(terms, "turn", "smooth_entropy")).long().clamp(0, turns - 1)
 
     def measure(terms: Terms) -> Sums:
         rows, place = rows_of(terms), at(terms)
-        entropy = held(rows, column(terms, "entropy", "smooth_entropy")).detach().double()
+        entropy = held(terms, column(terms, "entropy", "smooth_entropy")).detach().double()
         none = torch.zeros(turns, dtype=torch.float64, device=entropy.device)
         return {
             "smooth_entropy:sum": none.index_add(0, place, entropy),
@@ -152,12 +151,12 @@ def smooth_entropy(
 
     def apply(terms: Terms, state: Any) -> tuple[Terms, Any]:
         rows, place = rows_of(terms), at(terms)
-        entropy = held(rows, column(terms, "entropy", "smooth_entropy"))
+        entropy = held(terms, column(terms, "entropy", "smooth_entropy"))
         total, count = (
             torch.tensor(state[n], dtype=entropy.dtype, device=entropy.device)[place] for n in ("sum", "count")
         )
         found = swing(entropy, total / count.clamp(min=1), bounds, penalty, form)
-        found = held(rows & (count > 0), found)
+        found = only(rows & (count > 0), found)
         now = smooth * phase(min(state["step"], epochs), epochs)
         out = add_extra(note(terms, entropy_swing=found), -coef * stream(terms, "rl") * (entropy - now * found))
         sums = sums_of(terms, "smooth_entropy:sum", measure)

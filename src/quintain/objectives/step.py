@@ -11,18 +11,12 @@ from typing import Any
 
 import torch
 
-from quintain.objectives._rows import add_extra, column, held, note, rows_of, stream
+from quintain.objectives._rows import add_extra, gap, held, note, rows_of, stream
 from quintain.objectives.ratio import needs_of
+from quintain.objectives.surrogate import bounded
 from quintain.parts import Objective, PartError, Sums, Transform
 from quintain.registry import register, unknown
 from quintain.types import Terms
-
-LIMIT = 20.0  # nats, as in `token_ratio`
-
-
-def log_ratio(terms: Terms, anchor: str, part: str) -> torch.Tensor:
-    """`new - anchor` in nats [N], bounded as `token_ratio` bounds it; 0 on rows that the policy term leaves out."""
-    return held(rows_of(terms), terms.new - column(terms, anchor, part).detach()).clamp(-LIMIT, LIMIT)
 
 
 def sums_of(terms: Terms, key: str, measure: Callable[[Terms], Sums]) -> Sums:
@@ -75,7 +69,7 @@ def penalise_ratio(
     key = f"penalise_ratio:{anchor}"
 
     def square(terms: Terms) -> torch.Tensor:
-        return torch.expm1(log_ratio(terms, anchor, "penalise_ratio")).square()
+        return torch.expm1(gap(terms, anchor, "penalise_ratio")).square()
 
     def measure(terms: Terms) -> Sums:
         return {f"{key}:sum": float(square(terms).detach().sum()), f"{key}:count": float(rows_of(terms).sum())}
@@ -199,8 +193,8 @@ def adaptive_clip(
     lows, highs, key = grid(low, step[0]), grid(high, step[1]), f"adaptive_clip:{anchor}:{statistic}"
 
     def measure(terms: Terms) -> Sums:
-        advantage = held(rows_of(terms), terms.advantage)
-        ratio = log_ratio(terms, anchor, "adaptive_clip").detach().exp()
+        advantage = held(terms, terms.advantage)
+        ratio = gap(terms, anchor, "adaptive_clip").detach().exp()
         sides = ((advantage.clamp(min=0), highs), (advantage.clamp(max=0), lows))
         up, down = (torch.stack(contributions(ratio, side, bounds, statistic)) for side, bounds in sides)
         return {f"{key}:positive": up.double(), f"{key}:negative": down.double()}
@@ -208,13 +202,12 @@ def adaptive_clip(
     def apply(terms: Terms) -> Terms:
         sums = sums_of(terms, f"{key}:positive", measure)
         least, most, share = search_bounds(sums[f"{key}:positive"], sums[f"{key}:negative"], target)[-1]
-        advantage, gap = held(rows_of(terms), terms.advantage), log_ratio(terms, anchor, "adaptive_clip")
-        ratio = gap.exp()
-        kept = torch.where(advantage > 0, ratio.clamp(max=highs[most]), ratio.clamp(min=lows[least]))
-        ones = terms.mask.to(ratio.dtype)
+        advantage, apart = held(terms, terms.advantage), gap(terms, anchor, "adaptive_clip")
+        loss, acted = bounded(apart, advantage, lows[least], highs[most])
+        ones = terms.mask.to(loss.dtype)
         return note(
-            replace(terms, loss=-advantage * kept, log_ratio=gap),
-            clipped=(kept != ratio) & (advantage != 0),
+            replace(terms, loss=loss, log_ratio=apart),
+            clipped=acted,
             clip_low=lows[least] * ones,
             clip_high=highs[most] * ones,
             positive_over_negative=share * ones,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from quintain.objectives._rows import column, held, note, rows_of
+from quintain.objectives._rows import column, held, note, only, sloped
 from quintain.parts import Objective, PartError, stateless
 from quintain.registry import register
 from quintain.types import Terms
@@ -33,10 +33,18 @@ def policy_gradient() -> Objective:
     """
 
     def apply(terms: Terms) -> Terms:
-        rows = rows_of(terms)
-        return replace(terms, loss=-held(rows, terms.advantage) * held(rows, terms.new))
+        return replace(terms, loss=-held(terms, terms.advantage) * held(terms, terms.new))
 
     return stateless(apply, place="surrogate")
+
+
+def bounded(gap: torch.Tensor, advantage: torch.Tensor, low: float, high: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """PPO's clipped term [N] of the log-ratio `gap` [N] with bounds of the ratio, and the rows [N] bool whose bound acts."""
+    ratio = gap.detach().exp()
+    kept = torch.where(advantage > 0, ratio.clamp(max=high), ratio.clamp(min=low))
+    value = -advantage * kept
+    slope = only(kept == ratio, value)
+    return sloped(gap, value, slope), slope != value
 
 
 @register("objective", "clip", paper="1707.06347", status="paper", confidence="code", on_policy="reinforce")
@@ -71,11 +79,9 @@ def clip(low: float = 0.2, high: float = 0.2) -> Objective:
         raise PartError(f"clip: low is {low} and high is {high}; low must lie in [0, 1] and high must be >= 0")
 
     def apply(terms: Terms) -> Terms:
-        advantage = held(rows_of(terms), terms.advantage)
-        ratio = column(terms, "log_ratio", "clip").exp()
-        kept = torch.where(advantage > 0, ratio.clamp(max=1 + high), ratio.clamp(min=1 - low))
-        acted = (kept != ratio) & (advantage != 0)
-        return note(replace(terms, loss=-advantage * kept), clipped=acted)
+        gap = column(terms, "log_ratio", "clip")
+        loss, acted = bounded(gap, held(terms, terms.advantage), 1 - low, 1 + high)
+        return note(replace(terms, loss=loss), clipped=acted)
 
     return stateless(apply, place="surrogate")
 
@@ -126,7 +132,7 @@ def dual_clip(cap: float = 3.0) -> Objective:
         raise PartError(f"dual_clip: cap is {cap}; it must be > 1")
 
     def apply(terms: Terms) -> Terms:
-        advantage = held(rows_of(terms), terms.advantage)
+        advantage = held(terms, terms.advantage)
         loss = column(terms, "loss", "dual_clip")
         acts = (advantage < 0) & (loss > -cap * advantage)
         return note(replace(terms, loss=torch.where(acts, -cap * advantage, loss)), dual_clipped=acts)
@@ -169,7 +175,7 @@ def unclipped() -> Objective:
 
     def apply(terms: Terms) -> Terms:
         ratio = column(terms, "log_ratio", "unclipped").exp()
-        return replace(terms, loss=-held(rows_of(terms), terms.advantage) * ratio)
+        return replace(terms, loss=-held(terms, terms.advantage) * ratio)
 
     return stateless(apply, place="surrogate")
 
@@ -206,11 +212,10 @@ def score(floor: float = 0.0, cap: float = 20.0) -> Objective:
         raise PartError(f"score: floor is {floor} and cap is {cap}; they must satisfy 0 <= floor <= cap, 0 < cap")
 
     def apply(terms: Terms) -> Terms:
-        rows = rows_of(terms)
         ratio = column(terms, "log_ratio", "score").detach().exp()
         weight = ratio.clamp(floor, cap)
-        loss = -weight * held(rows, terms.advantage) * held(rows, terms.new)
-        return note(replace(terms, loss=loss), capped=held(rows, weight != ratio))
+        loss = -weight * held(terms, terms.advantage) * held(terms, terms.new)
+        return note(replace(terms, loss=loss), capped=held(terms, weight != ratio))
 
     return stateless(apply, place="surrogate")
 
@@ -246,11 +251,13 @@ def soft_gate(positive: float = 1.0, negative: float = 1.05) -> Objective:
         raise PartError(f"soft_gate: positive is {positive} and negative is {negative}; both must be > 0")
 
     def apply(terms: Terms) -> Terms:
-        rows = rows_of(terms)
-        advantage = held(rows, terms.advantage)
+        advantage = held(terms, terms.advantage)
         rate = torch.where(advantage > 0, positive, negative).to(advantage.dtype)
-        open_ = torch.sigmoid(rate * torch.expm1(column(terms, "log_ratio", "soft_gate")))
-        kept = (4 * open_ * (1 - open_)).detach()
-        return note(replace(terms, loss=-4 / rate * open_ * advantage), faded=held(rows, 1 - kept))
+        gap = column(terms, "log_ratio", "soft_gate")
+        ratio = gap.detach().exp()
+        open_ = torch.sigmoid(rate * (ratio - 1))
+        kept = 4 * open_ * (1 - open_)
+        loss = sloped(gap, -4 / rate * open_ * advantage, -kept * ratio * advantage)
+        return note(replace(terms, loss=loss), faded=held(terms, 1 - kept))
 
     return stateless(apply, place="surrogate")

@@ -9,7 +9,19 @@ import math
 
 import torch
 
-from quintain.objectives._rows import column, gathered, held, note, rows_of, segments, weigh
+from quintain.objectives._rows import (
+    averaged,
+    column,
+    counted,
+    held,
+    leave_out,
+    note,
+    once,
+    rows_of,
+    segments,
+    summed,
+    weigh,
+)
 from quintain.objectives.ratio import needs_of
 from quintain.parts import Objective, PartError, Sums, Transform, stateless
 from quintain.registry import register, unknown
@@ -25,28 +37,29 @@ def mismatch(terms: Terms, part: str, of: str = "old", over: str = "token") -> t
 
     Rows that the policy term leaves out have 0. What the type cannot raise e to is bounded, so that weights are finite.
     """
-    rows = rows_of(terms)
-    gap = held(rows, column(terms, of, part) - terms.rollout).detach()
-    if over != "token":
-        gap, counts = gathered(terms.sequence, rows, gap)
-        gap = held(rows, gap / counts if over == "mean" else gap)
-    bound = math.log(torch.finfo(gap.dtype).max) - 1
-    return gap.clamp(-bound, bound)
+    base = column(terms, of, part)
+    bound = math.log(torch.finfo(base.dtype).max) - 1
+
+    def find() -> torch.Tensor:
+        gap = held(terms, base.detach() - terms.rollout.detach())
+        if over != "token":
+            gap = averaged(terms, gap) if over == "mean" else held(terms, summed(terms, gap))
+        return gap.clamp(-bound, bound)
+
+    return once(terms, f"mismatch:{of}:{over}", (base, terms.rollout, rows_of(terms)), find)
 
 
 def deviation(terms: Terms, part: str, kind: str, of: str = "old", over: str = "token") -> torch.Tensor:
     """K2 or K3 of `log(of / rollout)` [N], >= 0: a token's own, or the sum, mean or max over its sequence's tokens."""
-    rows = rows_of(terms)
     gap = -mismatch(terms, part, of)
     value = gap.square() / 2 if kind == "k2" else torch.expm1(-gap) + gap
     if over == "token":
         return value
     if over == "max":
-        at, slots = segments(terms.sequence)
+        at, slots = segments(terms)
         top = value.new_zeros(slots).scatter_reduce(0, at, value, "amax")
-        return held(rows, top.index_select(0, at))
-    sums, counts = gathered(terms.sequence, rows, value)
-    return held(rows, sums / counts if over == "mean" else sums)
+        return held(terms, top.index_select(0, at))
+    return averaged(terms, value) if over == "mean" else held(terms, summed(terms, value))
 
 
 def _needs(part: str, of: str, over: str, known: tuple[str, ...] = PLAIN) -> tuple[str, ...]:
@@ -67,7 +80,7 @@ def _weight_part(name: str, weigh_rows: object, of: str, over: str, normalised: 
         rows = rows_of(terms)
         share = rows.to(terms.new.dtype)
         if over != "token":
-            share = share / gathered(terms.sequence, rows, share.detach())[1]
+            share = share / counted(terms, rows)
         return {f"{key}:sum": float((weights(terms)[0] * share).sum()), f"{key}:count": float(share.sum())}
 
     def apply(terms: Terms) -> Terms:
@@ -77,7 +90,7 @@ def _weight_part(name: str, weigh_rows: object, of: str, over: str, normalised: 
             mean = sums[f"{key}:sum"] / max(sums[f"{key}:count"], 1.0)
             weight = weight / mean if mean > 0 else weight
         rows = rows_of(terms)
-        return note(weigh(terms, torch.where(rows, weight, 1)), mismatch_capped=held(rows, acted))
+        return note(weigh(terms, torch.where(rows, weight, 1)), mismatch_capped=held(terms, acted))
 
     needs = frozenset(_needs(name, of, over))
     return Transform(lambda: None, lambda t, s: (apply(t), s), needs, measure if normalised else None, "weight")
@@ -224,6 +237,6 @@ def reject_mismatch(
             out = rows & ((found < low) | (found > high))
         else:
             out = rows & (deviation(terms, "reject_mismatch", by, of, over) > high)
-        return note(weigh(terms, (~out).to(terms.new.dtype)), rejected=out)
+        return note(leave_out(terms, out), rejected=out)
 
     return stateless(apply, needs=needs, place="weight")

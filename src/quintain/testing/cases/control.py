@@ -24,7 +24,8 @@ from quintain.objectives import (
     unclipped,
     weigh_confident_errors,
 )
-from quintain.objectives.select import chooser, clipped, covariance, how_many
+from quintain.objectives.region import beyond
+from quintain.objectives.select import chooser, covariance, how_many
 from quintain.objectives.steer import RULES, effective, phase, sample_size, swing
 from quintain.objectives.step import grid, search_bounds
 from quintain.parts import chain
@@ -99,7 +100,7 @@ def clip_cov(case: Case) -> dict[str, Any]:
     bounded = chain(token_ratio(anchor), clip(low, high))
     return {
         "cov": columns.nested(found),
-        "ppo_clipped": columns.nested(clipped(terms, anchor, low, high)),
+        "ppo_clipped": columns.nested(beyond(terms, anchor, low, high, "clip_cov")),
         "candidates": places(columns, left_out(everyone, terms)),
         "clip_num": how_many(p["ratio"], float(columns.mask.sum())),
         "chosen": places(columns, left_out(part, terms)),
