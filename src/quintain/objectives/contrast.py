@@ -15,6 +15,7 @@ from quintain.objectives._rows import (
     counted,
     held,
     note,
+    once,
     only,
     rows_of,
     segments,
@@ -45,12 +46,16 @@ class Answers(NamedTuple):
 def firsts(terms: Terms) -> torch.Tensor:
     """Rows [N] bool, one for each sequence that the policy term reads."""
     rows = rows_of(terms)
-    at, slots = segments(terms)
-    numbers = torch.arange(len(at), device=at.device)
-    first = torch.full((slots,), len(at), device=at.device).scatter_reduce(0, at[rows], numbers[rows], "amin")
-    out = torch.zeros_like(rows)
-    out[first[first < len(at)]] = True
-    return out
+
+    def find() -> torch.Tensor:
+        at, slots = segments(terms)
+        numbers = torch.arange(len(at), device=at.device)
+        first = torch.full((slots,), len(at), device=at.device).scatter_reduce(0, at[rows], numbers[rows], "amin")
+        out = torch.zeros_like(rows)
+        out[first[first < len(at)]] = True
+        return out
+
+    return once(terms, "firsts", (rows, terms.sequence), find)
 
 
 def answers(terms: Terms) -> Answers:

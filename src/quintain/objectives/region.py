@@ -13,6 +13,7 @@ from quintain.registry import register, unknown
 from quintain.types import Terms
 
 LEAST = 1e-12  # the smallest probability of what is left over
+BLOCK = 2048  # rows of top-k ids that are compared at once
 LOWEST = -1e4  # nats: the logprob of what cannot happen
 
 
@@ -75,7 +76,8 @@ def distance(terms: Terms, kind: str, anchor: str = "rollout") -> torch.Tensor:
             f"mask_divergence reads the columns 'topk', which these terms lack; supply what `needs` names, or set a "
             f"binary divergence in place of {kind}"
         )
-    return held(terms, DIVERGENCES[kind](terms.topk["new"].detach(), terms.topk["rollout"].detach()))
+    pieces = (terms.topk[name].detach().split(BLOCK) for name in ("new", "rollout"))  # small enough for the cache
+    return held(terms, torch.cat([DIVERGENCES[kind](new, base) for new, base in zip(*pieces, strict=True)]))
 
 
 @register("objective", "mask_divergence", paper="2602.04879", status="paper", confidence="code", on_policy="reinforce")

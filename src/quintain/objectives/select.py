@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from quintain.objectives._rows import add_extra, column, held, leave_out, note, only, rows_of, stream
+from quintain.objectives._rows import add_extra, column, held, leave_out, note, once, only, rows_of, stream
 from quintain.objectives.ratio import needs_of
 from quintain.objectives.region import beyond
 from quintain.parts import Objective, PartError, Sums, Transform
@@ -55,26 +55,29 @@ def how_many(ratio: float, count: float) -> int:
     return max(int(ratio * count), 1)
 
 
+def _at(counts: torch.Tensor, wanted: int) -> tuple[int, int]:
+    """Where the `wanted`-th from the end stands among counted places, and how many stand behind that place."""
+    above, at = 0, 0
+    for width in (2 ** (DIGIT // 2), 1):  # the block first, then the place in it
+        blocks = counts[at : at + width * 2 ** (DIGIT // 2)].reshape(-1, width).sum(1).flip(0).cumsum(0)
+        step = int((blocks < wanted - above).sum())
+        at += (len(blocks) - 1 - step) * width
+        above += int(blocks[step - 1]) if step else 0
+    return at, above
+
+
 def _last(sums: Mapping[str, Any], key: str, ratio: float) -> tuple[list[int], int, int]:
     """The digits of the last place that are known, how many are still to choose among its equals, how many those are."""
     digits, wanted, equal = [], how_many(ratio, float(sums[f"{key}:count"])), 0
     while f"{key}:digit{len(digits)}" in sums:
         counts = torch.as_tensor(sums[f"{key}:digit{len(digits)}"]).to("cpu", torch.int64)
-        above = counts.flip(0).cumsum(0)
-        wanted = min(wanted, int(above[-1]))
+        wanted = min(wanted, int(counts.sum()))
         if wanted == 0:
             return digits, 0, 0
-        step = int((above < wanted).sum())
-        at, equal = len(counts) - 1 - step, int(counts[len(counts) - 1 - step])
-        wanted -= int(above[step]) - equal
+        at, above = _at(counts, wanted)
+        wanted, equal = wanted - above, int(counts[at])
         digits.append(at)
     return digits, wanted, equal
-
-
-def _beginning(places: torch.Tensor, among: torch.Tensor, digits: list[int]) -> torch.Tensor:
-    for number, digit in enumerate(digits):
-        among = among & (_digit(places, number) == digit)
-    return among
 
 
 def chooser(key: str, ratio: float, choice: Choice) -> tuple[Callable[[Terms], Sums], Callable[[Terms], torch.Tensor]]:
@@ -84,19 +87,33 @@ def chooser(key: str, ratio: float, choice: Choice) -> tuple[Callable[[Terms], S
     taken in the order of the rows; where a step is cut, in proportion.
     """
 
+    def candidates(terms: Terms, sums: Mapping[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+        """The rows to choose among and their places, the same in every round."""
+        means = tuple(float(sums[f"{key}:{name}"]) for name in ("count", "advantage", "new"))
+
+        def find() -> tuple[Any, torch.Tensor, torch.Tensor]:
+            figure, among = choice(terms, covariance(terms, sums, key))
+            at = among.nonzero().squeeze(-1)
+            return means, at, _places(figure[at])
+
+        given = (terms.new, terms.advantage, rows_of(terms))
+        if terms.memo.get(key, (None, (None,)))[1][0] != means:
+            terms.memo.pop(key, None)
+        return once(terms, key, given, find)[1:]
+
     def measure(terms: Terms) -> Sums:
-        rows = rows_of(terms)
-        out: dict[str, Any] = {f"{key}:count": float(rows.sum())}
-        for name, values in (("advantage", terms.advantage), ("new", terms.new)):
-            out[f"{key}:{name}"] = float(held(terms, values.detach()).double().sum())
-        if f"{key}:count" in terms.totals:
-            figure, among = choice(terms, covariance(terms, terms.totals, key))
-            places, (digits, _, _) = _places(figure), _last(terms.totals, key, ratio)
-            if len(digits) < DIGITS:
-                inside = _beginning(places, among, digits)
-                found = torch.bincount(_digit(places[inside], len(digits)), minlength=2**DIGIT)
-                out[f"{key}:digit{len(digits)}"] = found.double()
-        return out
+        if f"{key}:count" not in terms.totals:
+            out: dict[str, Any] = {f"{key}:count": float(rows_of(terms).sum())}
+            for name, values in (("advantage", terms.advantage), ("new", terms.new)):
+                out[f"{key}:{name}"] = float(held(terms, values.detach()).double().sum())
+            return out
+        places, (digits, _, _) = candidates(terms, terms.totals)[1], _last(terms.totals, key, ratio)
+        if len(digits) == DIGITS:
+            return {}
+        for number, digit in enumerate(digits):
+            places = places[_digit(places, number) == digit]
+        found = torch.bincount(_digit(places, len(digits)), minlength=2**DIGIT)
+        return {f"{key}:digit{len(digits)}": found.double()}
 
     def chosen(terms: Terms) -> torch.Tensor:
         sums: Mapping[str, Any] = terms.totals
@@ -104,16 +121,16 @@ def chooser(key: str, ratio: float, choice: Choice) -> tuple[Callable[[Terms], S
             sums = {}
             for _ in range(DIGITS + 1):
                 sums = {**sums, **measure(replace(terms, totals=sums))}
-        figure, among = choice(terms, covariance(terms, sums, key))
+        at, places = candidates(terms, sums)
         digits, wanted, equal = _last(sums, key, ratio)
-        if not equal:
-            return torch.zeros_like(among)
-        places, out, same = _places(figure), torch.zeros_like(among), among
-        for number, digit in enumerate(digits):
-            mine = _digit(places, number)
-            out, same = out | (same & (mine > digit)), same & (mine == digit)
-        first = same.cumsum(0) <= wanted * int(same.sum()) // equal
-        return out | (same & first)
+        out = torch.zeros_like(terms.mask)
+        if equal:
+            last = digits[0] - 2 ** (DIGIT - 1)
+            for digit in digits[1:]:
+                last = (last << DIGIT) + digit
+            same = places == last
+            out[at] = (places > last) | (same & (same.cumsum(0) <= wanted * int(same.sum()) // equal))
+        return out
 
     return measure, chosen
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from quintain.objectives._rows import add_extra, column, held, note, only, rows_of, stream, summed, weigh
+from quintain.objectives._rows import add_extra, column, held, note, once, only, rows_of, stream, summed, weigh
 from quintain.objectives.contrast import firsts
 from quintain.objectives.ratio import needs_of
 from quintain.objectives.step import sums_of
@@ -138,7 +138,9 @@ def smooth_entropy(
         )
 
     def at(terms: Terms) -> torch.Tensor:
-        return held(terms, column(terms, "turn", "smooth_entropy")).long().clamp(0, turns - 1)
+        turn = column(terms, "turn", "smooth_entropy")
+        find = lambda: held(terms, turn).long().clamp(0, turns - 1)  # noqa: E731
+        return once(terms, f"smooth_entropy:{turns}", (turn, rows_of(terms)), find)
 
     def measure(terms: Terms) -> Sums:
         rows, place = rows_of(terms), at(terms)

@@ -126,7 +126,7 @@ def contributions(
         kept = ratio.clamp(max=bound) if up else ratio.clamp(min=bound)
         if statistic == "gradient":
             kept = torch.where(kept == ratio, ratio, 0)
-        out.append((kept * size).sum())
+        out.append(torch.dot(kept, size))
     return out
 
 
@@ -195,8 +195,8 @@ def adaptive_clip(
     def measure(terms: Terms) -> Sums:
         advantage = held(terms, terms.advantage)
         ratio = gap(terms, anchor, "adaptive_clip").detach().exp()
-        sides = ((advantage.clamp(min=0), highs), (advantage.clamp(max=0), lows))
-        up, down = (torch.stack(contributions(ratio, side, bounds, statistic)) for side, bounds in sides)
+        sides = ((advantage > 0, highs), (advantage < 0, lows))
+        up, down = (torch.stack(contributions(ratio[at], advantage[at], bounds, statistic)) for at, bounds in sides)
         return {f"{key}:positive": up.double(), f"{key}:negative": down.double()}
 
     def apply(terms: Terms) -> Terms:
