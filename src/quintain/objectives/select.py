@@ -96,7 +96,7 @@ def chooser(key: str, ratio: float, choice: Choice) -> tuple[Callable[[Terms], S
             at = among.nonzero().squeeze(-1)
             return means, at, _places(figure[at])
 
-        given = (terms.new, terms.advantage, rows_of(terms))
+        given = (terms.new, terms.old, terms.rollout, terms.advantage, rows_of(terms))
         if terms.memo.get(key, (None, (None,)))[1][0] != means:
             terms.memo.pop(key, None)
         return once(terms, key, given, find)[1:]
