@@ -138,9 +138,7 @@ def smooth_entropy(
         )
 
     def at(terms: Terms) -> torch.Tensor:
-        turn = column(terms, "turn", "smooth_entropy")
-        find = lambda: held(terms, turn).long().clamp(0, turns - 1)  # noqa: E731
-        return once(terms, f"smooth_entropy:{turns}", (turn, rows_of(terms)), find)
+        return held(terms, column(terms, "turn", "smooth_entropy")).long().clamp(0, turns - 1)
 
     def measure(terms: Terms) -> Sums:
         rows, place = rows_of(terms), at(terms)
