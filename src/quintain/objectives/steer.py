@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from quintain.objectives._rows import add_extra, column, held, note, once, only, rows_of, stream, summed, weigh
+from quintain.objectives._rows import add_extra, column, held, note, only, rows_of, stream, summed, weigh
 from quintain.objectives.contrast import firsts
 from quintain.objectives.ratio import needs_of
 from quintain.objectives.step import sums_of
