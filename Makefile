@@ -45,7 +45,7 @@ ifeq ($(NO_SETUP),)
 	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --torch "$(TORCH)" --extras train,dev,bench
 endif
 
-quickstart: setup  ## train an agent on this machine, in about three minutes
+quickstart: setup  ## train an agent on this machine: about three minutes with the set-up, on two idle cores
 	@$(BIN)/quintain $(QUICKSTART) $(ARGS)
 
 test: setup-dev  ## the fast tests and the doctests

@@ -31,6 +31,10 @@ class UnknownName(QuintainError):
     """A part, world, option or key that does not exist was named; the message holds the nearest match."""
 
 
+class MissingOption(QuintainError):
+    """A part was named without an option that it has no default for; the message names it."""
+
+
 class MissingExtra(QuintainError):
     """A feature needs an optional package that is not installed; the message holds the command that installs it."""
 
@@ -210,6 +214,7 @@ def build(kind: str, spec: Mapping[str, Any] | str) -> Any:
 
     Raises:
         UnknownName: no such part, or no such option; the nearest match is named.
+        MissingOption: an option without a default is not given.
     """
     spec = {"name": spec} if isinstance(spec, str) else dict(spec)
     spec.pop("kind", None)
@@ -223,6 +228,11 @@ def build(kind: str, spec: Mapping[str, Any] | str) -> Any:
         for key in spec:
             if key not in signature.parameters:
                 raise UnknownName(unknown(f"option of {kind} {found.name!r}:", key, signature.parameters))
+    own = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    if lacking := [p.name for p in own if p.default is p.empty and p.name not in spec]:
+        raise MissingOption(
+            f"{kind} {found.name!r} needs the option {' and '.join(lacking)}, which has no default; give it a value"
+        )
     return found.make(*args, **{k: _rebuild(v) for k, v in spec.items()})
 
 

@@ -14,6 +14,10 @@ def test_a_run_that_learns_nothing_says_so_once_and_shows_no_numbers_that_nobody
     told = capsys.readouterr().out.splitlines()
     (warning,) = [line for line in told if "WARNING" in line]
     assert "the last 3 steps trained nothing" in warning and "3 groups" in warning and "warm_start.steps=50" in warning
+    assert main(["show", str(tmp_path / "a")]) == 0
+    shown = capsys.readouterr().out
+    assert "reward 0   parse_error after 1 turn\n" in shown and "parse_error: an action could not be read" in shown
+    assert "Map: P you, G goal" in shown and "reward: what the turn earned" not in shown, "a legend of what is there"
     (last,) = [line for line in told if "step 3/3" in line]
     assert "entropy -" in last and "mismatch -" in last and "lag -" in last
     with RunDir.open(tmp_path / "a") as store:
@@ -29,3 +33,9 @@ def test_going_on_with_a_run_that_has_done_its_steps_says_so_and_changes_nothing
     assert "all 2 steps are done, nothing is left to train" in told and "run.steps=4" in told and "resumed" not in told
     assert main(["train", "--resume", run, "run.steps=4"]) == 0
     assert "resumed at step 2 of 4" in capsys.readouterr().out
+
+
+def test_an_algorithm_that_compares_states_across_episodes_trains(tmp_path, capsys):
+    """Its digests are recorded by the rollout: nobody asks the learner for them."""
+    short = ("algorithm=gigpo", "algorithm.options={}", "steps=1", "run.name=a", f"run.folder={tmp_path}")
+    assert main(["train", "tiny", *UNSEEN, *short]) == 0, capsys.readouterr().err

@@ -6,7 +6,10 @@ import re
 import runpy
 from pathlib import Path
 
-from quintain.registry import names
+import pytest
+
+from quintain.cli.catalogue import written
+from quintain.registry import HOMES, entries, names
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,3 +30,19 @@ def test_the_readme_counts_as_the_registry_does():
 def test_links_of_the_readme_lead_somewhere():
     for target in re.findall(r"\]\(((?!http)[^)#]+)\)", (ROOT / "README.md").read_text()):
         assert (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize("kind", sorted(HOMES.keys() - {"world"}))
+def test_what_is_read_from_the_source_is_what_is_registered(kind):
+    own = [
+        e for e in entries(kind) if e.make.__module__.startswith("quintain.")
+    ]  # other tests may register parts of theirs
+    read = {e.name: e for e in written(kind)}
+    assert sorted(read) == [e.name for e in own]
+    for e in own:
+        known = read[e.name]
+        assert (known.paper, known.summary) == (e.paper, e.summary)
+        assert known.tags == {k: v for k, v in e.tags.items() if k in known.tags}
+        assert {"methods", "confidence", "status", "learns", "preset"} & e.tags.keys() <= known.tags.keys(), (
+            "what lists show"
+        )

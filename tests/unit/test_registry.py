@@ -6,6 +6,7 @@ import pytest
 
 from quintain.registry import (
     MissingExtra,
+    MissingOption,
     UnknownName,
     build,
     entries,
@@ -92,3 +93,8 @@ def test_an_option_that_a_written_part_says_of_itself_is_refused(option):
     exec(f"def factory({option}=1):\n    return ({option},)", scope)
     with pytest.raises(QuintainError, match=f"option '{option}'"):
         register("example", f"taken_{option}")(scope["factory"])
+
+
+def test_an_option_without_a_default_that_is_not_given_is_named():
+    with pytest.raises(MissingOption, match="algorithm 'drpo' needs the option limit"):
+        build("algorithm", "drpo")

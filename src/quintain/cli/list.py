@@ -7,9 +7,15 @@ import json
 from typing import Any
 
 from quintain.cli.args import one_of
+from quintain.cli.catalogue import written
 from quintain.cli.papers import papers
 
-KINDS = ("worlds", "parts", "papers", "recipes")
+KINDS = {
+    "worlds": "what an agent can be trained and tested in",
+    "parts": "what an algorithm, a reward, a sampler or a rollout is made of",
+    "papers": "named methods of papers, how to reach each, and what is known of it",
+    "recipes": "configurations to start from: quintain train RECIPE",
+}
 FAMILIES = ("sampler", "rollout", "reward", "advantage", "gate", "objective", "memory", "algorithm", "engine")
 JSON_ONLY = ("ceilings", "title", "parts", "cases", "shown", "recipe", "wants")  # too long for a line
 
@@ -17,18 +23,25 @@ JSON_ONLY = ("ceilings", "title", "parts", "cases", "shown", "recipe", "wants") 
 def main(arguments: list[str]) -> int:
     """Print one line per entry, or JSON."""
     parser = argparse.ArgumentParser(prog="quintain list", description=__doc__)
-    parser.add_argument("what", type=one_of("list", KINDS), metavar="|".join(KINDS))
+    parser.add_argument("what", nargs="?", type=one_of("list", list(KINDS)), metavar="|".join(KINDS))
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)
+    if given.what is None:
+        rows = [{"name": f"quintain list {kind}", "summary": summary} for kind, summary in KINDS.items()]
+        return _print(rows, given.json, "things to list")
     rows = {"worlds": worlds, "parts": parts, "papers": papers, "recipes": recipes}[given.what]()
-    if given.json:
+    return _print(rows, given.json, given.what)
+
+
+def _print(rows: list[dict[str, Any]], as_json: bool, what: str) -> int:
+    if as_json:
         print(json.dumps(rows, indent=1, default=str))
         return 0
     rows = [{k: v for k, v in row.items() if k not in JSON_ONLY} for row in rows]
     widths = {k: max(len(str(r[k])) for r in rows) for k in rows[0]} if rows else {}
     for row in rows:
         print("  ".join(f"{row[k]!s:<{widths[k]}}" for k in row).rstrip())
-    print(f"{len(rows)} {given.what}")
+    print(f"{len(rows)} {what}")
     return 0
 
 
@@ -55,12 +68,9 @@ def worlds() -> list[dict[str, Any]]:
 
 def parts() -> list[dict[str, Any]]:
     """Family, name, paper, status and summary of every part."""
-    from quintain.registry import entries, require_extra
-
-    require_extra("train", "torch")
     rows = []
     for family in FAMILIES:
-        for e in entries(family):
+        for e in written(family):
             status = e.tags.get("confidence", e.tags.get("status", ""))
             rows.append({"family": family, "name": e.name, "paper": e.paper, "known": status, "summary": e.summary})
     return rows

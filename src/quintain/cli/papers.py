@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from quintain.registry import HOMES, Entry, entries, require_extra
+from quintain.cli.catalogue import written
+from quintain.registry import HOMES, Entry
 from quintain.types import QuintainError
 
 SOURCES = {"code": "read in code", "paper": "paper", "note": "note", "guess": "our guess"}
@@ -107,8 +108,7 @@ def papers() -> list[dict[str, Any]]:
         numeric cases, what shows it at work (an exercise, or a test), a command that trains with it, or else what it wants of the data
         that no world of ours has, and the status.
     """
-    require_extra("train", "torch")
-    every = [e for kind in HOMES if kind != "world" for e in entries(kind)]
+    every = [e for kind in HOMES if kind != "world" for e in written(kind)]
     rows = [row_of(e, name, facts, every) for e in every for name, facts in e.tags.get("methods", {}).items()]
     return sorted(rows, key=lambda row: (row["arxiv"] or "~", row["name"].lower()))
 

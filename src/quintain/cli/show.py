@@ -9,7 +9,19 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from quintain.types import Group, Kind, Node, Trajectory
+from quintain.types import Group, Kind, Node, Stop, Trajectory
+from quintain.worlds.kernel import Facts
+
+STOPS = {
+    Stop.done: "the env says that it is over",
+    Stop.truncated_turns: "no turns were left",
+    Stop.truncated_tokens: "no tokens were left, of the answer or of the context",
+    Stop.parse_error: "an action could not be read, which ends episodes here",
+    Stop.timeout: "env or engine missed the deadline",
+    Stop.cancelled: "the run asked it to end",
+    Stop.crashed: "the env failed",
+    Stop.aborted: "an answer was interrupted",
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -45,15 +57,20 @@ def main(arguments: list[str]) -> int:
     if given.json:
         print(json.dumps({"task": codec.encode(group.task), "trajectory": codec.encode(trajectory)}))
         return 0
-    for line in lines(group, trajectory, colour=sys.stdout.isatty()):
+    colour = sys.stdout.isatty()
+    for line in lines(group, trajectory, colour=colour):
         print(line)
+    print()
+    for line in legend(group, trajectory):
+        print(f"\x1b[2m{line}\x1b[0m" if colour else line)
     return 0
 
 
 def lines(group: Group, trajectory: Trajectory, colour: bool = False) -> Iterator[str]:
     """The trajectory as text: each message, and under what was sampled its probability, advantage and version."""
     t = trajectory
-    yield f"{t.id}   task {group.task.key}   reward {t.reward:g} {dict(t.rewards)}   {t.stop} after {t.turns} turns"
+    parts = f" {dict(t.rewards)}" if t.rewards else ""
+    yield f"{t.id}   task {group.task.key}   reward {t.reward:g}{parts}   {t.stop} after {t.turns} turn{'' if t.turns == 1 else 's'}"
     turn = 0
     for i, node in enumerate(t.nodes):
         if node.kind is Kind.sampled:
@@ -73,6 +90,31 @@ def lines(group: Group, trajectory: Trajectory, colour: bool = False) -> Iterato
             yield _told(node)
     for event in t.events:
         yield f"event: {event}"
+
+
+def legend(group: Group, trajectory: Trajectory) -> Iterator[str]:
+    """What stands where in `lines`, as far as this trajectory has it, and the signs of a world whose rules it does not hold."""
+    t = trajectory
+    yield f"{t.id}: ticket.member, of the group that tried the same task; {t.stop}: {STOPS[t.stop]}"
+    yield "turn: what the policy said; p: how likely its tokens were, all together; version: step of the weights that drew them"
+    if "advantage" in t.streams:
+        yield "advantage: how much better than expected, by the rule of the algorithm: what the turn was trained on"
+    if any(t.turn_rewards):
+        yield "reward: what the turn earned; the first line has the sum, and its parts by name"
+    yield "indented: what the policy was shown" + ("; event: what else happened, in order" if t.events else "")
+    shown = next((node.text for node in t.nodes if node.kind is not Kind.sampled), "")
+    facts = _facts(group.task.env)
+    if facts is not None and facts.rules not in shown:
+        yield "\n  ".join((f"{facts.name}, which this policy learnt without its rules:", *facts.rules.splitlines()))
+        yield "words: a sign and its place (on a map row and column, from 0); first all of them, then what may have changed"
+
+
+def _facts(world: str) -> Facts | None:
+    """Those of a world of ours; one of the user's is known only where its file is imported."""
+    from quintain.envs.world import world_of
+    from quintain.registry import names
+
+    return world_of(world).facts if world in names("world") else None
 
 
 def _told(node: Node) -> str:

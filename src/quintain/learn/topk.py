@@ -34,13 +34,13 @@ def wanted(needs: frozenset[str]) -> int:
 
 
 def others(needs: frozenset[str]) -> frozenset[str]:
-    """The needs without those for likeliest ids, which an engine meets.
+    """The needs that a learner has to meet: an engine gives likeliest ids, the rollout digests of states.
 
     Raises:
         TopkError: such a need without a number.
     """
     wanted(needs)
-    return frozenset(need for need in needs if not need.startswith("topk:"))
+    return frozenset(need for need in needs if need != "digests" and not need.startswith("topk:"))
 
 
 def support(

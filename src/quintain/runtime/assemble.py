@@ -141,7 +141,7 @@ def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] 
         proof=proof,
     )
     parts.beside = make_beside(config, stage, model, parts.evaluate, crew)  # pyrefly: ignore
-    learner.check(algorithm.needs - {"digests"})
+    learner.check(algorithm.needs)
     care = {"quarantine": config.rollout.quarantine, "drop_failed": config.rollout.drop_failed}
     every = {"eval_every": config.eval.every, "checkpoint_every": section.checkpoint_every}
     plan = Plan(steps=section.steps, racing=config.rollout.redundancy > 0, **every, **care)

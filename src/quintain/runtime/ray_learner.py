@@ -98,7 +98,7 @@ class LearnWorker:
         self.objective = algorithm.objective
         self.model = policy.make_model(self.config, make_stage(self.config).renderer)
         self.learner = policy.make_learner(self.config, self.model, algorithm.needs, self.ranks, to, whole=True)
-        self.learner.check(algorithm.needs - {"digests"})
+        self.learner.check(algorithm.needs)
         return {"device": str(self.learner.reader.device), "sees": sees}
 
     def _own(self, name: str) -> str:

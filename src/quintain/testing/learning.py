@@ -62,7 +62,7 @@ def practise(
 async def _practise(
     algorithm: Algorithm, exercise: Exercise, seed: int, plan: Plan, kinds: tuple[str, str], checks: int
 ) -> Learned:
-    needs = algorithm.needs - {"digests"}
+    needs = algorithm.needs
     kept, plans = build("precision", kinds[0]).dtype, build("precision", kinds[1])
     value = value_head(SIZES["hidden"], needs, lr=0.03)
     learner = TorchLearner(

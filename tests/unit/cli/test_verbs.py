@@ -143,6 +143,16 @@ def test_list_speaks_json_and_counts(capsys):
     assert "keydoor" in told(capsys, "list", "recipes")
 
 
+@pytest.mark.parametrize("what", ["", "worlds", "parts", "papers", "recipes"])
+def test_list_needs_no_torch(what):
+    code = f"import sys; from quintain.cli import main; main('list {what}'.split()); assert 'torch' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_a_bare_list_says_what_can_be_listed(capsys):
+    assert all(f"quintain list {kind}" in told(capsys, "list") for kind in ("worlds", "parts", "papers", "recipes"))
+
+
 def test_config_show_expands_the_chain(capsys):
     plain = told(capsys, "config", "show", "keydoor")
     assert all(f"[{k}]\nname = " in plain for k in ("env", "algorithm")) and "--all shows" in plain.splitlines()[-1]
