@@ -14,8 +14,8 @@ from quintain.registry import HOMES, Entry
 def written(kind: str) -> list[Entry]:
     """Every entry of a kind, by name, as `registry.entries` gives them; their `make` only has the docstring.
 
-    Special cases: tags that are more than literals are left out. What is registered other than by a decorator with literal arguments is not found; the tests hold this against the
-    registry.
+    Special cases: tags that are more than literals are left out. What is registered other than by a decorator with literal arguments
+    is not found; the tests hold this against the registry.
     """
     found = {
         e.name: e for home in HOMES.get(kind, ()) for file in _files(home) for e in _entries(file) if e.kind == kind
