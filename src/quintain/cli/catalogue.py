@@ -34,7 +34,9 @@ def _entries(file: Path) -> Iterator[Entry]:
     if "@register(" not in text:
         return
     for node in ast.parse(text).body:
-        for mark in node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else ():
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            continue
+        for mark in node.decorator_list:
             if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == "register":
                 yield _entry(mark, ast.get_docstring(node) or "")
 
