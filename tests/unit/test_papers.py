@@ -32,7 +32,7 @@ CASES = {
     for name in ("objectives", "credit", "rollout")
     for case in json.loads((ROOT / "tests" / "cases" / f"{name}.json").read_text())
 }
-# cases of what is no part of a step: a batch that others share, figures of evaluations, functions on whole models and pairs
+# cases of what no registered part is: a batch that others share, figures of evaluations, functions on whole models, pairs, memories
 APART = {
     "shared_batch",
     "accuracy_weighting",
@@ -42,7 +42,11 @@ APART = {
     "nsr_prerl",
     "offpolicy_metrics",
     "policy_cliff",
+    "ppo_outer_step_coscaling",
     "ram_merge",
+    "retroagent_simutil_ucb",
+    "simutil_ucb",
+    "simutil_utility_ema",
     "variational",
 }
 APART_KINDS = {
@@ -90,6 +94,8 @@ def test_there_are_as_many_methods_as_are_promised() -> None:
     names = [row["name"] for row in ROWS]
     assert len(names) == len(set(names)), "two methods have one name"
     assert len(names) >= LEAST
+    reached = {row["by"].split(" ")[1] for row in ROWS if row["by"].startswith("algorithm ")}
+    assert reached == {e.name for e in entries("algorithm")}, "an alias is no method: give it the tag `methods`"
 
 
 @by_name()
@@ -164,6 +170,8 @@ def test_a_command_is_accepted_or_the_row_says_what_is_wanted(row: dict[str, Any
         assert made.expand() == assemble(name, config.algorithm.options, form=form[-1] if form else "").expand()
     elif kind == "precision":
         assert config.learner.precision == name
+    elif kind == "rollout":
+        assert config.rollout.name == name
     else:
         assert name in [link["name"] for links in made.expand().values() for link in links]
 

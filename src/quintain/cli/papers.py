@@ -51,6 +51,7 @@ TITLES = {
     "2508.04280": "Enhancing Vision-Language Model Training with Reinforcement Learning in Synthetic Worlds for Real-World Success",
     "2508.08221": "Tricks or Traps? A Deep Dive into RL for LLM Reasoning",
     "2508.10548": "Stabilizing Long-term Multi-turn Reinforcement Learning with Gated Rewards",
+    "2509.08755": "AgentGym-RL: Training LLM Agents for Long-Horizon Decision Making through Multi-Turn Reinforcement Learning",
     "2509.11543": "UI-S1: Advancing GUI Automation via Semi-online Reinforcement Learning",
     "2509.22115": "Learning More with Less: A Dynamic Dual-Level Down-Sampling Framework for Efficient Policy Optimization",
     "2509.22576": "EPO: Entropy-regularized Policy Optimization for LLM Agents Reinforcement Learning",

@@ -136,7 +136,7 @@ def fade(progress: float, rate: float = 5.0) -> float:
     methods={
         "RetroAgent": {
             "recipe": ('\'algorithm.advantage=["pay_progress","normalise"]\'',),
-            "cases": ("retro_capability", "retro_return"),
+            "cases": ("retro_capability", "retro_return", "retroagent_utility"),
             "shown": "tests/unit/rewards/test_progress.py::test_progress_is_paid_beyond_the_best_of_earlier_steps_and_fades",
         }
     },

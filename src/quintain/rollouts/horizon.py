@@ -21,7 +21,20 @@ def horizon(step: int, turns: Sequence[int], every: int) -> int:
     return turns[min(step // every, len(turns) - 1)]
 
 
-@register("rollout", "scaling_inter", example={"turns": [2, 4], "every": 10})
+@register(
+    "rollout",
+    "scaling_inter",
+    methods={
+        "ScalingInter-RL": {
+            "cases": ("scaling_inter",),
+            "shown": "tests/unit/rollouts/test_stages.py::test_episodes_grow_longer_stage_by_stage",
+            "recipe": ("rollout.name=scaling_inter", "rollout.options.turns=[6,13,20]"),
+        }
+    },
+    paper="2509.08755",
+    confidence="code",
+    example={"turns": [2, 4], "every": 10},
+)
 def scaling_inter(turns: Sequence[int], every: int = 100, groups: int = 1, **kwargs: Any) -> Rollout:
     """Play as `episodes` does, with a limit of turns that grows in stages.
 
@@ -40,6 +53,8 @@ def scaling_inter(turns: Sequence[int], every: int = 100, groups: int = 1, **kwa
         PlanError: a number is out of range.
 
     Special cases: groups that were refilled have tickets too, so that stages come a little early then.
+
+    Reference: AgentGym-RL (ScalingInter-RL), arXiv 2509.08755.
     """
     if not turns or min(turns) < 1 or min(every, groups) < 1:
         raise PlanError(f"scaling_inter: turns {list(turns)}, every {every}, groups {groups}; give numbers >= 1")
