@@ -24,7 +24,7 @@ export MKL_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev setup-ray setup-bench quickstart test check format docs bench pictures slow learning chaos browser gpu ray venv-vllm test-vllm clean
+.PHONY: help setup setup-dev setup-ray setup-bench quickstart test check format docs bench pictures slow learning learn chaos browser gpu ray venv-vllm test-vllm clean
 
 help:  ## show the targets
 	@echo "usage: make TARGET [TORCH=cuda] [PYTHON=python3] [ARGS='...']"
@@ -78,6 +78,11 @@ slow: setup-dev  ## the tests that take more than ten seconds
 
 learning: setup-dev  ## every algorithm on an exercise of its family, and wrong forms of them
 	$(PYTEST) -n $(JOBS) -m "learning and not gpu" tests/learning $(ARGS)
+
+learn: setup-dev  ## the exercises on more seeds, and the page that says what came of them; begun again, it goes on
+	$(PY) tools/learn.py run $(ARGS)
+	$(PY) tools/learn.py collect
+	$(PY) tools/pages.py
 
 chaos: setup-dev  ## schedules on a virtual clock, then the tests that kill processes and fill disks
 	$(PY) tools/chaos.py --count $(SCHEDULES) --seconds 100

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 ROWS, RESULTS = ROOT / "runs" / "learning.jsonl", ROOT / "claims" / "learning" / "results.json"
+WORLD = "keydoor"  # the recipe
 FEW = ("grpo", "rloo", "ppo", "dapo", "gspo", "cispo", "dppo", "gigpo")  # trained on KeyDoor too
 
 Row = dict[str, Any]
@@ -88,19 +89,19 @@ def measure(cell: Cell) -> Row:
 
 def world_cells(seeds: Sequence[int]) -> Iterator[Cell]:
     """Every run on KeyDoor."""
-    recipe = (ROOT / "recipes" / "keydoor.toml").read_text()
+    recipe = (ROOT / "recipes" / f"{WORLD}.toml").read_text()
     for seed in seeds:
         for alias in FEW:
-            yield Cell(alias, "", "keydoor", seed, digest(recipe, json.dumps(made(alias, "").expand())))
+            yield Cell(alias, "", WORLD, seed, digest(recipe, json.dumps(made(alias, "").expand())))
 
 
 def train(cell: Cell) -> Row:
     """Train once on KeyDoor by the command that users type, and read the run's own evaluations."""
     folder, began = ROOT / "runs" / "learning" / f"{cell.alias}-{cell.seed}", time.perf_counter()
     words = [f"algorithm={cell.alias}", f"seed={cell.seed}", f"run.folder={folder.parent}", f"name={folder.name}"]
-    command = [sys.executable, "-m", "quintain.cli", "train", "keydoor", *words, "--fresh"]
+    command = [sys.executable, "-m", "quintain.cli", "train", cell.on, *words, "--fresh"]
     with (folder.parent.with_suffix(".log")).open("a") as log:
-        ended = subprocess.run(command, stdout=log, stderr=log, check=False, env=os.environ)  # noqa: S603
+        ended = subprocess.run(command, stdout=log, stderr=log, check=False, env=os.environ)
     rates = success(folder)
     return {
         **cell._asdict(),
@@ -118,7 +119,7 @@ def success(folder: Path) -> list[float]:
     if not (folder / "run.json").exists():
         return []
     with RunDir.open(folder) as store:
-        return [round(values["eval/success"], 4) for _, values in store.metrics() if "eval/success" in values]
+        return [round(e.payload["eval/success"], 4) for e in store.events(["eval"]) if "eval/success" in e.payload]
 
 
 def known(path: Path) -> dict[Cell, Row]:
@@ -146,7 +147,7 @@ def run(wanted: Sequence[Cell], path: Path, minutes: float) -> int:
         if time.monotonic() > until:
             print(f"time is up: {len(left) - i} of {len(wanted)} runs are left; the same command goes on with them")
             return 0
-        row = train(cell) if cell.on == "keydoor" else measure(cell)
+        row = train(cell) if cell.on == WORLD else measure(cell)
         with path.open("a") as file:
             file.write(json.dumps(row) + "\n")
         gc.collect()

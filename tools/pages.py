@@ -1,4 +1,4 @@
-"""Write the generated pages of docs/ from the registry: worlds, parts, papers, configuration. `--check` only compares.
+"""Write the generated pages of docs/ from the registry: worlds, parts, papers, configuration, learning. `--check` only compares.
 
 python tools/pages.py [--check]
 """
@@ -8,12 +8,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from quintain.cli.config import keys
 from quintain.cli.list import papers, parts, recipes, worlds
+from quintain.testing.exercises import VOCAB
+from quintain.testing.learning import ENDS
 
 DOCS = Path(__file__).parents[1] / "docs"
 CASES = Path(__file__).parents[1] / "tests" / "cases"
+LEARNED = Path(__file__).parents[1] / "claims" / "learning" / "results.json"  # written by tools/learn.py
 NOTE = "<!-- written by tools/pages.py from the registry: change the code, not this page -->\n\n"
 
 
@@ -90,7 +94,7 @@ stands here, with the names of cases and tests.
 - *reached by*: an algorithm's alias (`algorithm=ALIAS`), with the preset that it is (`algorithm.preset=NAME`), or a part of another
   kind ([parts](parts.md)).
 - *cases*: how many numeric cases of `tests/cases` compare the method with its equation, in float64.
-- *shown by*: the exercise on which the alias must improve its starting policy (`make learning`), or a test of what the part does.
+- *shown by*: the exercise on which the alias must improve its starting policy ([learning](learning.md)), or a test of what the part does.
 - *source*: what we read: the authors' code, the paper, a note on it; a `guess` is ours and not to be taken for the paper's.
 
 {table(rows, {**columns, "source": "source"})}
@@ -120,7 +124,77 @@ with the algorithm's chain expanded; an unknown key names its nearest match.
 {table(rows, {"key": "key", "default": "default", "help": "meaning"})}"""
 
 
-PAGES = {"worlds.md": worlds_page, "parts.md": parts_page, "papers.md": papers_page, "config.md": config_page}
+def learning_page() -> str:
+    """What every alias gained on its exercise, over the seeds that were run, and what came of KeyDoor."""
+    found = json.loads(LEARNED.read_text())
+    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for row in found["rows"]:
+        groups.setdefault((row["alias"], row["preset"], row["on"]), []).append(row)
+    lines = [learned(*key, rows) for key, rows in sorted(groups.items())]
+    small, real = ([line for line in lines if (line["on"] == "keydoor") is there] for there in (False, True))
+    tries = [row for row in found["rows"] if row["on"] != "keydoor"]
+    failed = [line for line in small if line["failed"]]
+    missed = ", ".join(f"{line['name']} ({line['failed']} of {line['count']})" for line in failed)
+    columns = {
+        "name": "algorithm",
+        "on": "exercise",
+        "seeds": "seeds",
+        "mean": "mean gain",
+        "spread": "least and most",
+        "asked": "asked",
+    }
+    world = {
+        "name": "algorithm",
+        "seeds": "seeds",
+        "before": "success before",
+        "mean": "mean gain",
+        "spread": "least and most",
+    }
+    played = table(real, world) if real else "None was run for this page: `python tools/learn.py worlds` does it.\n"
+    return f"""# Learning
+
+What the algorithms gain on more seeds than the learning tests have (`make learning`, seed 1). A tiny language model of {VOCAB}
+tokens answers contexts by a table that it has to find out; each family has an exercise that can tell a right method from a wrong
+one (`src/quintain/testing/exercises.py`). The gain is the mean reward of the last {ENDS} steps less that of the first {ENDS}, with
+rewards in [0, 1]; *asked* is what the test wants.
+
+Gains on an exercise say that a method learns, not that it is better than another: learning rates are those of the exercise, the
+same for all.
+
+{len(tries)} runs of {len(small)} forms, {sum(row["passed"] for row in tries)} of them passed, on {found["date"]}: {found["machine"]}.
+{"Not passed: " + missed + "." if missed else "All passed."} Command: `make learn ARGS="--seeds 2-6"`; begun again, it goes on where it was.
+
+{table(small, columns)}
+## KeyDoor
+
+Success held out, before the reinforcement steps and after them, of `quintain train keydoor algorithm=ALIAS seed=SEED`.
+
+{played}"""
+
+
+def learned(alias: str, preset: str, on: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """A form of an algorithm on a task as a line of the table."""
+    gains = [row["last"] - row["first"] for row in rows]
+    return {
+        "name": f"`{alias}`" + (f", `{preset}`" if preset else ""),
+        "on": on,
+        "seeds": ", ".join(str(row["seed"]) for row in rows),
+        "before": f"{sum(row['first'] for row in rows) / len(rows):.2f}",
+        "mean": f"{sum(gains) / len(gains):.2f}",
+        "spread": f"{min(gains):.2f}, {max(gains):.2f}",
+        "asked": f"{rows[0].get('asked', 0.0):.2f}",
+        "count": len(rows),
+        "failed": sum(not row["passed"] for row in rows),
+    }
+
+
+PAGES = {
+    "worlds.md": worlds_page,
+    "parts.md": parts_page,
+    "papers.md": papers_page,
+    "config.md": config_page,
+    "learning.md": learning_page,
+}
 
 
 def main() -> int:
