@@ -2,9 +2,10 @@
 
 Each rule reads syntax trees, so it sees what is written and imports nothing. A finding is `file:line: what; fix`.
 
-Sizes: a file of the library has at most 400 lines (tests 600), the median file at most 150; a function has at most 50
-lines without its docstring and at most 7 parameters without `self`. Classes inherit from no class of ours (errors: from
-one). Public names are annotated and have a docstring. Heavy libraries stay in their files. Nothing unpickles.
+Sizes: a file of the library has at most 400 lines (tests 600), the median file at most 150, `objectives/` and `advantages/` together at
+most 4,000 besides docstrings; a function has at most 50 lines without its docstring and at most 7 parameters without `self`. Classes
+inherit from no class of ours (errors: from one). Public names are annotated and have a docstring. Heavy libraries stay in their files.
+Nothing unpickles.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FILE_LINES, TEST_LINES, MEDIAN_LINES, FUNCTION_LINES, PARAMETERS, MODE_FILES = 400, 600, 150, 50, 7, 4
+METHODS, METHOD_LINES = ("objectives/", "advantages/"), 4000
 VAGUE = {"utils", "util", "helpers", "helper", "misc", "common", "legacy", "compat"}
 DIRECT = {
     "types",
@@ -295,8 +297,28 @@ def median(sources: list[Source]) -> Findings:
         yield f"src/quintain: the median file has {statistics.median(lengths):.0f} lines, at most {MEDIAN_LINES}"
 
 
+def method_library(sources: list[Source]) -> Findings:
+    """The method library stays small: its parts hold equations, and what they share stands in one place."""
+    lines = 0
+    for source in sources:
+        if source.library.startswith(METHODS):
+            told = [n for n in ast.walk(source.tree) if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef)]
+            texts = [n.body[0] for n in told if ast.get_docstring(n, clean=False) is not None]
+            lines += source.lines - sum((text.end_lineno or 0) - text.lineno + 1 for text in texts)
+    if lines > METHOD_LINES:
+        homes = " and ".join(METHODS)
+        yield f"src/quintain: {homes} have {lines} lines besides docstrings, at most {METHOD_LINES}; share or delete"
+
+
 PER_FILE: tuple[Callable[[Source], Iterable[str]], ...] = (sizes, annotated, safe)
-PER_TREE: tuple[Callable[[list[Source]], Iterable[str]], ...] = (documented, shallow, confined, decided_once, median)
+PER_TREE: tuple[Callable[[list[Source]], Iterable[str]], ...] = (
+    documented,
+    shallow,
+    confined,
+    decided_once,
+    median,
+    method_library,
+)
 
 
 def findings(sources: list[Source]) -> list[str]:

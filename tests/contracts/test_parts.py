@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
@@ -449,6 +451,10 @@ def test_a_part_is_documented(entry: Entry) -> None:
         for section in ("When to use:", "Maths:", "Returns:", "Example:", "Special cases:"):
             assert f"    {section}" in doc
         assert ("Reference:" in doc and "Differs from the paper:" in " ".join(doc.split())) or not entry.paper
+        shown = re.search(r"Example: `(.+)`", doc)
+        if shown:  # else a doctest
+            part = eval(shown[1], vars(sys.modules[entry.make.__module__]))
+            assert (provenance(part) or {}).get("name") == entry.name
         assert entry.tags["status"] in ("paper", "experimental")
         assert entry.tags["confidence"] in ("code", "paper", "note", "guess")
 

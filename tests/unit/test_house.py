@@ -156,6 +156,17 @@ def test_the_median_file_is_short():
     assert found(files) == ["src/quintain: the median file has 201 lines, at most 150"]
 
 
+def test_the_method_library_stays_small():
+    told = '"""One."""\n' + "_x = 1\n" * 380
+    files = {f"src/quintain/{home}/a{i}.py": told for home in ("objectives", "advantages") for i in range(6)}
+    texts = [text for text in found(files) if "besides docstrings" in text]
+    assert texts == [
+        "src/quintain: objectives/ and advantages/ have 4560 lines besides docstrings, at most 4000; share or delete"
+    ]
+    longer = {name: '"""One.\n' + "Two.\n" * 100 + text[3:] for name, text in list(files.items())[:10]}
+    assert not [text for text in found(longer) if "besides docstrings" in text]
+
+
 def test_vague_names_are_refused():
     assert "`utils` says nothing" in in_library("_x = 1\n", "learn/utils.py")[0]
     assert "`legacy` says nothing" in in_library("_x = 1\n", "legacy/a.py")[0]

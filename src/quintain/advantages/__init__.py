@@ -1,4 +1,9 @@
-"""Advantages: rewards of the groups of one step to the stream `advantage`, one value per sampled token."""
+"""Advantages: rewards of the groups of one step to the stream `advantage`, one value per sampled token.
+
+Ranges stand beside the arguments: a value outside its range, or an unknown name, is a `PartError` (or `UnknownName`) when the part is
+made, which says the value, the range and the fix. When it is applied, groups that lack what it `needs` are a `PartError`, and a reward
+that is NaN or infinite is a `BadReward`, which names the task and the trajectory.
+"""
 
 from quintain.advantages.agents import align_calls, align_opponents, pay_calls
 from quintain.advantages.baselines import distinct_mean, leave_one_out, mean, median, running

@@ -19,20 +19,15 @@ def pay_calls(column: str = "call", low: float = 0.1, bad: str = "malformed") ->
 
     When to use: a main agent that calls helpers, whose own answers nobody can judge (M-GRPO).
 
-    Maths: the reward of a called trajectory is 0 if its format was bad, `low` if the caller earned 0 or `low`, else 1;
-    under the name `column`, beside 0 for its other named rewards.
+    Maths: the reward of a called trajectory is 0 if its format was bad, `low` if the caller earned 0 or `low`, else 1; under the name
+    `column`, beside 0 for its other named rewards.
 
     Args:
         column: the name of the reward.
         low: what a helper earns when the whole failed, in [0, 1].
         bad: the event that marks a bad format.
 
-    Returns:
-        A link that rewrites the rewards of the trajectories with a `call_parent`.
-
-    Raises:
-        PartError: low outside [0, 1], or (when applied) a caller that is not in the group.
-
+    Returns: A link that rewrites the rewards of the trajectories with a `call_parent`.
     Special cases: a helper of a helper is paid by what its own caller is paid; callers keep their rewards.
 
     Example:
@@ -69,21 +64,16 @@ def pay_calls(column: str = "call", low: float = 0.1, bad: str = "malformed") ->
 def align_calls(count: int = 4) -> Advantage:
     """Let the calls of every main trajectory weigh as `count` calls: drop some where there are more, repeat where fewer.
 
-    When to use: after the advantages, where some episodes call their helpers far more often than others. Our reading of
-    M-GRPO's fixed-size batches.
+    When to use: after the advantages, where some episodes call their helpers far more often than others. Our reading of M-GRPO's fixed-size
+    batches.
 
-    Maths: of k calls of one trajectory, `weight.rl` is 1 on `count` of them, drawn by their ids, and 0 on the others; if
-    `k < count` each weighs `count // k`, and `count % k` of them one more.
+    Maths: of k calls of one trajectory, `weight.rl` is 1 on `count` of them, drawn by their ids, and 0 on the others; if `k < count` each
+    weighs `count // k`, and `count % k` of them one more.
 
     Args:
         count: calls per main trajectory, >= 1.
 
-    Returns:
-        An advantage that writes `weight.rl`.
-
-    Raises:
-        PartError: count < 1.
-
+    Returns: An advantage that writes `weight.rl`.
     Special cases: no call, no weight: nothing is filled up. Statistics that were taken before see every call once.
 
     Example:
@@ -144,8 +134,8 @@ def align_opponents(
 
     When to use: after the advantages of turns, in games where plain self-play ends in mutual defection.
 
-    Maths: `A*_t = A1_t + beta w_t A2_t`, `w_t = sum_(k < t) gamma^(t - k) A1_k` [rounds], A2 the advantage of the other
-    seat of the episode in the same round (the sum over the others).
+    Maths: `A*_t = A1_t + beta w_t A2_t`, `w_t = sum_(k < t) gamma^(t - k) A1_k` [rounds], A2 the advantage of the other seat of the episode
+    in the same round (the sum over the others).
 
     Args:
         beta: strength; negative turns the sign.
@@ -155,21 +145,15 @@ def align_opponents(
         discount: multiply A*_t by gamma^t.
         limit: hold `beta w_t A2_t` within +-limit; 0 does not.
 
-    Returns:
-        An advantage that rewrites the stream `advantage` turn by turn.
-
-    Raises:
-        PartError: gamma outside [0, 1], a negative limit, or (when applied) no stream `advantage`.
-
-    Special cases: a round that the other did not play adds nothing; a seat that plays alone keeps its advantages. The
-    credit can dwarf A1: bound it.
+    Returns: An advantage that rewrites the stream `advantage` turn by turn.
+    Special cases: a round that the other did not play adds nothing; a seat that plays alone keeps its advantages. The credit can dwarf A1:
+    bound it.
 
     Example:
         >>> align_opponents().apply((), None)
         ((), None)
 
-    Reference: Learning robust social strategies with LLMs, 2025, arXiv 2511.19405. Differs from the paper: rounds are
-    turns.
+    Reference: Learning robust social strategies with LLMs, 2025, arXiv 2511.19405. Differs from the paper: rounds are turns.
     """
     if not (0 <= gamma <= 1 and limit >= 0):
         raise PartError(f"align_opponents: gamma {gamma}, limit {limit}; gamma must lie in [0, 1], limit be >= 0")

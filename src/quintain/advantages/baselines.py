@@ -20,17 +20,11 @@ def mean(lone: str = "zero") -> Transform[Rows]:
     Maths: `centre_i = 1/n sum_j value_j` over the n rows of the cell. [R]
 
     Args:
-        lone: the one-member rule: `zero` gives a lone row the advantage 0; `raw` leaves its value uncentred, as one
-            family of releases does, so that the raw reward leaks through.
-
-    Raises:
-        PartError: another rule.
+        lone: the one-member rule: `zero` gives a lone row the advantage 0; `raw` leaves its value uncentred, as one family of releases
+            does, so that the raw reward leaks through.
 
     Special cases: rows of equal value get the centre exactly at it.
-
-    Example:
-        >>> mean().needs
-        frozenset()
+    Example: `mean()`
     """
     if lone not in ("zero", "raw"):
         raise PartError(unknown("one-member rule of mean", lone, ["zero", "raw"]))
@@ -44,10 +38,7 @@ def leave_one_out() -> Transform[Rows]:
     Maths: `centre_i = 1/(n - 1) sum_(j != i) value_j`, so `value - centre = n/(n - 1) (value - mean)`. [R]
 
     Special cases: a lone row is centred on itself, so its advantage is 0.
-
-    Example:
-        >>> leave_one_out().needs
-        frozenset()
+    Example: `leave_one_out()`
     """
 
     def centre(rows: Rows) -> np.ndarray:
@@ -63,10 +54,7 @@ def median() -> Transform[Rows]:
     Maths: `centre_i = median_j value_j`; the lower of the two middle values when n is even. [R]
 
     Special cases: a lone row is centred on itself.
-
-    Example:
-        >>> median().needs
-        frozenset()
+    Example: `median()`
     """
     return centred(lambda rows: rows.each(lower_median))
 
@@ -80,14 +68,8 @@ def distinct_mean(tolerance: float = 1e-9) -> Transform[Rows]:
     Args:
         tolerance: values closer than this are one, in units of reward, >= 0.
 
-    Raises:
-        PartError: a negative tolerance.
-
     Special cases: a lone row, and equal values, have advantage 0.
-
-    Example:
-        >>> distinct_mean().needs
-        frozenset()
+    Example: `distinct_mean()`
     """
     if not tolerance >= 0:
         raise PartError(f"distinct_mean: tolerance is {tolerance}; it must be >= 0")
@@ -106,17 +88,13 @@ def running(decay: float = 0.95, start: float = 0.0, key: Any = ("env", "role"))
 
     When to use: games between seats with unequal chances, where the rewards of a group sum to zero.
 
-    Maths: row after row `centre_i = b_key`, then `b_key <- decay b_key + (1 - decay) value_i`; `b = start` at first. The
-    order is that of tickets, then episodes, trajectory ids and turns.
+    Maths: row after row `centre_i = b_key`, then `b_key <- decay b_key + (1 - decay) value_i`; `b = start` at first. The order is that of
+    tickets, then episodes, trajectory ids and turns.
 
     Args:
         decay: memory of the average, in [0, 1].
         start: its first value.
         key: keys that share an average. The paper keys by game and role, the release by role alone.
-
-    Raises:
-        UnknownName: no such key.
-        PartError: decay lies outside [0, 1].
 
     Special cases: the state is the averages by the joined labels of the key, so labels must read differently.
 

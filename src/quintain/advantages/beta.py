@@ -62,23 +62,17 @@ def beta(low: float = 0.0, high: float = 1.0, cap: float = 1e6) -> Transform[Row
 
     When to use: rewards that are 0 or 1, while the policy's success rate changes a lot over a run.
 
-    Maths: p = the mean of a cell; over the cells of the step m, v (sample variance) of p, `k = m (1 - m) / v - 1`,
-    `alpha = max(1, 1 + k m / 3)`, `beta = max(1, 1 + k (1 - m) / 3)`; `scale = max(Beta(p; alpha, beta), 1 / cap)`.
+    Maths: p = the mean of a cell; over the cells of the step m, v (sample variance) of p, `k = m (1 - m) / v - 1`, `alpha = max(1, 1 + k m
+    / 3)`, `beta = max(1, 1 + k (1 - m) / 3)`; `scale = max(Beta(p; alpha, beta), 1 / cap)`.
 
     Args:
         low: the reward of a failure.
         high: the reward of a success, > low; rewards between are mapped linearly.
         cap: bound of 1 / scale, > 0.
 
-    Raises:
-        PartError: high <= low, or cap <= 0.
-
-    Special cases: alpha = beta = 1 (equal rates, one prompt) is no scale, 3/2 is GRPO's but for a constant; at p = 0
-    and 1 the cap acts, on advantages that are 0 there.
-
-    Example:
-        >>> beta().needs
-        frozenset()
+    Special cases: alpha = beta = 1 (equal rates, one prompt) is no scale, 3/2 is GRPO's but for a constant; at p = 0 and 1 the cap acts, on
+    advantages that are 0 there.
+    Example: `beta()`
     """
     if not (high > low and cap > 0):
         raise PartError(f"scale beta: low {low}, high {high}, cap {cap}; high must be > low and cap > 0")

@@ -50,27 +50,17 @@ def keep_steps(form: str = "released", gamma: float = 0.5) -> Advantage:
 
     When to use: with `policy_gradient` and a value head: advantages of 0 and 1 are a filter on imitation.
 
-    Maths: per turn, with V the stream `value` at its first token, V' at the next turn's (0 at the end), r its reward, G
-    the reward to go: `released`: keep iff `V' - V - 0.05 + r + G > 0`; `mixed`: keep iff `s G + (1 - s) (V' + r - V) >
-    1/H`, `s = gamma^(H - h)`. The stream `return` is 1 where G > 0, for the critic.
+    Maths: per turn, with V the stream `value` at its first token, V' at the next turn's (0 at the end), r its reward, G the reward to go:
+    `released`: keep iff `V' - V - 0.05 + r + G > 0`; `mixed`: keep iff `s G + (1 - s) (V' + r - V) > 1/H`, `s = gamma^(H - h)`. The stream
+    `return` is 1 where G > 0, for the critic.
 
     Args:
         form: `released`, or `mixed`, the paper's as recalled.
         gamma: discount per turn, or the mixture's base, in [0, 1].
 
-    Returns:
-        An advantage that writes the streams `advantage` and `return`; it needs `values`.
-
-    Raises:
-        PartError: an unknown form, gamma outside [0, 1], or (when applied) no stream `value`.
-        BadReward: (when applied) a reward is NaN or infinite.
-
+    Returns: An advantage that writes the streams `advantage` and `return`; it needs `values`.
     Special cases: in a failed episode only steps that raised the value by more than 0.05 are kept.
-
-    Example:
-        >>> keep_steps().needs
-        frozenset({'values'})
-
+    Example: `keep_steps()`
     Reference: DigiRL, 2024, arXiv 2406.11896. Differs from the paper: one value head, not two whose minimum counts.
     """
     if form not in ("released", "mixed"):
@@ -112,19 +102,13 @@ def keep_surprising(share: float = 0.1) -> Advantage:
 
     When to use: after `recall_prior` and the advantages, where most prompts are far too easy or too hard.
 
-    Maths: `gap_i = R_i - prior`, the prior held in [1e-4, 1 - 1e-4]; `weight.rl` is 1 where gap_i reaches the `1 -
-    share` quantile (linear) of the step, else 0.
+    Maths: `gap_i = R_i - prior`, the prior held in [1e-4, 1 - 1e-4]; `weight.rl` is 1 where gap_i reaches the `1 - share` quantile (linear)
+    of the step, else 0.
 
     Args:
         share: of the step's trajectories, in (0, 1].
 
-    Returns:
-        An advantage that writes `weight.rl`.
-
-    Raises:
-        PartError: share outside (0, 1].
-        BadReward: (when applied) a reward is NaN or infinite.
-
+    Returns: An advantage that writes `weight.rl`.
     Special cases: ties at the bar are all kept; without a prior 1/2 is expected.
 
     Example:

@@ -33,8 +33,8 @@ def imitate_hot(coef: float = 1.0, target: float = 0.5, high: float = 1.2, low: 
 
     When to use: with the rollout `hot` and the objective part `ce`: AEPO.
 
-    Maths: where a trajectory was sampled at T != 1, `weight.rl = 0` and `weight.ce = coef R` if T is the chosen one, else
-    0; chosen is `high` if `H <= target`, else `low`, H the mean of `-log p` at T = 1 in the step before.
+    Maths: where a trajectory was sampled at T != 1, `weight.rl = 0` and `weight.ce = coef R` if T is the chosen one, else 0; chosen is
+    `high` if `H <= target`, else `low`, H the mean of `-log p` at T = 1 in the step before.
 
     Args:
         coef: strength, >= 0.
@@ -42,22 +42,15 @@ def imitate_hot(coef: float = 1.0, target: float = 0.5, high: float = 1.2, low: 
         high: temperature at or below the target.
         low: temperature above it.
 
-    Returns:
-        An advantage that writes `weight.rl` and `weight.ce`; its state is the entropy.
-
-    Raises:
-        PartError: a negative strength.
-        BadReward: (when applied) a reward is NaN or infinite.
-
+    Returns: An advantage that writes `weight.rl` and `weight.ce`; its state is the entropy.
     Special cases: the first step chooses `high`; negative rewards imitate nothing.
 
     Example:
         >>> imitate_hot().init()
         {'entropy': 0.0}
 
-    Reference: AEPO, arXiv 2510.08141 (README and code). Differs from the paper: both temperatures are sampled and
-    one is used; entropy is estimated from sampled tokens; samples stand beside the batch instead of replacing some
-    of it.
+    Reference: AEPO, arXiv 2510.08141 (README and code). Differs from the paper: both temperatures are sampled and one is used; entropy is
+    estimated from sampled tokens; samples stand beside the batch instead of replacing some of it.
     """
     if not coef >= 0:
         raise PartError(f"imitate_hot: coef is {coef}; it must be >= 0")

@@ -14,9 +14,7 @@ from quintain.types import Trajectory
 def prompt() -> Key:
     """Rows of one group: all trajectories of one task (GRPO).
 
-    Example:
-        >>> prompt().needs
-        frozenset()
+    Example: `prompt()`
     """
     return Key(lambda rows: rows.group.tolist())
 
@@ -61,9 +59,6 @@ def turn_count() -> Key:
 def state() -> Key:
     """Rows that acted in the same state, by its digest before the action; for the unit `turn`.
 
-    Raises:
-        PartError: (when applied) a trajectory with turns has no digests.
-
     Special cases: a single turn without a digest is alone in its cell.
     """
     return history(1)
@@ -72,9 +67,6 @@ def state() -> Key:
 @register("key", "history")
 def history(length: int = 2) -> Key:
     """Rows whose last `length` states agree, the one before the action included; for the unit `turn` (HGPO).
-
-    Raises:
-        PartError: no length, or (when applied) a trajectory with turns has no digests.
 
     Special cases: a turn with fewer states behind it, or without a digest, is alone in its cell.
     """
@@ -93,9 +85,6 @@ def transition(history: int = 0) -> Key:
     """Rows that took the same action from the same state into the same next state; for the unit `turn` (SALT).
 
     `history` transitions before it, as far as there are so many, must agree too: our option, the paper states none.
-
-    Raises:
-        PartError: (when applied) a trajectory with turns has no digests or next digests.
     """
 
     def label(t: Trajectory, when: int) -> Hashable:

@@ -11,8 +11,7 @@ from quintain.types import Trajectory
 
 
 def least_variance(values: np.ndarray, noise: np.ndarray) -> float:
-    """`sum noise value / sum noise` of one cell [n], `noise` = squared weight times squared norm of the score; 0 noise
-    gives the mean.
+    """`sum noise value / sum noise` of one cell [n], `noise` = squared weight times squared norm of the score; 0 noise gives the mean.
 
     Example:
         >>> least_variance(np.array([1.0, 0.0]), np.array([3.0, 1.0]))
@@ -43,14 +42,11 @@ def log_noise(trajectory: Trajectory) -> float:
 def least_baseline() -> Transform[Rows]:
     """The mean of the cell, weighed by how much each row's gradient can vary: VCPO's baseline with a cheap norm.
 
-    Maths: `centre = sum n_i value_i / sum n_i` over the cell, `n_i = w_i^2 g_i^2`, `w_i = prod old / rollout`,
-    `g_i^2 = sum_t (1 - p_t)^2` over the trajectory's tokens. [R]
+    Maths: `centre = sum n_i value_i / sum n_i` over the cell, `n_i = w_i^2 g_i^2`, `w_i = prod old / rollout`, `g_i^2 = sum_t (1 - p_t)^2`
+    over the trajectory's tokens. [R]
 
     Special cases: a cell whose tokens were all certain takes its mean; rows of equal value get the centre exactly at it.
-
-    Example:
-        >>> least_baseline().needs
-        frozenset({'old'})
+    Example: `least_baseline()`
     """
 
     def centre(rows: Rows) -> np.ndarray:

@@ -23,9 +23,9 @@ def compare_histories(
 
     When to use: long episodes whose states come back, where a state alone does not say what was known (HGPO).
 
-    Maths: for `k = 1 .. length + 1`, `a_k = (G_t - mean) / scale` among the steps of the same prompt whose last k
-    states agree, `G_t` the discounted reward from t on; `A_t = sum_k w_k a_k`, `w_k = (k + 1)^alpha / (sum_k' (k' +
-    1)^alpha + eps)` over the levels with `a_k != 0`.
+    Maths: for `k = 1 .. length + 1`, `a_k = (G_t - mean) / scale` among the steps of the same prompt whose last k states agree, `G_t` the
+    discounted reward from t on; `A_t = sum_k w_k a_k`, `w_k = (k + 1)^alpha / (sum_k' (k' + 1)^alpha + eps)` over the levels with `a_k !=
+    0`.
 
     Args:
         length: states beyond the present one that are compared, >= 0.
@@ -34,20 +34,10 @@ def compare_histories(
         scale: a part of kind `scale`; None is the population's deviation plus `eps`.
         eps: added to the deviation and to the sum of the weights, > 0.
 
-    Returns:
-        An advantage that needs digests of states.
-
-    Raises:
-        PartError: a value outside its range, or (when applied) a trajectory without digests.
-        BadReward: (when applied) a reward is NaN or infinite.
-
-    Special cases: levels on which a step is alone, or does not differ from its peers, are left out; a step without any
-    has advantage 0. A level that comes in or drops out moves the advantage at once.
-
-    Example:
-        >>> compare_histories().needs
-        frozenset({'digests'})
-
+    Returns: An advantage that needs digests of states.
+    Special cases: levels on which a step is alone, or does not differ from its peers, are left out; a step without any has advantage 0. A
+    level that comes in or drops out moves the advantage at once.
+    Example: `compare_histories()`
     Reference: HGPO, 2026, arXiv 2602.22817. Differs from the paper: gaps below 1e-12 of the value count as none.
     """
     if length < 0 or not eps > 0:

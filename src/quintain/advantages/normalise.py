@@ -16,28 +16,19 @@ from quintain.registry import register, resolve
 def normalise(unit: Any = "trajectory", key: Any = "prompt", baseline: Any = "mean", scale: Any = "std") -> Advantage:
     """The advantage of a unit over its peers: its value minus a baseline, over a scale, on all of its sampled tokens.
 
-    When to use: any critic-free advantage. GRPO is the default; RLOO is `baseline="leave_one_out", scale="none"`;
-    GiGPO's step term is `unit="turn", key=("prompt", "state")`.
+    When to use: any critic-free advantage. GRPO is the default; RLOO is `baseline="leave_one_out", scale="none"`; GiGPO's step term is
+    `unit="turn", key=("prompt", "state")`.
 
-    Maths: rows of `unit` with equal `key` share a cell; `A_i = (value_i - centre_i) / scale_i` [R], with `centre` by
-    the baseline and `scale` by the scale, both from the values of the cell. The stream `advantage` is A_i on the
-    sampled tokens of unit i, else 0.
+    Maths: rows of `unit` with equal `key` share a cell; `A_i = (value_i - centre_i) / scale_i` [R], with `centre` by the baseline and
+    `scale` by the scale, both from the values of the cell. The stream `advantage` is A_i on the sampled tokens of unit i, else 0.
 
     Args:
         unit: `trajectory`, `turn`, or a part of kind `unit`.
-        key: `prompt`, `batch`, `agent`, `role`, `turn`, `state`, a part of kind `key`, or a list of them that must all
-            agree.
+        key: `prompt`, `batch`, `agent`, `role`, `turn`, `state`, a part of kind `key`, or a list of them that must all agree.
         baseline: `mean`, `leave_one_out`, `median`, `none`, or a part of kind `baseline`.
-        scale: `std`, `mad`, `spread`, `none`, or a part of kind `scale`. Each may be given as {"name": ..., option:
-            ...} too.
+        scale: `std`, `mad`, `spread`, `none`, or a part of kind `scale`. Each may be given as {"name": ..., option: ...} too.
 
-    Returns:
-        An advantage that writes the stream `advantage` of every trajectory.
-
-    Raises:
-        UnknownName: no such unit, key, baseline or scale.
-        BadReward: (when applied) a reward is NaN or infinite.
-
+    Returns: An advantage that writes the stream `advantage` of every trajectory.
     Special cases: equal values in a cell, and a cell of one row, give exactly 0.
 
     Example:
@@ -53,8 +44,8 @@ def normalise(unit: Any = "trajectory", key: Any = "prompt", baseline: Any = "me
         >>> [t.streams["advantage"] for t in out.trajectories]
         [((0.0, 0.0), (0.5, 0.5)), ((0.0, 0.0), (-0.5, -0.5))]
 
-    Reference: Shao et al., 2024, arXiv 2402.03300 for the default. Differs from the paper: `std` is the sample
-    deviation plus 1e-6, which the paper leaves open.
+    Reference: Shao et al., 2024, arXiv 2402.03300 for the default. Differs from the paper: `std` is the sample deviation plus 1e-6, which
+    the paper leaves open.
     """
     units = resolve("unit", unit)
     keys = [resolve("key", k) for k in ([key] if isinstance(key, str | Mapping | Key) else key)]

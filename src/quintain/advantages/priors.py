@@ -28,8 +28,8 @@ class Fused(NamedTuple):
 def fuse(mean: float, prior: float, noise: float) -> Fused:
     """Shrink the mean of rewards towards a prior: the prior is kept until their gap passes the noise of the mean.
 
-    Maths: `bias = max(0, (mean - prior)^2 - noise)`, `weight = bias / (bias + noise)`, `baseline = weight mean + (1 -
-    weight) prior`, whose mean squared error is `bias noise / (bias + noise)`.
+    Maths: `bias = max(0, (mean - prior)^2 - noise)`, `weight = bias / (bias + noise)`, `baseline = weight mean + (1 - weight) prior`, whose
+    mean squared error is `bias noise / (bias + noise)`.
 
     Args:
         mean: the mean of k rewards.
@@ -125,20 +125,14 @@ def _fused(noise: Any) -> Transform[Rows]:
 def prior_fused(noise: float = 1.0) -> Transform[Rows]:
     """A prior that is kept until the group contradicts it: the baseline of V_0.5, rewards in {-1, +1}.
 
-    Maths: `fuse` with v the mean of the k rewards of the cell and V the group's prior (tag or task parameter `prior`):
-    `D = max(0, (v - V)^2 - noise/k)`, `w = D / (D + noise/k)`, `centre = w v + (1 - w) V`. [R]
+    Maths: `fuse` with v the mean of the k rewards of the cell and V the group's prior (tag or task parameter `prior`): `D = max(0, (v -
+    V)^2 - noise/k)`, `w = D / (D + noise/k)`, `centre = w v + (1 - w) V`. [R]
 
     Args:
         noise: bound of the variance of one reward, > 0: 1 for {-1, +1}, 1/4 for {0, 1}.
 
-    Raises:
-        PartError: noise <= 0, or (when applied) a prior that is no number.
-
     Special cases: a group without a prior is centred on its mean. All rewards of a group may have the same sign.
-
-    Example:
-        >>> prior_fused(noise=0.25).needs
-        frozenset()
+    Example: `prior_fused(noise=0.25)`
     """
     if not noise > 0:
         raise PartError(f"prior_fused: noise is {noise}; it must be > 0")
@@ -152,11 +146,7 @@ def prior_shrunk() -> Transform[Rows]:
     Maths: as `prior_fused` with the noise `p (1 - p)`, p the success rate with one success and one failure added. [R]
 
     Special cases: a group without a prior is centred on its mean.
-
-    Example:
-        >>> prior_shrunk().needs
-        frozenset()
-
+    Example: `prior_shrunk()`
     Differs from the paper: there is none; our own reading of V_0.5's abstract.
     """
     return _fused(smoothed_variance)
@@ -195,23 +185,18 @@ HISTORIES = {"task": _task, "level": _level, "env": _env}
 def recall_prior(of: str = "task", decay: float = 0.9, strength: float = 1.0) -> Advantage:
     """Expect of a prompt what its like earned in earlier steps: the tag `prior` for baselines and budgets.
 
-    When to use: before `normalise(baseline="prior_fused")`, where no value service has set the tag `prior` already. It
-    stands in for V_0, a frozen model that reads the same history of prompts and outcomes.
+    When to use: before `normalise(baseline="prior_fused")`, where no value service has set the tag `prior` already. It stands in for V_0, a
+    frozen model that reads the same history of prompts and outcomes.
 
-    Maths: `prior = s / n` of the history with `n >= strength`; after the step `s <- decay s + sum r`, `n <- decay n +
-    count` with the rewards of its groups.
+    Maths: `prior = s / n` of the history with `n >= strength`; after the step `s <- decay s + sum r`, `n <- decay n + count` with the
+    rewards of its groups.
 
     Args:
         of: what shares a history: `task` (its key), `level` (env and level) or `env`.
         decay: share of the history that is kept each time it is seen, in [0, 1].
         strength: rewards that a history must hold before it counts, > 0.
 
-    Returns:
-        A link that tags groups and keeps the history as its state.
-
-    Raises:
-        PartError: an unknown history, or a value outside its range.
-
+    Returns: A link that tags groups and keeps the history as its state.
     Special cases: a group that has a prior keeps it; without a history none is set; a step never sees its own rewards.
 
     Example:

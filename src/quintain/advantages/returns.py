@@ -43,8 +43,8 @@ LEVELS: dict[str, Callable[[Sequence[list[Place]]], list[list[Place]]]] = {"toke
 def paths(trajectory: Trajectory, level: str) -> Iterator[Path]:
     """The paths of a trajectory that hold sampled tokens, cut into steps.
 
-    A turn's reward sits on its last sampled token, what is left of the trajectory's reward on the last of the path. The
-    stream `token_reward`, if there is one, is added token by token.
+    A turn's reward sits on its last sampled token, what is left of the trajectory's reward on the last of the path. The stream
+    `token_reward`, if there is one, is added token by token.
     """
     charges = trajectory.streams.get("token_reward")
     for path, fresh in trajectory.paths():
@@ -118,22 +118,15 @@ def returns(gamma: float = 1.0, level: str = "token") -> Advantage:
 
     When to use: plain REINFORCE, or REINFORCE++ with `whiten` after it.
 
-    Maths: `A_k = sum_(l >= k) gamma^(l - k) r_l` [K] over the sampled tokens or turns of a path; the streams
-    `advantage` and `return` hold it.
+    Maths: `A_k = sum_(l >= k) gamma^(l - k) r_l` [K] over the sampled tokens or turns of a path; the streams `advantage` and `return` hold
+    it.
 
     Args:
         gamma: discount per step, in [0, 1].
         level: `token` or `turn`: what a step is.
 
-    Returns:
-        An advantage that writes the streams `advantage` and `return`.
-
-    Raises:
-        PartError: `gamma` outside [0, 1], or an unknown level.
-        BadReward: (when applied) a reward is NaN or infinite.
-
-    Special cases: a trajectory without sampled tokens passes with zeros. In a tree each node takes its value from the
-    path that trains it.
+    Returns: An advantage that writes the streams `advantage` and `return`.
+    Special cases: a trajectory without sampled tokens passes with zeros. In a tree each node takes its value from the path that trains it.
 
     Example:
         >>> returns(gamma=0.99).apply((), None)
@@ -172,9 +165,8 @@ def gae(gamma: float = 1.0, lam: float = 0.95, level: str = "token", bootstrap: 
 
     When to use: PPO. `level="turn"` judges a whole turn by the value at its first token, so that discounts count turns.
 
-    Maths: over the K sampled tokens (or turns) of a path, `d_k = r_k + gamma V_(k+1) - V_k`,
-    `A_k = d_k + gamma lam A_(k+1)`, return `R_k = A_k + V_k`; `V` [K] the stream `value` at the step's first token, `r`
-    [K] the rewards. Tokens of one turn share A and R.
+    Maths: over the K sampled tokens (or turns) of a path, `d_k = r_k + gamma V_(k+1) - V_k`, `A_k = d_k + gamma lam A_(k+1)`, return `R_k =
+    A_k + V_k`; `V` [K] the stream `value` at the step's first token, `r` [K] the rewards. Tokens of one turn share A and R.
 
     Args:
         gamma: discount per step, in [0, 1].
@@ -182,21 +174,10 @@ def gae(gamma: float = 1.0, lam: float = 0.95, level: str = "token", bootstrap: 
         level: `token` or `turn`: what a step is.
         bootstrap: value the end of an episode that was cut short by the value of its last step, instead of by 0.
 
-    Returns:
-        An advantage that writes the streams `advantage` and `return`; it needs `values`.
-
-    Raises:
-        PartError: `gamma` or `lam` outside [0, 1], an unknown level, or (when applied) no stream `value`.
-        BadReward: (when applied) a reward is NaN or infinite.
-
+    Returns: An advantage that writes the streams `advantage` and `return`; it needs `values`.
     Special cases: a trajectory without sampled tokens passes with zeros; with `lam = 1` and values 0 this is `returns`.
-
-    Example:
-        >>> gae().needs
-        frozenset({'values'})
-
-    Reference: Schulman et al., 2015, arXiv 1506.02438. Differs from the paper: steps skip tokens that the policy did
-    not sample.
+    Example: `gae()`
+    Reference: Schulman et al., 2015, arXiv 1506.02438. Differs from the paper: steps skip tokens that the policy did not sample.
     """
     _check("gae", gamma, level)
     if not 0 <= lam <= 1:

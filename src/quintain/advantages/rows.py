@@ -19,8 +19,8 @@ from quintain.types import Group, Kind, Node, Trajectory
 class Rows:
     """Units of credit of one step: where each stands (group, member, turn), its `value`, and its `cell`.
 
-    `group` and `member` index `groups[g].trajectories[m]`; `turn` is the node's turn and `node` its index, -1 for a
-    whole trajectory. Baselines set `centre`, scales set `scale`; the advantage is `(value - centre) / scale`.
+    `group` and `member` index `groups[g].trajectories[m]`; `turn` is the node's turn and `node` its index, -1 for a whole trajectory.
+    Baselines set `centre`, scales set `scale`; the advantage is `(value - centre) / scale`.
     """
 
     groups: Groups

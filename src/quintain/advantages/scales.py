@@ -34,14 +34,8 @@ def std(ddof: int = 1, eps: float = 1e-6, key: str = "") -> Transform[Rows]:
         eps: added to the deviation, in units of reward, >= 0. Releases use 1e-6 and 1e-4.
         key: take the deviation over the cells of this key (`batch`: Lite PPO) instead of the normaliser's.
 
-    Raises:
-        PartError: a negative eps.
-
     Special cases: a cell with at most ddof rows has deviation 1.
-
-    Example:
-        >>> std(ddof=0).needs
-        frozenset()
+    Example: `std(ddof=0)`
     """
     _positive("std", eps)
 
@@ -62,15 +56,9 @@ def mad(eps: float = 1e-3) -> Transform[Rows]:
     Args:
         eps: added to the deviation, in units of reward, >= 0.
 
-    Raises:
-        PartError: a negative eps.
-
-    Special cases: binary rewards with a clear majority have deviation 0, so the scale is eps and advantages are huge:
-    clip them, or prefer `std`.
-
-    Example:
-        >>> mad().needs
-        frozenset()
+    Special cases: binary rewards with a clear majority have deviation 0, so the scale is eps and advantages are huge: clip them, or prefer
+    `std`.
+    Example: `mad()`
     """
     _positive("mad", eps)
 
@@ -92,15 +80,8 @@ def spread(eps: float = 1e-6, key: str = "") -> Transform[Rows]:
         eps: added to the distance, in units of reward, >= 0.
         key: take the distance over the cells of this key instead of the normaliser's.
 
-    Raises:
-        PartError: a negative eps.
-
     Special cases: equal values have advantage 0.
-
-    Example:
-        >>> spread().needs
-        frozenset()
-
+    Example: `spread()`
     Differs from the paper: there is none; our own choice.
     """
     _positive("spread", eps)

@@ -52,9 +52,8 @@ def credit_sets(size: int = 4, draws: int = 0, of: str = "actions", window: int 
 
     When to use: a policy that must keep several ways of solving a task (better pass@k), instead of the first that won.
 
-    Maths: over sets of `size` of the trajectories that fork from the same place (all of the group, if none forked),
-    `f(set) = mean R x distinct / size`; `A_i` = the mean of `f - mean f` over the sets that hold i, on its first
-    `window` turns after the fork.
+    Maths: over sets of `size` of the trajectories that fork from the same place (all of the group, if none forked), `f(set) = mean R x
+    distinct / size`; `A_i` = the mean of `f - mean f` over the sets that hold i, on its first `window` turns after the fork.
 
     Args:
         size: members of a set, >= 1; smaller groups make one set.
@@ -62,21 +61,14 @@ def credit_sets(size: int = 4, draws: int = 0, of: str = "actions", window: int 
         of: what tells strategies apart: `actions`, `tokens`, or the name of a tag.
         window: turns that get the credit; 0 gives it to all. Other turns keep the advantage that they have (`gae`).
 
-    Returns:
-        An advantage that writes the stream `advantage`.
-
-    Raises:
-        PartError: a value outside its range, or (when applied) more than 20,000 sets without `draws`.
-        BadReward: (when applied) a reward is NaN or infinite.
-
+    Returns: An advantage that writes the stream `advantage`.
     Special cases: a group of one has advantage 0; identical members have the diversity 1 / size, not 0.
 
     Example:
         >>> credit_sets(size=2).apply((), None)
         ((), None)
 
-    Reference: Polychromic objectives, 2025, arXiv 2509.25424. Differs from the paper: all sets unless `draws`; read in a
-    re-implementation.
+    Reference: Polychromic objectives, 2025, arXiv 2509.25424. Differs from the paper: all sets unless `draws`; read in a re-implementation.
     """
     if size < 1 or draws < 0 or window < 0:
         raise PartError(f"credit_sets: size {size}, draws {draws}, window {window}; size must be >= 1, the others >= 0")

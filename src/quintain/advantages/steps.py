@@ -55,20 +55,14 @@ def scale_dense(maximum: float, win: str = "") -> Advantage:
 
     When to use: dense turn rewards of tasks of unlike length, before an advantage of turns.
 
-    Maths: turn rewards `r_t <- r_t / n`, n the number of positive ones if the episode was won, else `maximum`; by the
-    stream `token_reward` on the last sampled token of the turn.
+    Maths: turn rewards `r_t <- r_t / n`, n the number of positive ones if the episode was won, else `maximum`; by the stream `token_reward`
+    on the last sampled token of the turn.
 
     Args:
         maximum: the most that can be earned along the way, in units of reward, > 0.
         win: the named reward that is positive in a won episode; empty takes the sum of all.
 
-    Returns:
-        A link that writes the stream `token_reward`.
-
-    Raises:
-        PartError: maximum <= 0.
-        BadReward: (when applied) a reward is NaN or infinite.
-
+    Returns: A link that writes the stream `token_reward`.
     Special cases: a won episode without positive turn rewards keeps them; what the rewards hold beyond the turns stays.
 
     Example:
@@ -94,29 +88,18 @@ def redistribute(alpha: float = 1.0, beta: float = 0.5, close: bool = True) -> A
 
     When to use: before an advantage of turns, with a value head that `fit_progress` trains to add up to the outcome.
 
-    Maths: `r_t = alpha c_t + beta g_t`, c_t the sum of the stream `value` over the turn's tokens, g_t 1 if the turn has
-    an action; the stream `return` is the outcome R on every sampled token.
+    Maths: `r_t = alpha c_t + beta g_t`, c_t the sum of the stream `value` over the turn's tokens, g_t 1 if the turn has an action; the
+    stream `return` is the outcome R on every sampled token.
 
     Args:
         alpha: weight of the contributions; the paper's is not known, 1 is a guess.
         beta: reward of an action that was carried out.
         close: pay what the contributions leave of R to the last turn, so that an untrained estimator does no harm.
 
-    Returns:
-        A link that writes the streams `token_reward` and `return`; it needs `values`.
-
-    Raises:
-        PartError: (when applied) no stream `value`.
-        BadReward: (when applied) a reward is NaN or infinite.
-
+    Returns: A link that writes the streams `token_reward` and `return`; it needs `values`.
     Special cases: nothing bounds a single contribution. Applied twice it pays twice the grounding.
-
-    Example:
-        >>> redistribute().needs
-        frozenset({'values'})
-
-    Reference: SPA-RL, 2025, arXiv 2505.20732. Differs from the paper: `close`; a value head over tokens, trained beside
-    the policy.
+    Example: `redistribute()`
+    Reference: SPA-RL, 2025, arXiv 2505.20732. Differs from the paper: `close`; a value head over tokens, trained beside the policy.
     """
 
     def one(t: Trajectory) -> Trajectory:
@@ -158,13 +141,7 @@ def grade_steps() -> Advantage:
 
     Maths: `r_t = match_reward(format, type, exact)` is added to the stream `token_reward` on the turn's last token.
 
-    Returns:
-        A link that writes the stream `token_reward`.
-
-    Raises:
-        PartError: (when applied) a grade that lacks one of format, type and exact.
-        BadReward: (when applied) a reward is NaN or infinite.
-
+    Returns: A link that writes the stream `token_reward`.
     Special cases: a trajectory without the tag earns nothing here.
 
     Example:

@@ -72,29 +72,22 @@ def credit_tree(rule: str = "both") -> Advantage:
 
     When to use: rollouts that branch, with outcome rewards (TreeRL, TreePS-RAG).
 
-    Maths: `V(n)` = mean reward of the leaves below node n. `local`: `A_n = V(n) - V(parent)`; `global`: `V(n) -
-    V(root)`; `both`: their sum over `sqrt(leaves below n)`.
+    Maths: `V(n)` = mean reward of the leaves below node n. `local`: `A_n = V(n) - V(parent)`; `global`: `V(n) - V(root)`; `both`: their sum
+    over `sqrt(leaves below n)`.
 
     Args:
         rule: `both` (TreeRL), `local` or `global`.
 
-    Returns:
-        An advantage that writes the stream `advantage` on the sampled nodes. The tag `leaf_rewards` of a trajectory
-        holds a reward per leaf; without it all leaves have the trajectory's.
-
-    Raises:
-        PartError: an unknown rule, or (when applied) another number of rewards than of leaves.
-        BadReward: (when applied) a reward is NaN or infinite.
-
-    Special cases: a tree of one path has advantage 0. A parent is the next node above, sampled or not. Each node is
-    trained once.
+    Returns: An advantage that writes the stream `advantage` on the sampled nodes. The tag `leaf_rewards` of a trajectory holds a reward per
+    leaf; without it all leaves have the trajectory's.
+    Special cases: a tree of one path has advantage 0. A parent is the next node above, sampled or not. Each node is trained once.
 
     Example:
         >>> credit_tree("local").apply((), None)
         ((), None)
 
-    Reference: TreeRL, 2025, arXiv 2506.11902. Differs from the paper: `local` and `global` alone are the readings of
-    TreePS-RAG (arXiv 2601.06922), whose difference was not read.
+    Reference: TreeRL, 2025, arXiv 2506.11902. Differs from the paper: `local` and `global` alone are the readings of TreePS-RAG (arXiv
+    2601.06922), whose difference was not read.
     """
     if rule not in RULES:
         raise PartError(unknown("rule of credit_tree", rule, RULES))
@@ -120,23 +113,16 @@ def credit_tree(rule: str = "both") -> Advantage:
 def share_prefixes(once: bool = False) -> Advantage:
     """Give the tokens that several branches share the mean advantage of those branches.
 
-    When to use: after the advantages, where rollouts fork in mid-episode. Our reading of ARPO's hard attribution; without
-    this part its soft one holds, in which shared tokens simply appear in every branch.
+    When to use: after the advantages, where rollouts fork in mid-episode. Our reading of ARPO's hard attribution; without this part its
+    soft one holds, in which shared tokens simply appear in every branch.
 
-    Maths: `A_t <- mean of A over the branches that contain token t`, branches of one group by their fork (trajectory,
-    turn, token).
+    Maths: `A_t <- mean of A over the branches that contain token t`, branches of one group by their fork (trajectory, turn, token).
 
     Args:
         once: let the copies of a shared token together weigh as one, by `weight.rl`.
 
-    Returns:
-        An advantage that rewrites the stream `advantage`.
-
-    Raises:
-        PartError: (when applied) no stream `advantage`.
-
-    Special cases: a trajectory that nothing forked from keeps its own; a fork from a trajectory of another group shares
-    nothing.
+    Returns: An advantage that rewrites the stream `advantage`.
+    Special cases: a trajectory that nothing forked from keeps its own; a fork from a trajectory of another group shares nothing.
 
     Example:
         >>> share_prefixes().apply((), None)

@@ -19,8 +19,8 @@ def trajectory(column: str = "") -> Unit:
 
     When to use: outcome rewards; the unit of GRPO, RLOO and their kin. Long episodes count no more than short ones.
 
-    Maths: `value_i = sum_k reward_ik` over the named rewards k plus the stream `token_reward`, or the one named
-    `column`. [R] = trajectories of the step.
+    Maths: `value_i = sum_k reward_ik` over the named rewards k plus the stream `token_reward`, or the one named `column`. [R] =
+    trajectories of the step.
 
     Args:
         column: name of a single reward; empty takes the sum of all. A trajectory without it counts 0.
@@ -62,19 +62,15 @@ def turn(gamma: float = 1.0, outcome: bool = False) -> Unit:
 
     When to use: rewards along the way. Long episodes have more rows, and so count more in the statistics.
 
-    Maths: `value_t = sum_(k >= t) gamma^(k - t) r_k`, `r` [turns] the turn rewards of the trajectory. What they leave
-    of the trajectory's reward is added to the last turn. [R] = sampled nodes of the step.
+    Maths: `value_t = sum_(k >= t) gamma^(k - t) r_k`, `r` [turns] the turn rewards of the trajectory. What they leave of the trajectory's
+    reward is added to the last turn. [R] = sampled nodes of the step.
 
     Args:
         gamma: discount per turn, in [0, 1].
-        outcome: judge every turn by the whole reward of its trajectory instead (statistics over rows, as several
-            releases take them).
+        outcome: judge every turn by the whole reward of its trajectory instead (statistics over rows, as several releases take them).
 
-    Raises:
-        PartError: `gamma` lies outside [0, 1].
-
-    Special cases: without turn rewards and with `gamma = 1` every turn is judged by the trajectory's reward. In a tree
-    each node takes its value from the path that trains it.
+    Special cases: without turn rewards and with `gamma = 1` every turn is judged by the trajectory's reward. In a tree each node takes its
+    value from the path that trains it.
 
     Example:
         >>> turn(gamma=0.95).read(()).value.tolist()
@@ -117,9 +113,6 @@ def credited(of: str = "trajectory") -> Unit:
 
     Args:
         of: `trajectory` (its first sampled token counts) or `turn`.
-
-    Raises:
-        PartError: an unknown unit, or (when applied) no stream `advantage`.
 
     Example:
         >>> credited().read(()).value.tolist()

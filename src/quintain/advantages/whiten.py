@@ -18,22 +18,15 @@ def whiten(eps: float = 1e-8, ddof: int = 1, centre: bool = True) -> Advantage:
 
     When to use: after `gae` (PPO) or `returns` (REINFORCE++), so that the size of the rewards does not matter.
 
-    Maths: `A_t <- (A_t - mean A) / sqrt(var A + eps)` over the T sampled tokens of the step; `var` divides by
-    `T - ddof`.
+    Maths: `A_t <- (A_t - mean A) / sqrt(var A + eps)` over the T sampled tokens of the step; `var` divides by `T - ddof`.
 
     Args:
         eps: added to the variance, in squared units of reward, >= 0.
         ddof: 1 for the sample variance, 0 for the population's.
         centre: subtract the mean; False only scales.
 
-    Returns:
-        An advantage that rewrites the stream `advantage`.
-
-    Raises:
-        PartError: a negative eps, or (when applied) no stream `advantage`.
-
-    Special cases: equal advantages, and a step of at most `ddof` tokens, give 0 (the values themselves with
-    `centre=False`).
+    Returns: An advantage that rewrites the stream `advantage`.
+    Special cases: equal advantages, and a step of at most `ddof` tokens, give 0 (the values themselves with `centre=False`).
 
     Example:
         >>> whiten().apply((), None)
@@ -74,12 +67,7 @@ def bound(limit: float = 5.0) -> Advantage:
     Args:
         limit: the largest advantage, > 0.
 
-    Returns:
-        An advantage that rewrites the stream `advantage`.
-
-    Raises:
-        PartError: limit <= 0, or (when applied) no stream `advantage`.
-
+    Returns: An advantage that rewrites the stream `advantage`.
     Special cases: `inf` bounds nothing.
 
     Example:

@@ -1,4 +1,8 @@
-"""Objective parts: token statistics to a loss, in the order ratio, surrogate, weight, regulariser, mean."""
+"""Objective parts: token statistics to a loss, in the order ratio, surrogate, weight, regulariser, mean.
+
+Ranges stand beside the arguments: a value outside its range, or an unknown name, is a `PartError` (or `UnknownName`) when the part is
+made, which says the value, the range and the fix. Terms that lack a column that a part `needs` are a `PartError` when it is applied.
+"""
 
 from quintain.registry import require_extra
 

@@ -76,8 +76,7 @@ def held(terms: Terms, values: torch.Tensor, name: str = "rl") -> torch.Tensor:
 def stream(terms: Terms, name: str) -> torch.Tensor:
     """The weight stream `name` [N], 0 outside the mask.
 
-    Special cases: without any weights every masked-in row counts 1 in every stream; a stream that is missing beside
-    others is 0.
+    Special cases: without any weights every masked-in row counts 1 in every stream; a stream that is missing beside others is 0.
     """
     weight, dtype = terms.weights.get(name), terms.new.dtype
 
@@ -161,8 +160,8 @@ def total(terms: Terms, name: str) -> float | torch.Tensor:
 
     A count with the prefix `all_`, which includes rows that were left out because their coefficient is 0, is preferred.
 
-    Special cases: with empty totals (a part used on its own) the terms are the whole step: their masked-in rows, and
-    the distinct ids of all their rows.
+    Special cases: with empty totals (a part used on its own) the terms are the whole step: their masked-in rows, and the distinct ids of
+    all their rows.
 
     Raises:
         PartError: totals are given but `name` is not among them.

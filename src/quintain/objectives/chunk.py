@@ -34,19 +34,10 @@ def chunk_ratio(anchor: str) -> Objective:
     Args:
         anchor: `old` or `rollout`, as in `token_ratio`.
 
-    Returns:
-        A part of place `ratio` that sets `log_ratio` [N]; it needs `turn`, the message of each token.
-
-    Raises:
-        PartError: an unknown anchor.
-
-    Special cases: masked rows have log-ratio 0; beyond 20 nats the ratio is constant with coefficient 0. With one
-    message per sequence this is `sequence_ratio`.
-
-    Example:
-        >>> sorted(chunk_ratio(anchor="old").needs)
-        ['old', 'turn']
-
+    Returns: A part of place `ratio` that sets `log_ratio` [N]; it needs `turn`, the message of each token.
+    Special cases: masked rows have log-ratio 0; beyond 20 nats the ratio is constant with coefficient 0. With one message per sequence this
+    is `sequence_ratio`.
+    Example: `chunk_ratio(anchor="old")`
     Reference: IPA (ROME), 2025, arXiv 2512.24873. Differs from the paper: the limit of 20 nats; read in notes.
     """
     needs = (*needs_of(anchor, "chunk_ratio"), "turn")
@@ -69,18 +60,9 @@ def mask_chunks(most: float = 2.0) -> Objective:
     Args:
         most: the largest geometric mean that is kept, >= 1; the paper's was not read.
 
-    Returns:
-        A part of place `weight` that changes `weight` [N] and notes `rejected`; it needs `turn`.
-
-    Raises:
-        PartError: most < 1.
-
+    Returns: A part of place `weight` that changes `weight` [N] and notes `rejected`; it needs `turn`.
     Special cases: masked rows have weight 1.
-
-    Example:
-        >>> mask_chunks().needs
-        frozenset({'turn'})
-
+    Example: `mask_chunks()`
     Reference: IPA (ROME), 2025, arXiv 2512.24873. Differs from the paper: read in notes; the learner as it is now.
     """
     if not most >= 1:
@@ -105,18 +87,9 @@ def taper(cap: float = 1.0) -> Objective:
     Args:
         cap: the largest weight of a negative, > 0.
 
-    Returns:
-        A part of place `surrogate` that sets `loss` [N] and notes `tapered`, the share of tokens whose cap acts.
-
-    Raises:
-        PartError: cap <= 0.
-
+    Returns: A part of place `surrogate` that sets `loss` [N] and notes `tapered`, the share of tokens whose cap acts.
     Special cases: masked rows give 0. The value of the loss means nothing; its gradient does.
-
-    Example:
-        >>> taper().place
-        'surrogate'
-
+    Example: `taper()`
     Reference: IPA (ROME), 2025, arXiv 2512.24873. Differs from the paper: read in notes.
     """
     if not cap > 0:
@@ -137,24 +110,15 @@ def fit_progress(coef: float = 1.0) -> Objective:
 
     When to use: with `redistribute`, which pays turns by it and sets the stream `return` to the outcome (SPA-RL).
 
-    Maths: `extra_t += coef rl_t (sum_(s in y) v_s - R_t)^2` [N] on every token t of the sequence y, so that a sequence
-    mean is the mean squared error over sequences.
+    Maths: `extra_t += coef rl_t (sum_(s in y) v_s - R_t)^2` [N] on every token t of the sequence y, so that a sequence mean is the mean
+    squared error over sequences.
 
     Args:
         coef: strength, >= 0.
 
-    Returns:
-        A part of place `regulariser` that notes `progress_loss`. A sequence must lie in one micro-batch.
-
-    Raises:
-        PartError: a negative strength.
-
+    Returns: A part of place `regulariser` that notes `progress_loss`. A sequence must lie in one micro-batch.
     Special cases: masked rows give 0; the gradient flows through `value` alone.
-
-    Example:
-        >>> fit_progress().needs
-        frozenset({'value'})
-
+    Example: `fit_progress()`
     Reference: SPA-RL, 2025, arXiv 2505.20732. Differs from the paper: a head over tokens, trained beside the policy.
     """
     if not coef >= 0:

@@ -109,32 +109,21 @@ def as_loss(terms: Terms, slope: torch.Tensor, worth: torch.Tensor, length: torc
 def contrast_answers(limit: float, tau: float = 10.0, lam: float = 0.1) -> Objective:
     """Raise right answers, short ones most, against the likeliest wrong ones of their group.
 
-    When to use: answers that grow too long: length is weighed among right answers only, so that no right answer is
-    pushed down: DRPO. `token_mean` must follow.
+    When to use: answers that grow too long: length is weighed among right answers only, so that no right answer is pushed down: DRPO.
+    `token_mean` must follow.
 
-    Maths: `s_i = mean_t new_t`; per group `-(sum_+ w_i s_i - tau log mean_- exp(s_j / tau))`, `w_i` in proportion to
-    `exp((1 - |y_i| / limit) / lam)` and 1 in sum; the mean over groups. Right is a positive sum of advantages.
+    Maths: `s_i = mean_t new_t`; per group `-(sum_+ w_i s_i - tau log mean_- exp(s_j / tau))`, `w_i` in proportion to `exp((1 - |y_i| /
+    limit) / lam)` and 1 in sum; the mean over groups. Right is a positive sum of advantages.
 
     Args:
         limit: length to measure by, in tokens, > 0.
         tau: temperature of the wrong answers, > 0.
         lam: temperature of the lengths, > 0.
 
-    Returns:
-        A part of place `surrogate` that sets `loss` [N] and notes `contrasted`, the share of tokens in groups of both
-        sides.
-
-    Raises:
-        PartError: a value that is not positive, or (when applied) more than 4,096 groups.
-
+    Returns: A part of place `surrogate` that sets `loss` [N] and notes `contrasted`, the share of tokens in groups of both sides.
     Special cases: a group of one side gives 0 but counts in the mean; exponents are bounded at 600.
-
-    Example:
-        >>> contrast_answers(limit=256).place
-        'surrogate'
-
-    Reference: DRPO, arXiv 2510.04474 (decoupled reward), read in the authors' code. Differs from the paper: the
-    printed value is the loss.
+    Example: `contrast_answers(limit=256)`
+    Reference: DRPO, arXiv 2510.04474 (decoupled reward), read in the authors' code. Differs from the paper: the printed value is the loss.
     """
     if not min(limit, tau, lam) > 0:
         raise PartError(f"contrast_answers: limit is {limit}, tau {tau} and lam {lam}; all must be > 0")
@@ -167,29 +156,19 @@ def contrast_answers(limit: float, tau: float = 10.0, lam: float = 0.1) -> Objec
 def prefer_answers(beta: float = 0.1, imitate: float = 0.0) -> Objective:
     """Prefer the right answers of a group to its wrong ones, measured from the reference policy: DPO.
 
-    When to use: a cold start from pairs, chosen and rejected, as groups of two rewards; SPECS adds imitation.
-    `token_mean` must follow.
+    When to use: a cold start from pairs, chosen and rejected, as groups of two rewards; SPECS adds imitation. `token_mean` must follow.
 
-    Maths: with `c` and `r` the means over right and wrong answers of `sum_t (new_t - ref_t)`: `-log sigmoid(beta (c -
-    r))`, plus `imitate` times the mean over right answers of `-mean_t new_t`; the mean over groups.
+    Maths: with `c` and `r` the means over right and wrong answers of `sum_t (new_t - ref_t)`: `-log sigmoid(beta (c - r))`, plus `imitate`
+    times the mean over right answers of `-mean_t new_t`; the mean over groups.
 
     Args:
         beta: strength of the tie to the reference policy, > 0.
         imitate: strength of the likelihood of right answers, >= 0.
 
-    Returns:
-        A part of place `surrogate` that sets `loss` [N] and notes `preferred`, the share of tokens whose group prefers
-        its right answers already.
-
-    Raises:
-        PartError: values out of range, or (when applied) more than 4,096 groups.
-
+    Returns: A part of place `surrogate` that sets `loss` [N] and notes `preferred`, the share of tokens whose group prefers its right
+    answers already.
     Special cases: a group of one side gives 0 but counts in the mean. Right is a positive sum of advantages.
-
-    Example:
-        >>> sorted(prefer_answers().needs)
-        ['ref']
-
+    Example: `prefer_answers()`
     Reference: Rafailov et al., 2023, arXiv 2305.18290. Differs from the paper: groups may hold more than a pair.
     """
     if not (beta > 0 and imitate >= 0):
@@ -228,28 +207,17 @@ def hinge_kl(coef: float = 1e3, bound: float = 1e-4, to: str = "old") -> Objecti
 
     When to use: after `contrast_answers`, which has no trust region of its own: DRPO.
 
-    Maths: `K = mean_t (to_t - new_t)` over the step; `extra_t += rl_t coef max(0, K - bound) (to_t - new_t)`, the
-    factor a constant.
+    Maths: `K = mean_t (to_t - new_t)` over the step; `extra_t += rl_t coef max(0, K - bound) (to_t - new_t)`, the factor a constant.
 
     Args:
         coef: strength per nat, >= 0.
         bound: nats that are free.
         to: `old` or `rollout`.
 
-    Returns:
-        A part of place `regulariser` that notes `kl_mean` and `kl_hinge`, the factor.
-
-    Raises:
-        PartError: an unknown policy or a negative strength.
-
+    Returns: A part of place `regulariser` that notes `kl_mean` and `kl_hinge`, the factor.
     Special cases: on-policy it is 0; masked rows give 0.
-
-    Example:
-        >>> sorted(hinge_kl().needs)
-        ['old']
-
-    Reference: DRPO, arXiv 2510.04474 (decoupled reward), read in the authors' code. Differs from the paper: nothing
-    known.
+    Example: `hinge_kl()`
+    Reference: DRPO, arXiv 2510.04474 (decoupled reward), read in the authors' code. Differs from the paper: nothing known.
     """
     needs = needs_of(to, "hinge_kl")
     if not coef >= 0:

@@ -53,9 +53,8 @@ def mask_curved(
 
     When to use: large learning rates, after `policy_gradient` or `clip`: CAPO.
 
-    Maths: with `v = e_a - pi`, `h` the hidden state, `g = A v h^T`, `u = g h`: `m_H = rate |g|^2 + rate^2/2 A ((v u)^2 -
-    u^T (diag pi - pi pi^T) u)`, `m_F = rate^2/2 (v^T u)^2`; `weight_t *= 0` [N] unless `m_F < policy` and `|m_H| <
-    objective`.
+    Maths: with `v = e_a - pi`, `h` the hidden state, `g = A v h^T`, `u = g h`: `m_H = rate |g|^2 + rate^2/2 A ((v u)^2 - u^T (diag pi - pi
+    pi^T) u)`, `m_F = rate^2/2 (v^T u)^2`; `weight_t *= 0` [N] unless `m_F < policy` and `|m_H| < objective`.
 
     Args:
         rate: the learning rate that the estimates assume, > 0.
@@ -65,20 +64,11 @@ def mask_curved(
         kept: divide by the tokens that are kept, as released, instead of by all.
         k: likeliest ids that stand for the vocabulary, >= 1; the paper's are below 100.
 
-    Returns:
-        A part of place `weight` that changes `weight` [N] and notes `curved`, the share left out.
-
-    Raises:
-        PartError: values out of range.
-
+    Returns: A part of place `weight` that changes `weight` [N] and notes `curved`, the share left out.
     Special cases: masked rows have weight 1; if no token is kept all weights are 0.
-
-    Example:
-        >>> sorted(mask_curved(rate=1e-5, k=20).needs)
-        ['hidden', 'topk:20']
-
-    Reference: CAPO, arXiv 2510.00819 (curvature-aware), read in the authors' code. Differs from the paper: steps of
-    plain gradient descent only, not of an Adam model; probabilities are those of the engine's likeliest ids.
+    Example: `mask_curved(rate=1e-5, k=20)`
+    Reference: CAPO, arXiv 2510.00819 (curvature-aware), read in the authors' code. Differs from the paper: steps of plain gradient descent
+    only, not of an Adam model; probabilities are those of the engine's likeliest ids.
     """
     if not (min(rate, objective, policy) > 0 and k >= 1):
         raise PartError(

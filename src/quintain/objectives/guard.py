@@ -66,8 +66,8 @@ def guard_kl(
 
     When to use: PPO from a preference model whose KL must not run away: SAFE.
 
-    Maths: `thr = clamp((base + PID) phase, 0.1, 0.6)`, PID on the gain of the reward's average (0.95) less 0.001; `k` the
-    average (0.9) of the step's mean k3; `P = strength max(0, k - thr)^2 max(0.5, entropy / (H + 0.1))`.
+    Maths: `thr = clamp((base + PID) phase, 0.1, 0.6)`, PID on the gain of the reward's average (0.95) less 0.001; `k` the average (0.9) of
+    the step's mean k3; `P = strength max(0, k - thr)^2 max(0.5, entropy / (H + 0.1))`.
 
     Args:
         strength: of the penalty, >= 0.
@@ -78,20 +78,10 @@ def guard_kl(
         form: `released`, in which P is a number beside the loss, without a gradient; `coefficient`, ours: P k3_t.
         to: `ref`, `old` or `rollout`.
 
-    Returns:
-        A part of place `regulariser` with the averages as state; notes `kl_guard` (P), `kl_threshold` and `kl`.
-
-    Raises:
-        PartError: an unknown form or policy, or values out of range.
-
+    Returns: A part of place `regulariser` with the averages as state; notes `kl_guard` (P), `kl_threshold` and `kl`.
     Special cases: a step without tokens moves nothing; masked rows give 0.
-
-    Example:
-        >>> sorted(guard_kl().needs)
-        ['entropy', 'ref', 'reward']
-
-    Reference: SAFE, arXiv 2602.04651, read in the authors' code. Differs from the paper: phases are not detected;
-    k3 is our reading.
+    Example: `guard_kl()`
+    Reference: SAFE, arXiv 2602.04651, read in the authors' code. Differs from the paper: phases are not detected; k3 is our reading.
     """
     if form not in FORMS:
         raise PartError(unknown("form of guard_kl", form, FORMS))

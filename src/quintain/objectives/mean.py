@@ -30,18 +30,12 @@ def token_mean() -> Objective:
 
     When to use: the default of DAPO and PPO; tokens are equal.
 
-    Maths: `loss = sum_t x_t / T`, `x` [N] the row losses, `T = totals["tokens"]` the trained tokens of the whole step,
-    counted before any rejection, so that masking a token never inflates the others.
+    Maths: `loss = sum_t x_t / T`, `x` [N] the row losses, `T = totals["tokens"]` the trained tokens of the whole step, counted before any
+    rejection, so that masking a token never inflates the others.
 
-    Returns:
-        A part of place `mean` that reduces `loss` to a scalar, which adds up over micro-batches and ranks.
-
+    Returns: A part of place `mean` that reduces `loss` to a scalar, which adds up over micro-batches and ranks.
     Special cases: no token gives 0.
-
-    Example:
-        >>> token_mean().place
-        'mean'
-
+    Example: `token_mean()`
     Reference: Yu et al., 2025, arXiv 2503.14476. Differs from the paper: nothing.
     """
     return stateless(lambda terms: replace(terms, loss=row_loss(terms).sum() / total(terms, "tokens")), place="mean")
@@ -53,18 +47,12 @@ def sequence_mean() -> Objective:
 
     When to use: GRPO as published. Tokens of long answers get small coefficients, a bias that Dr. GRPO removes.
 
-    Maths: `loss = 1/S sum_i 1/|y_i| sum_(t in i) x_t`, `x` [N] row losses, `|y_i|` trained tokens of sequence i,
-    `S = totals["sequences"]` of the whole step. A sequence must lie in one micro-batch.
+    Maths: `loss = 1/S sum_i 1/|y_i| sum_(t in i) x_t`, `x` [N] row losses, `|y_i|` trained tokens of sequence i, `S = totals["sequences"]`
+    of the whole step. A sequence must lie in one micro-batch.
 
-    Returns:
-        A part of place `mean` that reduces `loss` to a scalar, which adds up over micro-batches and ranks.
-
+    Returns: A part of place `mean` that reduces `loss` to a scalar, which adds up over micro-batches and ranks.
     Special cases: a sequence without trained tokens adds 0.
-
-    Example:
-        >>> sequence_mean().place
-        'mean'
-
+    Example: `sequence_mean()`
     Reference: Shao et al., 2024, arXiv 2402.03300. Differs from the paper: nothing.
     """
 
@@ -83,15 +71,9 @@ def sequence_sum() -> Objective:
 
     Maths: `loss = sum_t x_t / S`, `x` [N] row losses, `S = totals["sequences"]` of the whole step.
 
-    Returns:
-        A part of place `mean` that reduces `loss` to a scalar, which adds up over micro-batches and ranks.
-
+    Returns: A part of place `mean` that reduces `loss` to a scalar, which adds up over micro-batches and ranks.
     Special cases: no sequence gives 0.
-
-    Example:
-        >>> sequence_sum().place
-        'mean'
-
+    Example: `sequence_sum()`
     Reference: used by MiniRL, arXiv 2512.01374. Differs from the paper: nothing.
     """
     return stateless(lambda terms: replace(terms, loss=row_loss(terms).sum() / total(terms, "sequences")), place="mean")
@@ -108,20 +90,10 @@ def constant_length(length: float) -> Objective:
     Args:
         length: the constant, in tokens, > 0: usually the largest number of tokens that a trajectory may sample.
 
-    Returns:
-        A part of place `mean` that reduces `loss` to a scalar, which adds up over micro-batches and ranks.
-
-    Raises:
-        PartError: the length is not positive.
-
+    Returns: A part of place `mean` that reduces `loss` to a scalar, which adds up over micro-batches and ranks.
     Special cases: `length = 1` is `sequence_sum`.
-
-    Example:
-        >>> constant_length(length=256).place
-        'mean'
-
-    Reference: Liu et al., 2025, arXiv 2503.20783. Differs from the paper: nothing; one well-known release forgets the
-    `S`.
+    Example: `constant_length(length=256)`
+    Reference: Liu et al., 2025, arXiv 2503.20783. Differs from the paper: nothing; one well-known release forgets the `S`.
     """
     if not length > 0:
         raise PartError(f"constant_length: length is {length} tokens; it must be > 0")

@@ -93,9 +93,8 @@ def weigh_traces(
 
     When to use: to pick, or to weigh, the traces on which a policy is trained by imitation (variational reasoning).
 
-    Maths: `log w_k = policy_k + answer_k - posterior_k`; ELBO `mean log w`, bound `log mean w`, shares `softmax(log w)`;
-    per token `(policy - posterior) / trace_length + answer / answer_length`, and `accuracy exp((policy - posterior) /
-    trace_length)`. All [K].
+    Maths: `log w_k = policy_k + answer_k - posterior_k`; ELBO `mean log w`, bound `log mean w`, shares `softmax(log w)`; per token `(policy
+    - posterior) / trace_length + answer / answer_length`, and `accuracy exp((policy - posterior) / trace_length)`. All [K].
 
     Args:
         policy: logprob of the trace without the hint, nats.

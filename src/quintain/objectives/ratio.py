@@ -32,25 +32,14 @@ def token_ratio(anchor: str, limit: float = LIMIT) -> Objective:
     Maths: `log_ratio_t = clamp(new_t - anchor_t, -limit, limit)`, all [N]; the ratio is `r_t = exp(log_ratio_t)`.
 
     Args:
-        anchor: `rollout`, the policy that the engine sampled from, as recorded (no further pass); or `old`, the
-            learner's own weights before the step, which costs one forward pass and hides the engine/learner mismatch
-            from the ratio.
+        anchor: `rollout`, the policy that the engine sampled from, as recorded (no further pass); or `old`, the learner's own weights
+            before the step, which costs one forward pass and hides the engine/learner mismatch from the ratio.
         limit: bound of the log-ratio in nats, > 0. Beyond it the ratio is constant, so the coefficient is exactly 0.
 
-    Returns:
-        A part of place `ratio` that sets `log_ratio`.
-
-    Raises:
-        PartError: the anchor is unknown, or the limit is not positive.
-
+    Returns: A part of place `ratio` that sets `log_ratio`.
     Special cases: masked rows have log-ratio 0. At |log-ratio| = 300 the value is that of `limit`, finite in float32.
-
-    Example:
-        >>> token_ratio(anchor="old").needs
-        frozenset({'old'})
-
-    Reference: Schulman et al., 2017, arXiv 1707.06347. Differs from the paper: the clamp, which the paper does not
-    have.
+    Example: `token_ratio(anchor="old")`
+    Reference: Schulman et al., 2017, arXiv 1707.06347. Differs from the paper: the clamp, which the paper does not have.
     """
     needs = needs_of(anchor, "token_ratio")
     if not limit > 0:

@@ -90,37 +90,28 @@ def mask_divergence(
 ) -> Objective:
     """DPPO's trust region: leave a token out where its update leads away and the distribution has moved too far already.
 
-    When to use: after `score` or `unclipped` on a ratio to the rollout policy, in place of a clip: rare tokens may move
-    by large ratios, likely ones may not move by much mass.
+    When to use: after `score` or `unclipped` on a ratio to the rollout policy, in place of a clip: rare tokens may move by large ratios,
+    likely ones may not move by much mass.
 
-    Maths: `weight_t *= M_t` [N], `M_t = 0` iff (`A_t > 0`, `new_t > anchor_t`, `D_t > high`) or (`A_t < 0`,
-    `new_t < anchor_t`, `D_t > low`). With the probabilities mu of the anchor and pi of the policy: `binary_tv`
-    `|pi - mu|` of the sampled token; `binary_kl` `mu log(mu/pi) + (1-mu) log((1-mu)/(1-pi))`; `topk_tv` and `topk_kl`
-    half the L1 distance and KL(mu || pi) over the engine's k likeliest ids (the sampled one in place of the last if
-    absent) and one bucket of all others. `binary <= topk <= full`. Direction is judged on the sampled token always.
+    Maths: `weight_t *= M_t` [N], `M_t = 0` iff (`A_t > 0`, `new_t > anchor_t`, `D_t > high`) or (`A_t < 0`, `new_t < anchor_t`, `D_t >
+    low`). With the probabilities mu of the anchor and pi of the policy: `binary_tv` `|pi - mu|` of the sampled token; `binary_kl` `mu
+    log(mu/pi) + (1-mu) log((1-mu)/(1-pi))`; `topk_tv` and `topk_kl` half the L1 distance and KL(mu || pi) over the engine's k likeliest ids
+    (the sampled one in place of the last if absent) and one bucket of all others. `binary <= topk <= full`. Direction is judged on the
+    sampled token always.
 
     Args:
         divergence: D: `binary_tv`, `binary_kl`, `topk_tv` or `topk_kl`.
         low: threshold of tokens with negative advantage, >= 0; None is 0.15 for a TV and 0.05 for a KL.
         high: threshold of tokens with positive advantage, likewise.
-        anchor: `rollout`, the policy that was really sampled from, cuts of top-p included; `old`, the learner's own
-            before the step, is what the paper found to collapse, and works with the binary kinds only.
+        anchor: `rollout`, the policy that was really sampled from, cuts of top-p included; `old`, the learner's own before the step, is
+            what the paper found to collapse, and works with the binary kinds only.
         k: ids of the top-k kinds, >= 1.
 
-    Returns:
-        A part of place `weight` that changes `weight` [N] and notes `region_masked`, the share of tokens left out, and
-        `divergence`, the mean D.
-
-    Raises:
-        PartError: an unknown divergence or anchor, a negative threshold, or a top-k kind anchored at `old`.
-
-    Special cases: a token exactly at the threshold stays; `A = 0` stays; masked rows have weight 1. Nothing pulls a
-    token back that is outside.
-
-    Example:
-        >>> mask_divergence(divergence="topk_tv").needs
-        frozenset({'topk:20'})
-
+    Returns: A part of place `weight` that changes `weight` [N] and notes `region_masked`, the share of tokens left out, and `divergence`,
+    the mean D.
+    Special cases: a token exactly at the threshold stays; `A = 0` stays; masked rows have weight 1. Nothing pulls a token back that is
+    outside.
+    Example: `mask_divergence(divergence="topk_tv")`
     Reference: Qi et al., 2026, arXiv 2602.04879, read in the authors' code. Differs from the paper: exact logarithms near probability 1,
     where the code adds 1e-8.
     """
@@ -153,22 +144,16 @@ def mask_divergence(
 def replay_routes() -> Objective:
     """Routing replay: every pass of a step over a token runs the experts that the step's first weights chose for it (R2).
 
-    When to use: a mixture of experts that takes several optimizer steps on one batch, where a changed choice of experts
-    would move ratios more than the weights did.
+    When to use: a mixture of experts that takes several optimizer steps on one batch, where a changed choice of experts would move ratios
+    more than the weights did.
 
-    Maths: none of its own: the learner records the experts of every token before the first optimizer step and replays
-    them in every pass that gives `new`; gates stay the router's softmax at those experts, and trainable.
+    Maths: none of its own: the learner records the experts of every token before the first optimizer step and replays them in every pass
+    that gives `new`; gates stay the router's softmax at those experts, and trainable.
 
-    Returns:
-        A part of place `weight` that changes nothing but what the learner does.
-
-    Special cases: a batch whose stream `experts` [N, L, k] came with it, from the engine (R3), is replayed as it is;
-    engines of this version do not send one.
-
-    Example:
-        >>> replay_routes().needs
-        frozenset({'routes'})
-
+    Returns: A part of place `weight` that changes nothing but what the learner does.
+    Special cases: a batch whose stream `experts` [N, L, k] came with it, from the engine (R3), is replayed as it is; engines of this
+    version do not send one.
+    Example: `replay_routes()`
     Reference: Zheng et al., 2025, arXiv 2512.01374. Differs from the paper: of its two forms the learner's own (R2).
     """
     return stateless(lambda terms: terms, needs=("routes",), place="weight")
@@ -180,28 +165,18 @@ def mask_ratio(low: float = 0.2, high: float = 0.27, anchor: str = "old") -> Obj
 
     When to use: MiniRL, whose weight is the ratio to the rollout policy and whose region stands around `old`.
 
-    Maths: with `r_t = exp(new_t - anchor_t)` [N], `weight_t *= 0` where `A_t > 0` and `r_t > 1 + high`, or `A_t < 0` and
-    `r_t < 1 - low`.
+    Maths: with `r_t = exp(new_t - anchor_t)` [N], `weight_t *= 0` where `A_t > 0` and `r_t > 1 + high`, or `A_t < 0` and `r_t < 1 - low`.
 
     Args:
         low: bound below 1 for tokens with negative advantage, in [0, 1].
         high: bound above 1 for tokens with positive advantage, >= 0.
         anchor: `old` or `rollout`.
 
-    Returns:
-        A part of place `weight` that changes `weight` [N] and notes `region_masked`, the share of tokens left out.
-
-    Raises:
-        PartError: an unknown anchor, or a bound outside its range.
-
+    Returns: A part of place `weight` that changes `weight` [N] and notes `region_masked`, the share of tokens left out.
     Special cases: `A = 0` stays; masked rows have weight 1.
-
-    Example:
-        >>> mask_ratio().needs
-        frozenset({'old'})
-
-    Reference: Zheng et al., 2025, arXiv 2512.01374, read as the baseline in Stable-RL. Differs from the paper: the
-    upper bound is recalled, not checked.
+    Example: `mask_ratio()`
+    Reference: Zheng et al., 2025, arXiv 2512.01374, read as the baseline in Stable-RL. Differs from the paper: the upper bound is recalled,
+    not checked.
     """
     needs = needs_of(anchor, "mask_ratio")
     if not (0 <= low <= 1 and high >= 0):

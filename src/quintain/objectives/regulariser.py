@@ -39,12 +39,11 @@ def estimate(terms: Terms, to: str, part: str, name: str, estimator: str = "k3",
 def penalise_kl(coef: float = 0.001, estimator: str = "k3", to: str = "ref", gradient: str = "own") -> Objective:
     """Keep the policy near another one by an estimate of their KL divergence on the sampled tokens.
 
-    When to use: long runs that drift away from the starting model. `gradient="k2"` is the correct gradient of the
-    reverse KL.
+    When to use: long runs that drift away from the starting model. `gradient="k2"` is the correct gradient of the reverse KL.
 
-    Maths: `d_t = new_t - to_t`, `extra_t += coef kl_t k(d_t)` [N], `kl` the weight stream of that name, with `k1 = d`,
-    `k2 = d^2 / 2`, `k3 = exp(-d) + d - 1`. Coefficients on `new`: 1, `d`, `1 - exp(-d)`. As a loss, k1 has expected
-    gradient 0 on-policy, k2 has that of the reverse KL, k3 is a biased one that is close to it near `d = 0`.
+    Maths: `d_t = new_t - to_t`, `extra_t += coef kl_t k(d_t)` [N], `kl` the weight stream of that name, with `k1 = d`, `k2 = d^2 / 2`, `k3
+    = exp(-d) + d - 1`. Coefficients on `new`: 1, `d`, `1 - exp(-d)`. As a loss, k1 has expected gradient 0 on-policy, k2 has that of the
+    reverse KL, k3 is a biased one that is close to it near `d = 0`.
 
     Args:
         coef: strength, >= 0; papers use 0.001 to 0.04.
@@ -52,18 +51,9 @@ def penalise_kl(coef: float = 0.001, estimator: str = "k3", to: str = "ref", gra
         to: `ref`, the reference policy; `old` or `rollout`, the policy before the step.
         gradient: `own`, or the estimator whose gradient is used in place of the value's own (`k2`: the "k3+" form).
 
-    Returns:
-        A part of place `regulariser` that notes `kl`, the mean value.
-
-    Raises:
-        PartError: an unknown estimator, target or gradient, or a negative strength.
-
+    Returns: A part of place `regulariser` that notes `kl`, the mean value.
     Special cases: `k3` is constant beyond |d| = 20 nats, with coefficient 0; masked rows give 0.
-
-    Example:
-        >>> penalise_kl(coef=0.001).needs
-        frozenset({'ref'})
-
+    Example: `penalise_kl(coef=0.001)`
     Reference: Shao et al., 2024, arXiv 2402.03300; the estimators are J. Schulman's. Differs from the paper: the bound on d.
     """
     for what, name, known in (
@@ -101,21 +91,14 @@ def reward_entropy(coef: float = 0.01) -> Objective:
 
     When to use: small models and short episodes, where the policy would become certain too early.
 
-    Maths: `extra_t -= coef rl_t H_t` [N], `H_t` the entropy in nats of the whole next-token distribution, with
-    gradient.
+    Maths: `extra_t -= coef rl_t H_t` [N], `H_t` the entropy in nats of the whole next-token distribution, with gradient.
 
     Args:
         coef: strength per nat, any sign; 0.01 is common.
 
-    Returns:
-        A part of place `regulariser`.
-
+    Returns: A part of place `regulariser`.
     Special cases: masked rows give 0. The coefficient on `new` is 0: the gradient flows through `entropy`.
-
-    Example:
-        >>> reward_entropy().needs
-        frozenset({'entropy'})
-
+    Example: `reward_entropy()`
     Reference: Mnih et al., 2016, arXiv 1602.01783. Differs from the paper: nothing.
     """
 
@@ -132,8 +115,8 @@ def fit_values(coef: float = 1.0, clip: float = 0.2, huber: float = math.inf, tw
 
     When to use: with `gae` advantages, which write the stream `return`.
 
-    Maths: `extra_t += coef rl_t / 2 max((v_t - R_t)^2, (clip(v_t, v_old_t +- clip) - R_t)^2)` [N], `v` the value head
-    now, `v_old` before the step, `R` the return.
+    Maths: `extra_t += coef rl_t / 2 max((v_t - R_t)^2, (clip(v_t, v_old_t +- clip) - R_t)^2)` [N], `v` the value head now, `v_old` before
+    the step, `R` the return.
 
     Args:
         coef: strength, >= 0.
@@ -141,20 +124,10 @@ def fit_values(coef: float = 1.0, clip: float = 0.2, huber: float = math.inf, tw
         huber: beyond this error the loss grows linearly, > 0.
         twin: ask for a head of two critics, whose soft minimum is the value (SAFE).
 
-    Returns:
-        A part of place `regulariser` that notes `value_loss`.
-
-    Raises:
-        PartError: a negative strength or bound.
-
+    Returns: A part of place `regulariser` that notes `value_loss`.
     Special cases: masked rows give 0. The coefficient on `new` is 0: the gradient flows through `value`.
-
-    Example:
-        >>> fit_values().needs
-        frozenset({'values'})
-
-    Reference: Schulman et al., 2017, arXiv 1707.06347. Differs from the paper: the bound is its authors' code, not the
-    text.
+    Example: `fit_values()`
+    Reference: Schulman et al., 2017, arXiv 1707.06347. Differs from the paper: the bound is its authors' code, not the text.
     """
     if not (coef >= 0 and clip >= 0 and huber > 0):
         raise PartError(
@@ -203,19 +176,9 @@ def ce(coef: float = 1.0) -> Objective:
     Args:
         coef: strength, >= 0.
 
-    Returns:
-        A part of place `regulariser` that notes `ce`, the negative log-likelihood in nats over all trained tokens of
-        the step.
-
-    Raises:
-        PartError: a negative strength.
-
+    Returns: A part of place `regulariser` that notes `ce`, the negative log-likelihood in nats over all trained tokens of the step.
     Special cases: rows without `ce` weight give 0; a token may carry `rl` and `ce` weight at once.
-
-    Example:
-        >>> ce().place
-        'regulariser'
-
+    Example: `ce()`
     Reference: maximum likelihood. Differs from the paper: there is none.
     """
     if not coef >= 0:

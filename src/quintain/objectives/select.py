@@ -83,8 +83,8 @@ def _last(sums: Mapping[str, Any], key: str, ratio: float) -> tuple[list[int], i
 def chooser(key: str, ratio: float, choice: Choice) -> tuple[Callable[[Terms], Sums], Callable[[Terms], torch.Tensor]]:
     """`(measure, chosen)`: `chosen(terms)` [N] are the tokens with the largest figures of the step.
 
-    `choice(terms, covariance)` gives the figure [N] float64 and the rows [N] to choose among. Equals at the last place are
-    taken in the order of the rows; where a step is cut, in proportion.
+    `choice(terms, covariance)` gives the figure [N] float64 and the rows [N] to choose among. Equals at the last place are taken in the
+    order of the rows; where a step is cut, in proportion.
     """
 
     def candidates(terms: Terms, sums: Mapping[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -156,8 +156,8 @@ def mask_covariant(
 
     When to use: after `clip`, where entropy collapses early: Clip-Cov.
 
-    Maths: `cov_t = (A_t - mean A)(new_t - mean new)` over the trained tokens of the step; of the tokens with
-    `least < cov_t < most` that the clip does not hold already, `max(1, int(ratio T))` are drawn; `weight_t *= 0` [N] there.
+    Maths: `cov_t = (A_t - mean A)(new_t - mean new)` over the trained tokens of the step; of the tokens with `least < cov_t < most` that
+    the clip does not hold already, `max(1, int(ratio T))` are drawn; `weight_t *= 0` [N] there.
 
     Args:
         anchor: of the clip before it: `old` or `rollout`.
@@ -165,23 +165,13 @@ def mask_covariant(
         least: the covariance must be above, in nats times advantage.
         most: and below.
         bounds: low and high of the clip before it: what it holds already is not drawn.
-        draw: `random`, by the bits that each token recorded, so that cutting a step changes nothing; `first`, the first
-            ones in the order of the rows, for comparisons.
+        draw: `random`, by the bits that each token recorded, so that cutting a step changes nothing; `first`, the first ones in the order
+            of the rows, for comparisons.
 
-    Returns:
-        A part of place `weight` that changes `weight` [N] and notes `covariant`, the share of tokens left out.
-
-    Raises:
-        PartError: an unknown anchor or draw, or figures out of order.
-
+    Returns: A part of place `weight` that changes `weight` [N] and notes `covariant`, the share of tokens left out.
     Special cases: fewer candidates are all left out; masked rows have weight 1; epochs over one step draw alike.
-
-    Example:
-        >>> mask_covariant(anchor="old").rounds
-        5
-
-    Reference: The Entropy Mechanism of RL, arXiv 2505.22617 (Clip-Cov), read in verl. Differs from the paper: how
-    the draw is made.
+    Example: `mask_covariant(anchor="old")`
+    Reference: The Entropy Mechanism of RL, arXiv 2505.22617 (Clip-Cov), read in verl. Differs from the paper: how the draw is made.
     """
     needs = needs_of(anchor, "mask_covariant")
     if draw not in DRAWS:
@@ -224,28 +214,18 @@ def penalise_covariant(anchor: str, ratio: float = 2e-4, coef: float = 1.0) -> O
 
     When to use: after `unclipped`, where entropy collapses early: KL-Cov.
 
-    Maths: `cov_t` as in `mask_covariant`; on the `max(1, int(ratio T))` tokens of the step with the largest,
-    `extra_t += coef rl_t |new_t - anchor_t|` [N]. Coefficient `coef sign(new_t - anchor_t)`.
+    Maths: `cov_t` as in `mask_covariant`; on the `max(1, int(ratio T))` tokens of the step with the largest, `extra_t += coef rl_t |new_t -
+    anchor_t|` [N]. Coefficient `coef sign(new_t - anchor_t)`.
 
     Args:
         anchor: `old` or `rollout`.
         ratio: share of tokens, in (0, 1]; 2e-3 for small models, 2e-4 for large ones.
         coef: strength per nat, >= 0.
 
-    Returns:
-        A part of place `regulariser` that notes `covariant`, the share of tokens that are held back.
-
-    Raises:
-        PartError: an unknown anchor, or figures out of range.
-
+    Returns: A part of place `regulariser` that notes `covariant`, the share of tokens that are held back.
     Special cases: at `new = anchor` the coefficient is 0; masked rows give 0.
-
-    Example:
-        >>> sorted(penalise_covariant(anchor="old").needs)
-        ['old']
-
-    Reference: The Entropy Mechanism of RL, arXiv 2505.22617 (KL-Cov), read in verl. Differs from the paper: nothing
-    known.
+    Example: `penalise_covariant(anchor="old")`
+    Reference: The Entropy Mechanism of RL, arXiv 2505.22617 (KL-Cov), read in verl. Differs from the paper: nothing known.
     """
     needs = needs_of(anchor, "penalise_covariant")
     if not (0 < ratio <= 1 and coef >= 0):

@@ -27,32 +27,23 @@ from quintain.types import Terms
 def sequence_ratio(anchor: str, gradient: str = "sequence", bound: float = math.inf) -> Objective:
     """One ratio for all tokens of a sequence: the geometric mean of theirs.
 
-    When to use: GSPO, where a reward for the whole answer meets a ratio of the whole answer. Clip bounds are then a
-    thousand times smaller than for tokens (3e-4). With `bound` it is GMPO's ratio.
+    When to use: GSPO, where a reward for the whole answer meets a ratio of the whole answer. Clip bounds are then a thousand times smaller
+    than for tokens (3e-4). With `bound` it is GMPO's ratio.
 
-    Maths: `log_ratio_t = 1/|y| sum_(s in y) (new_s - anchor_s)` [N] for every token t of the sequence y. With `bound`,
-    each token's log-ratio is first limited to `bound` nats in the direction of its advantage.
+    Maths: `log_ratio_t = 1/|y| sum_(s in y) (new_s - anchor_s)` [N] for every token t of the sequence y. With `bound`, each token's
+    log-ratio is first limited to `bound` nats in the direction of its advantage.
 
     Args:
         anchor: `old` or `rollout`, as in `token_ratio`.
-        gradient: `sequence`, through the mean; or `token`, through the token's own logprob (GSPO-token: the same
-            coefficients for an advantage that is equal over the sequence, and each token's own where it is not).
+        gradient: `sequence`, through the mean; or `token`, through the token's own logprob (GSPO-token: the same coefficients for an
+            advantage that is equal over the sequence, and each token's own where it is not).
         bound: in nats, > 0; GMPO has 0.4.
 
-    Returns:
-        A part of place `ratio` that sets `log_ratio` [N]. A sequence must lie in one micro-batch.
-
-    Raises:
-        PartError: an unknown anchor or gradient, a bound that is not positive, or one with the gradient `token`.
-
+    Returns: A part of place `ratio` that sets `log_ratio` [N]. A sequence must lie in one micro-batch.
     Special cases: masked rows have log-ratio 0; beyond 20 nats the ratio is constant with coefficient 0.
-
-    Example:
-        >>> sequence_ratio(anchor="old").needs
-        frozenset({'old'})
-
-    Reference: Zheng et al., 2025, arXiv 2507.18071; `bound`: Zhao et al., 2025, arXiv 2507.20673.
-    Differs from the paper: the limit of 20 nats; `bound` looks at a token's own advantage.
+    Example: `sequence_ratio(anchor="old")`
+    Reference: Zheng et al., 2025, arXiv 2507.18071; `bound`: Zhao et al., 2025, arXiv 2507.20673. Differs from the paper: the limit of 20
+    nats; `bound` looks at a token's own advantage.
     """
     needs = needs_of(anchor, "sequence_ratio")
     if gradient not in ("sequence", "token"):
@@ -120,28 +111,19 @@ def prefix_ratio(anchor: str, prefix: str = "min") -> Objective:
 
     When to use: with `score`, on stale data, where the product of all earlier ratios is right and explodes.
 
-    Maths: `log_ratio_t = g_t + min_(s < t) g_s` [N], `g = clamp(new - anchor, +-20)`, over the sequence's trained tokens
-    in their order; the prefix of the first one has ratio 1. With `product`: `log_ratio_t = sum_(s <= t) g_s`.
+    Maths: `log_ratio_t = g_t + min_(s < t) g_s` [N], `g = clamp(new - anchor, +-20)`, over the sequence's trained tokens in their order;
+    the prefix of the first one has ratio 1. With `product`: `log_ratio_t = sum_(s <= t) g_s`.
 
     Args:
         anchor: `old` or `rollout`, as in `token_ratio`.
         prefix: `min`, or `product`, the exact ratio of the prefix.
 
-    Returns:
-        A part of place `ratio` that sets `log_ratio` [N], whose gradient is the token's own. A sequence must lie in one
-        micro-batch; of a tree, branches count as they stand one after the other.
-
-    Raises:
-        PartError: an unknown anchor or prefix.
-
+    Returns: A part of place `ratio` that sets `log_ratio` [N], whose gradient is the token's own. A sequence must lie in one micro-batch;
+    of a tree, branches count as they stand one after the other.
     Special cases: masked rows have log-ratio 0 and do not count; a smallest ratio above 1 stays above 1.
-
-    Example:
-        >>> prefix_ratio(anchor="old").needs
-        frozenset({'old'})
-
-    Reference: Lei et al., 2026, arXiv 2601.22718, read in a survey that reproduces it.
-    Differs from the paper: the empty prefix counts 1 (not stated).
+    Example: `prefix_ratio(anchor="old")`
+    Reference: Lei et al., 2026, arXiv 2601.22718, read in a survey that reproduces it. Differs from the paper: the empty prefix counts 1
+    (not stated).
     """
     needs = needs_of(anchor, "prefix_ratio")
     if prefix not in ("min", "product"):
@@ -171,9 +153,8 @@ def fiber_ratio_guess(
 
     When to use: with `unclipped`, to let single tokens move within a trust region of the whole sequence.
 
-    Maths: with `g = clamp(new - anchor, +-limit)` [N] and `b = mean g` over the sequence,
-    `log_ratio_t = clip(b, +-base) + clip(g_t - b', +-fiber)`; `b' = b` (`ungated`) or `b' = clip(b, +-base)` (`gated`).
-    Tokens of a sequence share gradients through b.
+    Maths: with `g = clamp(new - anchor, +-limit)` [N] and `b = mean g` over the sequence, `log_ratio_t = clip(b, +-base) + clip(g_t - b',
+    +-fiber)`; `b' = b` (`ungated`) or `b' = clip(b, +-base)` (`gated`). Tokens of a sequence share gradients through b.
 
     Args:
         anchor: `old` or `rollout`, as in `token_ratio`.
@@ -182,20 +163,11 @@ def fiber_ratio_guess(
         residual: `ungated` keeps the two levels orthogonal; `gated` is what the one public re-implementation does.
         limit: bound of a token's log-ratio, in nats.
 
-    Returns:
-        A part of place `ratio` that sets `log_ratio` [N]. A sequence must lie in one micro-batch.
-
-    Raises:
-        PartError: an unknown anchor or residual, or a negative bound.
-
+    Returns: A part of place `ratio` that sets `log_ratio` [N]. A sequence must lie in one micro-batch.
     Special cases: masked rows have log-ratio 0.
-
-    Example:
-        >>> fiber_ratio_guess(anchor="old").needs
-        frozenset({'old'})
-
-    Reference: Li et al., 2026, arXiv 2603.08239; unofficial code and a note.
-    Differs from the paper: its residual and its defaults were not read.
+    Example: `fiber_ratio_guess(anchor="old")`
+    Reference: Li et al., 2026, arXiv 2603.08239; unofficial code and a note. Differs from the paper: its residual and its defaults were not
+    read.
     """
     needs = needs_of(anchor, "fiber_ratio_guess")
     if residual not in ("ungated", "gated"):
@@ -243,21 +215,12 @@ def share_budget_guess(budget: float = 0.2, through: bool = False) -> Objective:
         budget: the mean |r - 1| that a sequence may have, >= 0.
         through: let gradients flow through the budget too; else it is a constant.
 
-    Returns:
-        A part of place `surrogate` that sets `loss` [N] and the metric `budget_bound`, the share of tokens at their
-        bound. A sequence must lie in one micro-batch.
-
-    Raises:
-        PartError: a negative budget.
-
+    Returns: A part of place `surrogate` that sets `loss` [N] and the metric `budget_bound`, the share of tokens at their bound. A sequence
+    must lie in one micro-batch.
     Special cases: masked rows give 0.
-
-    Example:
-        >>> share_budget_guess().place
-        'surrogate'
-
-    Reference: APC-Obj of Li et al., 2026, arXiv 2603.08239; unofficial code that cites its Eq. 3.
-    Differs from the paper: whether the budget is differentiated was not read.
+    Example: `share_budget_guess()`
+    Reference: APC-Obj of Li et al., 2026, arXiv 2603.08239; unofficial code that cites its Eq. 3. Differs from the paper: whether the
+    budget is differentiated was not read.
     """
     if not budget >= 0:
         raise PartError(f"share_budget_guess: budget is {budget}; it must be >= 0")

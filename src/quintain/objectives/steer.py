@@ -32,27 +32,18 @@ def weigh_confident_errors(alpha: float = 1.0, shape: str = "softplus") -> Objec
 
     When to use: after a surrogate, where answers become alike and pass@k falls: ACE.
 
-    Maths: with `c_i = sum_(t in i) (new_t - ref_t)`, `weight_t *= 1 + alpha f(c_i)` [N] where `A_t < 0`, a constant;
-    `f` is softplus or relu.
+    Maths: with `c_i = sum_(t in i) (new_t - ref_t)`, `weight_t *= 1 + alpha f(c_i)` [N] where `A_t < 0`, a constant; `f` is softplus or
+    relu.
 
     Args:
         alpha: strength, >= 0.
         shape: `softplus` or `relu`.
 
-    Returns:
-        A part of place `weight` that changes `weight` [N] and notes `confident_error`, the mean of what is added.
-
-    Raises:
-        PartError: an unknown shape or a negative strength.
-
+    Returns: A part of place `weight` that changes `weight` [N] and notes `confident_error`, the mean of what is added.
     Special cases: masked rows have weight 1; long answers have large `c`. A sequence must lie in one micro-batch.
-
-    Example:
-        >>> weigh_confident_errors().needs
-        frozenset({'ref'})
-
-    Reference: ACE, arXiv 2602.21420 (abstract, and summaries of others). Differs from the paper: the factor's exact
-    form and `alpha` are guesses.
+    Example: `weigh_confident_errors()`
+    Reference: ACE, arXiv 2602.21420 (abstract, and summaries of others). Differs from the paper: the factor's exact form and `alpha` are
+    guesses.
     """
     if shape not in SHAPES:
         raise PartError(unknown("shape of weigh_confident_errors", shape, [*SHAPES]))
@@ -101,8 +92,8 @@ def smooth_entropy(
 
     When to use: long episodes with rare rewards, whose entropy swings: EPO.
 
-    Maths: `extra_t -= coef rl_t (H_t - smooth w P_t)` [N], `P_t = penalty` where `H_t` lies outside `bounds` times the
-    mean entropy of earlier optimizer steps at the same turn, else 0; `w` falls from 1 to 0.04 over `epochs`.
+    Maths: `extra_t -= coef rl_t (H_t - smooth w P_t)` [N], `P_t = penalty` where `H_t` lies outside `bounds` times the mean entropy of
+    earlier optimizer steps at the same turn, else 0; `w` falls from 1 to 0.04 over `epochs`.
 
     Args:
         coef: strength per nat, >= 0.
@@ -111,23 +102,13 @@ def smooth_entropy(
         smooth: strength of the smoothing, >= 0.
         epochs: optimizer steps of the whole training, >= 1.
         turns: turns that have a history of their own, >= 1; later ones share the last.
-        form: `released`, in which P is a step, so that smoothing has no gradient; `hinge`, ours, in which P grows with
-            the distance in nats.
+        form: `released`, in which P is a step, so that smoothing has no gradient; `hinge`, ours, in which P grows with the distance in
+            nats.
 
-    Returns:
-        A part of place `regulariser` whose state holds the history; it notes `entropy_swing`, the mean P.
-
-    Raises:
-        PartError: an unknown form or figures out of range.
-
+    Returns: A part of place `regulariser` whose state holds the history; it notes `entropy_swing`, the mean P.
     Special cases: a turn without history has no penalty; masked rows give 0.
-
-    Example:
-        >>> sorted(smooth_entropy().needs)
-        ['entropy', 'turn']
-
-    Reference: EPO, arXiv 2509.22576, read in the authors' code. Differs from the paper: history per optimizer step;
-    `hinge` is ours.
+    Example: `smooth_entropy()`
+    Reference: EPO, arXiv 2509.22576, read in the authors' code. Differs from the paper: history per optimizer step; `hinge` is ours.
     """
     if form not in FORMS:
         raise PartError(unknown("form of smooth_entropy", form, FORMS))
@@ -181,26 +162,17 @@ def scale_step(base: float = 1.0, rule: str = "sqrt", of: str = "new") -> Object
 
     When to use: behind `truncate_mismatch(8, "sum")` on data many versions old: VCPO.
 
-    Maths: with `w_i = prod_(t in i) of_t / rollout_t`, uncapped, and `e = (sum w)^2 / (S sum w^2)` over the step's S
-    sequences, the learning rate of this optimizer step is multiplied by `f(min(1, e / base))`.
+    Maths: with `w_i = prod_(t in i) of_t / rollout_t`, uncapped, and `e = (sum w)^2 / (S sum w^2)` over the step's S sequences, the
+    learning rate of this optimizer step is multiplied by `f(min(1, e / base))`.
 
     Args:
         base: the share at which the step is whole, > 0.
         rule: f: `sqrt` for Adam-like optimizers, `linear` for SGD.
         of: `new`, or `old`.
 
-    Returns:
-        A part of place `weight` that changes no gradient; it notes `step_scale`, which the learner applies.
-
-    Raises:
-        PartError: an unknown rule, or a base that is not positive.
-
+    Returns: A part of place `weight` that changes no gradient; it notes `step_scale`, which the learner applies.
     Special cases: a step without sequences is not scaled. A sequence must lie in one micro-batch.
-
-    Example:
-        >>> scale_step().place
-        'weight'
-
+    Example: `scale_step()`
     Reference: VCPO, arXiv 2602.17616, read in the authors' code. Differs from the paper: nothing known.
     """
     if rule not in RULES:

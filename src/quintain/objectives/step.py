@@ -34,9 +34,8 @@ def penalise_ratio(
 
     When to use: in place of a clip, after `unclipped`: every token keeps a gradient, that of far ones turns round.
 
-    Maths: `extra_t += rl_t lam (q_t - 1)^2` [N], `q_t = exp(new_t - anchor_t)`; coefficient
-    `2 lam q_t (q_t - 1)`. After each optimizer step `lam <- clip(lam + rate (E[(q - 1)^2] - delta), 0, most)`, the mean
-    over all trained tokens of the step.
+    Maths: `extra_t += rl_t lam (q_t - 1)^2` [N], `q_t = exp(new_t - anchor_t)`; coefficient `2 lam q_t (q_t - 1)`. After each optimizer
+    step `lam <- clip(lam + rate (E[(q - 1)^2] - delta), 0, most)`, the mean over all trained tokens of the step.
 
     Args:
         anchor: denominator of the ratio: `rollout`, for which the moment is the ratio's variance, or `old`.
@@ -45,20 +44,15 @@ def penalise_ratio(
         rate: step of the dual ascent, >= 0; 0 holds `lam`.
         most: upper bound of `lam`, >= strength, so that one far batch does not end learning.
 
-    Returns:
-        A part of place `regulariser` whose state is `{"strength": lam}`; notes `ratio_moment` and `ratio_strength`.
-
-    Raises:
-        PartError: an unknown anchor or a figure out of its range.
-
+    Returns: A part of place `regulariser` whose state is `{"strength": lam}`; notes `ratio_moment` and `ratio_strength`.
     Special cases: masked rows give 0; a step without tokens leaves `lam` as it is; the log-ratio is bounded at 20 nats.
 
     Example:
         >>> penalise_ratio(anchor="rollout").init()
         {'strength': 0.04}
 
-    Reference: R2VPO, arXiv 2601.03320 (abstract; an open implementation was read). Differs from the paper: `delta`,
-    `rate` are not its own, and `most`.
+    Reference: R2VPO, arXiv 2601.03320 (abstract; an open implementation was read). Differs from the paper: `delta`, `rate` are not its own,
+    and `most`.
     """
     needs = needs_of(anchor, "penalise_ratio")
     if not (0 <= strength <= most and delta >= 0 and rate >= 0):
@@ -101,8 +95,8 @@ def grid(ends: Sequence[float], step: float) -> list[float]:
 def search_bounds(positive: Sequence[float], negative: Sequence[float], target: float) -> list[tuple[int, int, float]]:
     """The (low, high) places tried and the share found at each: low rises to its end, then high, until `target` is met.
 
-    `positive` holds the sum of the positive contributions at each upper bound, `negative` the size of the negative ones
-    at each lower bound; the last place is the one to use.
+    `positive` holds the sum of the positive contributions at each upper bound, `negative` the size of the negative ones at each lower
+    bound; the last place is the one to use.
     """
     at = [(i, 0) for i in range(len(negative))] + [(len(negative) - 1, j) for j in range(1, len(positive))]
     tried = []
@@ -152,9 +146,9 @@ def adaptive_clip(
 
     When to use: off-policy data on which negative advantages dominate and entropy falls: BAPO.
 
-    Maths: with `r_t = exp(new_t - anchor_t)` [N], from `(low[0], high[0])` raise the lower bound by `step` up to
-    `low[1]`, then the upper one up to `high[1]`, until `P(c_high) / N(c_low) >= target`, `P = sum_(A>0) min(r, c_high) A`,
-    `N = |sum_(A<0) max(r, c_low) A|` over the whole step. Then `loss_t = -min(r_t A_t, clip(r_t, c_low, c_high) A_t)`.
+    Maths: with `r_t = exp(new_t - anchor_t)` [N], from `(low[0], high[0])` raise the lower bound by `step` up to `low[1]`, then the upper
+    one up to `high[1]`, until `P(c_high) / N(c_low) >= target`, `P = sum_(A>0) min(r, c_high) A`, `N = |sum_(A<0) max(r, c_low) A|` over
+    the whole step. Then `loss_t = -min(r_t A_t, clip(r_t, c_low, c_high) A_t)`.
 
     Args:
         anchor: denominator of the ratio, `old` or `rollout`.
@@ -162,25 +156,14 @@ def adaptive_clip(
         high: first and last upper bound, 1 <= first <= last.
         step: by which the lower and the upper bound rise, > 0.
         target: positive over negative, >= 0; a positive share rho is `rho / (1 - rho)`: the half is 1.
-        statistic: `surrogate`, as released, in which a bounded token counts at its bound, so that raising the lower one
-            never helps; `gradient`, ours, counts only tokens whose gradient survives.
+        statistic: `surrogate`, as released, in which a bounded token counts at its bound, so that raising the lower one never helps;
+            `gradient`, ours, counts only tokens whose gradient survives.
 
-    Returns:
-        A part of place `surrogate` that sets `loss` [N] and `log_ratio` and notes `clipped`, `clip_low`, `clip_high` and
-        `positive_over_negative`.
-
-    Raises:
-        PartError: bounds out of order, or an unknown anchor or statistic.
-
-    Special cases: a step without negative advantages keeps the first bounds, one without positive ones takes the last;
-    masked rows give 0.
-
-    Example:
-        >>> adaptive_clip(anchor="rollout").place
-        'surrogate'
-
-    Reference: BAPO, arXiv 2510.18927, read in the authors' code. Differs from the paper: contributions follow the
-    code; `gradient` is ours.
+    Returns: A part of place `surrogate` that sets `loss` [N] and `log_ratio` and notes `clipped`, `clip_low`, `clip_high` and
+    `positive_over_negative`.
+    Special cases: a step without negative advantages keeps the first bounds, one without positive ones takes the last; masked rows give 0.
+    Example: `adaptive_clip(anchor="rollout")`
+    Reference: BAPO, arXiv 2510.18927, read in the authors' code. Differs from the paper: contributions follow the code; `gradient` is ours.
     """
     needs = needs_of(anchor, "adaptive_clip")
     if statistic not in STATISTICS:

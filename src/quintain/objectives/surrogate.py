@@ -20,15 +20,9 @@ def policy_gradient() -> Objective:
 
     Maths: `loss_t = -A_t new_t` [N]; coefficient `-A_t`. The value of the loss means nothing; its gradient does.
 
-    Returns:
-        A part of place `surrogate` that sets `loss` [N].
-
+    Returns: A part of place `surrogate` that sets `loss` [N].
     Special cases: masked rows give 0; a ratio set before it is not read.
-
-    Example:
-        >>> policy_gradient().place
-        'surrogate'
-
+    Example: `policy_gradient()`
     Reference: Williams, 1992, Simple statistical gradient-following algorithms. Differs from the paper: nothing.
     """
 
@@ -53,26 +47,16 @@ def clip(low: float = 0.2, high: float = 0.2) -> Objective:
 
     When to use: the default trust region; `high > low` (0.28) leaves rare tokens room to grow.
 
-    Maths: with `r_t = exp(log_ratio_t)` [N], `loss_t = -min(r_t A_t, clip(r_t, 1 - low, 1 + high) A_t)` [N].
-    Coefficient `-r_t A_t`, and 0 where the bound acts: `A_t > 0` and `r_t > 1 + high`, or `A_t < 0` and
-    `r_t < 1 - low`.
+    Maths: with `r_t = exp(log_ratio_t)` [N], `loss_t = -min(r_t A_t, clip(r_t, 1 - low, 1 + high) A_t)` [N]. Coefficient `-r_t A_t`, and 0
+    where the bound acts: `A_t > 0` and `r_t > 1 + high`, or `A_t < 0` and `r_t < 1 - low`.
 
     Args:
         low: how far below 1 the ratio of a token with negative advantage still moves it, in [0, 1].
         high: how far above 1 the ratio of a token with positive advantage still moves it, >= 0.
 
-    Returns:
-        A part of place `surrogate` that sets `loss` [N] and the metric `clipped`, the share of tokens whose bound acts.
-
-    Raises:
-        PartError: a bound lies outside its range.
-
+    Returns: A part of place `surrogate` that sets `loss` [N] and the metric `clipped`, the share of tokens whose bound acts.
     Special cases: `A = 0` and masked rows give 0. A negative advantage has no upper bound: see `dual_clip`.
-
-    Example:
-        >>> clip(low=0.2, high=0.28).place
-        'surrogate'
-
+    Example: `clip(low=0.2, high=0.28)`
     Reference: Schulman et al., 2017, arXiv 1707.06347. Differs from the paper: two bounds (DAPO, arXiv 2503.14476).
     """
     if not 0 <= low <= 1 or not high >= 0:
@@ -107,25 +91,14 @@ def dual_clip(cap: float = 3.0) -> Objective:
 
     When to use: after `clip`, when data are stale or the engine differs from the learner, so that ratios can be huge.
 
-    Maths: where `A_t < 0`: `loss_t <- min(loss_t, -cap A_t)` [N]; the coefficient is 0 where the cap acts
-    (`r_t > cap`).
+    Maths: where `A_t < 0`: `loss_t <- min(loss_t, -cap A_t)` [N]; the coefficient is 0 where the cap acts (`r_t > cap`).
 
     Args:
         cap: the largest ratio that a token with negative advantage may have, > 1.
 
-    Returns:
-        A part of place `surrogate` that changes `loss` [N] and notes `dual_clipped`, the share of tokens whose cap
-        acts.
-
-    Raises:
-        PartError: the cap is not above 1.
-
+    Returns: A part of place `surrogate` that changes `loss` [N] and notes `dual_clipped`, the share of tokens whose cap acts.
     Special cases: with `cap` above every ratio this changes nothing.
-
-    Example:
-        >>> dual_clip(cap=3.0).place
-        'surrogate'
-
+    Example: `dual_clip(cap=3.0)`
     Reference: Ye et al., 2019, arXiv 1912.09729 (read in code). Differs from the paper: nothing known.
     """
     if not cap > 1:
@@ -161,15 +134,9 @@ def unclipped() -> Objective:
 
     Maths: `loss_t = -r_t A_t` [N], `r_t = exp(log_ratio_t)`; coefficient `-r_t A_t` for a token's own ratio.
 
-    Returns:
-        A part of place `surrogate` that sets `loss` [N].
-
+    Returns: A part of place `surrogate` that sets `loss` [N].
     Special cases: masked rows give 0; where the ratio part holds the ratio constant the coefficient is 0.
-
-    Example:
-        >>> unclipped().place
-        'surrogate'
-
+    Example: `unclipped()`
     Reference: Schulman et al., 2015, arXiv 1502.05477 (its surrogate). Differs from the paper: no constraint here.
     """
 
@@ -186,27 +153,18 @@ def score(floor: float = 0.0, cap: float = 20.0) -> Objective:
 
     When to use: CISPO (`cap=1.2`), and under every part that masks tokens by a rule of its own (DPPO, MiniRL).
 
-    Maths: `loss_t = -w_t A_t new_t` [N] with the constant `w_t = clip(exp(log_ratio_t), floor, cap)`; coefficient
-    `-w_t A_t`, also where a bound acts.
+    Maths: `loss_t = -w_t A_t new_t` [N] with the constant `w_t = clip(exp(log_ratio_t), floor, cap)`; coefficient `-w_t A_t`, also where a
+    bound acts.
 
     Args:
         floor: the smallest weight, >= 0; 0 is none.
         cap: the largest weight, >= floor. DPPO's 20 hardly ever acts; one near 1 truncates importance sampling.
 
-    Returns:
-        A part of place `surrogate` that sets `loss` [N] and the metric `capped`, the share of tokens whose bound acts.
-
-    Raises:
-        PartError: a bound lies outside its range.
-
+    Returns: A part of place `surrogate` that sets `loss` [N] and the metric `capped`, the share of tokens whose bound acts.
     Special cases: `A = 0` and masked rows give 0. The value of the loss means nothing; its gradient does.
-
-    Example:
-        >>> score(cap=1.2).place
-        'surrogate'
-
-    Reference: MiniMax, 2025, arXiv 2506.13585. Differs from the paper: the bounds are of the weight itself, so its
-    `eps_low` is `1 - floor` and its `eps_high` is `cap - 1`.
+    Example: `score(cap=1.2)`
+    Reference: MiniMax, 2025, arXiv 2506.13585. Differs from the paper: the bounds are of the weight itself, so its `eps_low` is `1 - floor`
+    and its `eps_high` is `cap - 1`.
     """
     if not (0 <= floor <= cap and cap > 0):
         raise PartError(f"score: floor is {floor} and cap is {cap}; they must satisfy 0 <= floor <= cap, 0 < cap")
@@ -226,25 +184,16 @@ def soft_gate(positive: float = 1.0, negative: float = 1.05) -> Objective:
 
     When to use: when clipping throws too much away, or lets single tokens decide.
 
-    Maths: `loss_t = -4 / tau sigmoid(tau (r_t - 1)) A_t` [N], `tau` being `positive` for `A_t > 0` and `negative` else.
-    Coefficient `-4 s (1 - s) r_t A_t` with the sigmoid `s`; `-A_t` at `r_t = 1`.
+    Maths: `loss_t = -4 / tau sigmoid(tau (r_t - 1)) A_t` [N], `tau` being `positive` for `A_t > 0` and `negative` else. Coefficient `-4 s
+    (1 - s) r_t A_t` with the sigmoid `s`; `-A_t` at `r_t = 1`.
 
     Args:
         positive: how fast tokens with positive advantage fade, > 0.
         negative: the same for negative advantage; larger than `positive`, as those updates spread over the vocabulary.
 
-    Returns:
-        A part of place `surrogate` that sets `loss` [N] and the metric `faded`, the mean of 1 - 4 s (1 - s).
-
-    Raises:
-        PartError: a rate is not positive.
-
+    Returns: A part of place `surrogate` that sets `loss` [N] and the metric `faded`, the mean of 1 - 4 s (1 - s).
     Special cases: `A = 0` and masked rows give 0; the coefficient tends to 0 on both sides.
-
-    Example:
-        >>> soft_gate().place
-        'surrogate'
-
+    Example: `soft_gate()`
     Reference: Gao et al., 2025, arXiv 2511.20347. Differs from the paper: nothing known (read in verl's loss).
     """
     if not (positive > 0 and negative > 0):

@@ -102,33 +102,24 @@ def _weight_part(name: str, weigh_rows: object, of: str, over: str, normalised: 
 def truncate_mismatch(cap: float = 2.0, over: str = "token", of: str = "old", normalised: bool = False) -> Objective:
     """Weigh by how much likelier the learner found the tokens than the engine that sampled them, up to a cap.
 
-    When to use: after a surrogate anchored at `old`, when engine and learner differ or data are stale: truncated
-    importance sampling (TIS), and the weight of decoupled PPO.
+    When to use: after a surrogate anchored at `old`, when engine and learner differ or data are stale: truncated importance sampling (TIS),
+    and the weight of decoupled PPO.
 
-    Maths: `weight_t *= min(w_t, cap)` [N], a constant, with `w_t = exp(old_t - rollout_t)`, or the product or geometric
-    mean of those over the sequence. Coefficient: the surrogate's, times it.
+    Maths: `weight_t *= min(w_t, cap)` [N], a constant, with `w_t = exp(old_t - rollout_t)`, or the product or geometric mean of those over
+    the sequence. Coefficient: the surrogate's, times it.
 
     Args:
         cap: the largest weight, > 0; 2 is common, 1.5 to 5 in use.
-        over: `token`; `sum`, the sequence's product (variance grows with its length: 100 tokens at 1.1 give 13,780);
-            `mean`, its geometric mean.
+        over: `token`; `sum`, the sequence's product (variance grows with its length: 100 tokens at 1.1 give 13,780); `mean`, its geometric
+            mean.
         of: `old`, or `new` in a chain without `old` (never beside a ratio anchored at `rollout`, which holds it).
         normalised: divide by the mean weight of the step, after the cap: over tokens, or over sequences.
 
-    Returns:
-        A part of place `weight` that sets `weight` [N] and notes `mismatch_capped`, the share of tokens whose cap acts.
-
-    Raises:
-        PartError: the cap is not positive, or an unknown `over` or `of`.
-
+    Returns: A part of place `weight` that sets `weight` [N] and notes `mismatch_capped`, the share of tokens whose cap acts.
     Special cases: masked rows have weight 1; where engine and learner agree this changes nothing.
-
-    Example:
-        >>> truncate_mismatch(cap=2.0).needs
-        frozenset({'old'})
-
-    Reference: Fu et al., 2025, arXiv 2505.24298; options read in verl. Differs from the paper: a cap where the release
-    can also mask (`mask_mismatch`).
+    Example: `truncate_mismatch(cap=2.0)`
+    Reference: Fu et al., 2025, arXiv 2505.24298; options read in verl. Differs from the paper: a cap where the release can also mask
+    (`mask_mismatch`).
     """
     if not cap > 0:
         raise PartError(f"truncate_mismatch: cap is {cap}; it must be > 0")
@@ -146,8 +137,8 @@ def mask_mismatch(
 ) -> Objective:
     """Weigh by how much likelier the learner found the tokens, and leave out those where it is outside of bounds.
 
-    When to use: in place of `truncate_mismatch` where a huge mismatch means a broken token: IcePop, or masked
-    importance sampling (MIS) of whole sequences.
+    When to use: in place of `truncate_mismatch` where a huge mismatch means a broken token: IcePop, or masked importance sampling (MIS) of
+    whole sequences.
 
     Maths: `weight_t *= w_t [low <= w_t <= high]` [N], a constant; `w_t` as in `truncate_mismatch`.
 
@@ -158,21 +149,10 @@ def mask_mismatch(
         of: `old`, or `new` in a chain without `old`.
         normalised: divide by the mean weight of the step, zeros included.
 
-    Returns:
-        A part of place `weight` that sets `weight` [N] and notes `mismatch_capped`, the share of tokens left out.
-
-    Raises:
-        PartError: bounds without 1 between them, or an unknown `over` or `of`.
-
-    Special cases: masked rows have weight 1; a step without any weight left is not normalised. A weight on a bound
-    stays.
-
-    Example:
-        >>> mask_mismatch(low=0.5, high=5.0).place
-        'weight'
-
-    Reference: Ling Team, 2025, arXiv 2510.18855 (IcePop); the forms over sequences read in verl.
-    Differs from the paper: nothing known.
+    Returns: A part of place `weight` that sets `weight` [N] and notes `mismatch_capped`, the share of tokens left out.
+    Special cases: masked rows have weight 1; a step without any weight left is not normalised. A weight on a bound stays.
+    Example: `mask_mismatch(low=0.5, high=5.0)`
+    Reference: Ling Team, 2025, arXiv 2510.18855 (IcePop); the forms over sequences read in verl. Differs from the paper: nothing known.
     """
     if not 0 <= low <= 1 <= high:
         raise PartError(f"mask_mismatch: low is {low} and high is {high}; they must satisfy 0 <= low <= 1 <= high")
@@ -193,35 +173,24 @@ def reject_mismatch(
 ) -> Objective:
     """Leave out tokens or whole sequences on which engine and learner differ too much; the others keep their weight.
 
-    When to use: beside `truncate_mismatch`, or alone (geometric rejection), against sequences that the learner would
-    never have written.
+    When to use: beside `truncate_mismatch`, or alone (geometric rejection), against sequences that the learner would never have written.
 
-    Maths: `weight_t *= [low <= s_t <= high]` [N]. By `ratio`: `s = exp` of the token's `old - rollout`, or of its sum
-    or mean over the sequence. By `k2`: `d^2 / 2`, by `k3`: `exp(-d) - 1 + d` with `d = rollout - old`, the token's or
-    the sum, mean or max over the sequence, against `high` alone.
+    Maths: `weight_t *= [low <= s_t <= high]` [N]. By `ratio`: `s = exp` of the token's `old - rollout`, or of its sum or mean over the
+    sequence. By `k2`: `d^2 / 2`, by `k3`: `exp(-d) - 1 + d` with `d = rollout - old`, the token's or the sum, mean or max over the
+    sequence, against `high` alone.
 
     Args:
         by: `ratio`, `k2` or `k3`.
         low: for `ratio`, the smallest that is kept, in [0, 1].
-        high: the largest that is kept: >= 1 for `ratio` (1.001 for the mean), >= 0 for `k2` and `k3` (0.001 to 0.01 for
-            the mean).
+        high: the largest that is kept: >= 1 for `ratio` (1.001 for the mean), >= 0 for `k2` and `k3` (0.001 to 0.01 for the mean).
         over: `token`, `sum`, `mean`, and `max` for `k2` and `k3`.
         of: `old`, or `new` in a chain without `old`.
 
-    Returns:
-        A part of place `weight` that changes `weight` [N] and notes `rejected`, the share of tokens left out.
-
-    Raises:
-        PartError: an unknown option, or bounds that keep nothing.
-
+    Returns: A part of place `weight` that changes `weight` [N] and notes `rejected`, the share of tokens left out.
     Special cases: masked rows have weight 1; a value on a bound stays.
-
-    Example:
-        >>> reject_mismatch(by="k3", high=0.002).needs
-        frozenset({'old'})
-
-    Reference: rollout correction of verl (read in code), arXiv 2510.18855. Differs from the release: bounds are of the
-    statistic itself; there `k1` compares its negative, so that bounds that are not reciprocal are turned round.
+    Example: `reject_mismatch(by="k3", high=0.002)`
+    Reference: rollout correction of verl (read in code), arXiv 2510.18855. Differs from the release: bounds are of the statistic itself;
+    there `k1` compares its negative, so that bounds that are not reciprocal are turned round.
     """
     if by not in ("ratio", "k2", "k3"):
         raise PartError(unknown("`by` of reject_mismatch", by, ("ratio", "k2", "k3")))
