@@ -79,6 +79,7 @@ HOMES = {
     "optimizer": ("quintain.learn",),
     "schedule": ("quintain.learn",),
     "precision": ("quintain.learn",),
+    "merge": ("quintain.models",),
 }
 
 

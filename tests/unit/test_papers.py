@@ -36,21 +36,21 @@ CASES = {
 APART = {
     "shared_batch",
     "accuracy_weighting",
-    "direct_advantage",
-    "dpo_cold_start",
     "generalization_factor",
-    "nsr_prerl",
     "offpolicy_metrics",
     "policy_cliff",
     "ppo_outer_step_coscaling",
-    "ram_merge",
     "retroagent_simutil_ucb",
+    "retroagent_utility_and_intrinsic",
+    "scaling_inter",
+    "scaling_inter_schedule",
     "simutil_ucb",
     "simutil_utility_ema",
     "variational",
 }
 APART_KINDS = {
-    "precision": "tests/unit/learn/test_precision.py"
+    "precision": "tests/unit/learn/test_precision.py",
+    "merge": "tests/unit/models/test_task_vectors.py",
 }  # no part of a step: its own tests stand for a contract row
 LEAST = 95
 

@@ -11,6 +11,7 @@ from quintain.advantages.beta import beta
 from quintain.advantages.combine import combine, drop_pivot, pool
 from quintain.advantages.filters import keep_steps, keep_surprising
 from quintain.advantages.hot import imitate_hot
+from quintain.advantages.judged import imitate_demos, judge, take_turns
 from quintain.advantages.least import least_baseline
 from quintain.advantages.levels import compare_histories
 from quintain.advantages.normalise import normalise
@@ -39,7 +40,9 @@ __all__ = [
     "drop_pivot",
     "gae",
     "grade_steps",
+    "imitate_demos",
     "imitate_hot",
+    "judge",
     "keep_steps",
     "keep_surprising",
     "least_baseline",
@@ -62,6 +65,7 @@ __all__ = [
     "share_prefixes",
     "spread",
     "std",
+    "take_turns",
     "trajectory",
     "turn",
     "whiten",

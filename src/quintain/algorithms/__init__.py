@@ -6,6 +6,16 @@ from quintain.algorithms.dppo import dppo, minirl
 from quintain.algorithms.dr_grpo import dr_grpo
 from quintain.algorithms.grpo import grpo
 from quintain.algorithms.guarded import aepo_guess, capo, drpo, safe
+from quintain.algorithms.likelihood import (
+    direct_advantage_guess,
+    dpo,
+    dsrl_guess,
+    fcp,
+    nsr,
+    prerl_guess,
+    rl_co,
+    trimpi_guess,
+)
 from quintain.algorithms.mismatch import decoupled_ppo, geo_rejection, icepop, tis
 from quintain.algorithms.ppo import ppo
 from quintain.algorithms.record import Algorithm, assemble, preset
@@ -42,6 +52,14 @@ __all__ = [
     "drpo",
     "safe",
     "aepo_guess",
+    "nsr",
+    "prerl_guess",
+    "dsrl_guess",
+    "fcp",
+    "trimpi_guess",
+    "dpo",
+    "direct_advantage_guess",
+    "rl_co",
     "ace_guess",
     "epo",
     "clip_cov",

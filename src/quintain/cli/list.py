@@ -16,7 +16,7 @@ KINDS = {
     "papers": "named methods of papers, how to reach each, and what is known of it",
     "recipes": "configurations to start from: quintain train RECIPE",
 }
-FAMILIES = ("sampler", "rollout", "reward", "advantage", "gate", "objective", "memory", "algorithm", "engine")
+FAMILIES = ("sampler", "rollout", "reward", "advantage", "gate", "objective", "memory", "algorithm", "engine", "merge")
 JSON_ONLY = ("ceilings", "title", "parts", "cases", "shown", "recipe", "wants")  # too long for a line
 
 

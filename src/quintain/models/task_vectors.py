@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
 
+from quintain.registry import register, unknown
 from quintain.types import QuintainError
 
 Tensors = Mapping[str, torch.Tensor]
@@ -115,3 +116,39 @@ def merge(
         kept = torch.where(changed, torch.where(count == 1, deltas * scale, deltas), 0).sum(0)
         out[name] = (tensor.to(deltas.dtype) + kept / count.clamp(min=1)).to(tensor.dtype)
     return out
+
+
+@register(
+    "merge",
+    "ram",
+    methods={
+        "RAM": {
+            "cases": ("ram_merge",),
+            "wants": "several models that were trained from one base",
+            "shown": "tests/unit/models/test_task_vectors.py::test_what_one_changed_is_kept_and_what_several_changed_is_averaged",
+        }
+    },
+    status="paper",
+    confidence="code",
+)
+def ram(plus: str = "none", eps: float = 1e-5) -> Callable[[Tensors, Sequence[Tensors]], dict[str, torch.Tensor]]:
+    """Merge models that were trained from one base: sparse changes are kept, shared ones are averaged (RAM, RAM+).
+
+    Args:
+        plus: see `merge`.
+        eps: see `merge`.
+
+    Returns:
+        `merged(base, models)`, as `merge` gives it.
+
+    Raises:
+        MergeError: an unknown `plus`.
+
+    Example:
+        >>> zero, one = torch.zeros(1), torch.ones(1)
+        >>> ram("whole")({"w": zero}, [{"w": one}, {"w": zero}])["w"].tolist()
+        [1.0]
+    """
+    if plus not in PLUS:
+        raise MergeError(unknown("`plus` of ram", plus, PLUS))
+    return lambda base, models: merge(base, models, eps, plus)

@@ -8,7 +8,7 @@ from quintain.registry import require_extra
 
 require_extra("train", "torch")
 
-from quintain.objectives.chunk import chunk_ratio, fit_progress, mask_chunks, taper  # noqa: E402
+from quintain.objectives.chunk import chunk_ratio, fit_progress, fit_steps_guess, mask_chunks, taper  # noqa: E402
 from quintain.objectives.contrast import contrast_answers, hinge_kl, prefer_answers  # noqa: E402
 from quintain.objectives.curvature import mask_curved  # noqa: E402
 from quintain.objectives.guard import guard_kl  # noqa: E402
@@ -38,6 +38,7 @@ from quintain.objectives.weight import mask_mismatch, reject_mismatch, truncate_
 __all__ = [
     "chunk_ratio",
     "fit_progress",
+    "fit_steps_guess",
     "mask_chunks",
     "taper",
     "token_ratio",

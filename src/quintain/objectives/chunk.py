@@ -7,9 +7,24 @@ from dataclasses import replace
 
 import torch
 
-from quintain.objectives._rows import LIMIT, add_extra, averaged, column, held, leave_out, note, stream, summed
+from quintain.objectives._rows import (
+    LIMIT,
+    add_extra,
+    averaged,
+    column,
+    counted,
+    held,
+    leave_out,
+    note,
+    rows_of,
+    stream,
+    summed,
+    total,
+)
+from quintain.objectives.preference import fit_advantage
 from quintain.objectives.ratio import needs_of
-from quintain.parts import Objective, PartError, stateless
+from quintain.objectives.step import sums_of
+from quintain.parts import Objective, PartError, Sums, Transform, stateless
 from quintain.registry import register
 from quintain.types import Terms
 
@@ -130,3 +145,49 @@ def fit_progress(coef: float = 1.0) -> Objective:
         return add_extra(note(terms, progress_loss=loss), coef * stream(terms, "rl") * loss)
 
     return stateless(apply, needs=("value",), place="regulariser")
+
+
+@register(
+    "objective", "fit_steps_guess", status="experimental", confidence="guess", across=True, example={"beta": 0.5}
+)  # fmt: skip
+def fit_steps_guess(beta: float = 0.5) -> Objective:
+    """Fit the log-ratio of each message to its advantage by squares.
+
+    When to use: advantages of a frozen critic, `V(s') - V(s)`, on messages: Direct Advantage. `token_mean` must follow.
+
+    Maths: `1/2 (beta sum_(t in c) (new_t - ref_t) - A_c)^2`, `A_c` the message's mean advantage; the mean over messages.
+
+    Args:
+        beta: units of advantage per nat, > 0.
+
+    Returns:
+        A part of place `surrogate` that sets `loss` [N]; it needs `ref` and `turn`.
+
+    Raises:
+        PartError: beta is not positive.
+
+    Special cases: masked rows give 0.
+
+    Example:
+        >>> sorted(fit_steps_guess().needs)
+        ['ref', 'turn']
+
+    Reference: Direct Advantage Policy Optimization (a summary). Differs from the paper: the scaling is ours.
+    """
+    if not beta > 0:
+        raise PartError(f"fit_steps_guess: beta is {beta}; it must be > 0")
+
+    def counts(terms: Terms) -> torch.Tensor:
+        column(terms, "turn", "fit_steps_guess")
+        return counted(terms, rows_of(terms), "turn")
+
+    def measure(terms: Terms) -> Sums:
+        return {"fit_steps:count": float(held(terms, 1 / counts(terms)).double().sum())}
+
+    def apply(terms: Terms) -> Terms:
+        many, before = counts(terms), column(terms, "ref", "fit_steps_guess").detach()
+        moved, advantage = (summed(terms, held(terms, x), "turn") for x in (terms.new - before, terms.advantage))
+        share = float(total(terms, "tokens")) / max(sums_of(terms, "fit_steps:count", measure)["fit_steps:count"], 1.0)
+        return replace(terms, loss=held(terms, share * fit_advantage(moved, advantage / many, beta) / many))
+
+    return Transform(lambda: None, lambda t, s: (apply(t), s), frozenset({"ref", "turn"}), measure, "surrogate")

@@ -92,7 +92,7 @@ def read(sums: Mapping[str, Any], key: str, name: str, terms: Terms) -> torch.Te
 
 def as_loss(terms: Terms, slope: torch.Tensor, worth: torch.Tensor, length: torch.Tensor) -> Terms:
     """Rows whose token mean is the sum of `worth` over sequences, by groups, with the coefficient `slope` by groups, both [N]."""
-    share = total(terms, "tokens") / total(terms, "groups")
+    share = float(total(terms, "tokens")) / float(total(terms, "groups"))
     slope, worth = (held(terms, one).to(terms.new.dtype) for one in (slope, worth / length))
     return replace(terms, loss=share * sloped(terms.new, worth, slope))
 

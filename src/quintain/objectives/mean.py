@@ -98,5 +98,6 @@ def constant_length(length: float) -> Objective:
     if not length > 0:
         raise PartError(f"constant_length: length is {length} tokens; it must be > 0")
     return stateless(
-        lambda terms: replace(terms, loss=row_loss(terms).sum() / (total(terms, "sequences") * length)), place="mean"
+        lambda terms: replace(terms, loss=row_loss(terms).sum() / (float(total(terms, "sequences")) * length)),
+        place="mean",
     )

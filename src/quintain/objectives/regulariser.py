@@ -156,13 +156,6 @@ def fit_values(coef: float = 1.0, clip: float = 0.2, huber: float = math.inf, tw
 @register(
     "objective",
     "ce",
-    methods={
-        "RL-Co": {
-            "wants": "trajectories with a stream `ce`: tokens of demonstrations",
-            "confidence": "note",
-            "shown": "tests/unit/objectives/test_objectives.py::test_rl_and_imitation_mix_in_one_batch",
-        }
-    },
     status="paper",
     confidence="code",
 )

@@ -76,6 +76,10 @@ def _either(context: int, turn: int, answers: tuple[int, ...]) -> float:
     return float(answers[0] in both(context))
 
 
+def _anyway(context: int, turn: int, answers: tuple[int, ...]) -> float:
+    return float(answers[0] in (1, 4))
+
+
 def both(context: int) -> tuple[int, int]:
     """The two right answers of the exercise `modes`."""
     return right(context, 0), (right(context, 0) + 3) % ANSWERS
@@ -86,6 +90,8 @@ EXERCISES: dict[str, Exercise] = {
     "path": Exercise(score=_match, turns=3, groups=8, gain=0.2),
     "stale": Exercise(score=_match, tokens=2, lag=4, temperature=1.15, steps=100, lr=0.02),
     "seats": Exercise(score=_match, seats=2, offset=3.0, groups=8, steps=60, lr=0.015),
+    "mistakes": Exercise(score=_match, steps=80, lr=0.015, gain=0.15),
+    "anyway": Exercise(score=_anyway, steps=60, lr=0.015, gain=0.15),
     "heats": Exercise(score=_match, tokens=2, steps=60, heats=(1.0, 1.0, 1.0, 1.2, 1.0, 1.0, 1.0, 0.8)),
     "modes": Exercise(score=_either, steps=30, gain=0.2, keep=0.1),
 }

@@ -139,6 +139,7 @@ async def _play(
             task=Task(key=str(context), env="exercise"),
             trajectories=tuple(each[ticket * size : (ticket + 1) * size]),
             ticket=key[1] * exercise.groups + ticket,
+            version=key[1],
         )
         for ticket, context in enumerate(contexts)
     )
