@@ -28,9 +28,11 @@ def test_going_on_with_a_run_that_has_done_its_steps_says_so_and_changes_nothing
     run = str(tmp_path / "a")
     assert main(["train", "tiny", *UNSEEN, "steps=2", "run.name=a", f"run.folder={tmp_path}"]) == 0
     capsys.readouterr()
+    before = [(p, p.read_bytes()) for p in sorted((tmp_path / "a" / "segments").rglob("*")) if p.is_file()]
     assert main(["train", "--resume", run]) == 0
     told = capsys.readouterr().out
-    assert "all 2 steps are done, nothing is left to train" in told and "run.steps=4" in told and "resumed" not in told
+    assert f"nothing is left to do: {run} has done its 2 steps" in told and "run.steps=4" in told
+    assert before == [(p, p.read_bytes()) for p in sorted((tmp_path / "a" / "segments").rglob("*")) if p.is_file()]
     assert main(["train", "--resume", run, "run.steps=4"]) == 0
     assert "resumed at step 2 of 4" in capsys.readouterr().out
 

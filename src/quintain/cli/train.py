@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -142,6 +143,19 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
             raise configs.ConfigError(
                 f"runtime.processes is {config.runtime.processes}, but the run has {count}, which share its tasks; leave it so"
             )
+        ends = list(store.events(["stopped"]))
+    if (
+        ends
+        and ends[-1].payload["reason"] == "done"
+        and ends[-1].step >= config.run.steps
+        and step is None
+        and not overrides
+    ):
+        done = ends[-1].step
+        print(f"nothing is left to do: {folder} has done its {done} steps")
+        print(f"train on with:   quintain train --resume {shlex.quote(str(folder))} run.steps={2 * done or 100}")
+        print(f"look at it with: quintain report {shlex.quote(str(folder))}")
+        return 0
     if overrides:
         Disk().put(path, config.toml(full=True).encode())  # the other ranks, reports and evaluations read it
     try:
