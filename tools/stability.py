@@ -1,7 +1,8 @@
 """The stability study of claims/stability/workload.toml: methods against old data, and against an engine in another precision.
 
 python tools/stability.py run [--part 0/2] [--only METHOD]     adds rows to runs/stability.jsonl; begun again, it goes on
-python tools/stability.py collect                              rows of a whole study -> claims/stability/results.json
+python tools/stability.py collect                              all rows there are -> claims/stability/results.json
+python tools/stability.py page [--check]                       docs/stability.md and its pictures, or only compare
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import stability_page
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "claims" / "stability"
@@ -128,15 +130,15 @@ def cell_of(row: Row) -> Cell:
 
 
 def run(load: Load, path: Path, part: tuple[int, int] = (0, 1), only: str = "") -> int:
-    """Measure what the file lacks; each row is written as soon as it is there."""
+    """Measure what neither the file nor the committed results have; each row is written as soon as it is there."""
     import torch
 
     import quintain.testing.learning  # noqa: F401
 
     torch.set_num_threads(1)
-    gc.freeze()  # a full collection would walk all of torch again and again
+    gc.disable()  # collections walk what a run keeps again and again; one after each run is enough
     path.parent.mkdir(parents=True, exist_ok=True)
-    done = {cell_of(row) for row in known(path, load)}
+    done = {cell_of(row) for row in [*known(path, load), *collected(load)]}
     mine = [c for i, c in enumerate(cells(load)) if i % part[1] == part[0] and (not only or c.method == only)]
     left = [c for c in mine if c not in done]
     if path.exists() and not path.read_text().endswith("\n"):  # the last process ended within a line
@@ -152,23 +154,21 @@ def run(load: Load, path: Path, part: tuple[int, int] = (0, 1), only: str = "") 
 
 
 def collect(load: Load, path: Path, target: Path = RESULTS) -> int:
-    """Put the rows of a whole study in order and beside where they were measured; an incomplete study is refused."""
-    found = {cell_of(row): row for row in known(path, load)}
-    missing = [cell for cell in cells(load) if cell not in found]
-    if missing:
-        print(f"{len(missing)} runs are missing, the first is {missing[0]}; go on with: python tools/stability.py run")
-        return 1
-    rows = [found[cell] for cell in cells(load)]
-    seconds = sum(row["seconds"] for row in rows)
-    head = {
-        "workload": load["digest"],
-        "date": time.strftime("%Y-%m-%d"),
-        "machine": machine(),
-        "seconds": round(seconds),
-    }
+    """Put the rows in order, together with those that were collected before and with where they were measured."""
+    found = {cell_of(row): row for row in [*collected(load, target), *known(path, load)]}
+    rows = [found[cell] for cell in cells(load) if cell in found]
+    if missing := len(list(cells(load))) - len(rows):
+        print(f"{missing} runs are missing; the page shows whole seeds only. Go on with: python tools/stability.py run")
+    head = {"workload": load["digest"], "date": time.strftime("%Y-%m-%d"), "machine": machine()}
     lines = ",\n".join(json.dumps({k: v for k, v in row.items() if k != "workload"}) for row in rows)
     target.write_text(json.dumps(head)[:-1] + ', "rows": [\n' + lines + "\n]}\n")
     return 0
+
+
+def collected(load: Load, target: Path = RESULTS) -> list[Row]:
+    """The committed rows, if they are of this workload."""
+    found = json.loads(target.read_text()) if target.exists() else {"workload": ""}
+    return found["rows"] if found["workload"] == load["digest"] else []
 
 
 def machine() -> str:
@@ -183,16 +183,20 @@ def machine() -> str:
 def main(arguments: Sequence[str]) -> int:
     """Run, collect, write or compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=("run", "collect"))
+    parser.add_argument("action", choices=("run", "collect", "page"))
     parser.add_argument("--part", default="0/1", help="which part of how many processes this one is, such as 0/2")
     parser.add_argument("--only", default="", help="one method")
     parser.add_argument("--rows", type=Path, default=ROWS)
+    parser.add_argument("--check", action="store_true", help="compare the page with the results, write nothing")
     asked = parser.parse_args(arguments)
     load = workload()
     if asked.action == "run":
         number, count = map(int, asked.part.split("/"))
         return run(load, asked.rows, (number, count), asked.only)
-    return collect(load, asked.rows)
+    if asked.action == "collect":
+        return collect(load, asked.rows)
+    study = stability_page.study_of(load, RESULTS)
+    return stability_page.check(study) if asked.check else stability_page.write(study)
 
 
 if __name__ == "__main__":

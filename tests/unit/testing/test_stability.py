@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import stability
+import stability_page
 
 from quintain.registry import build, names
 from quintain.testing.exercises import EXERCISES, Exercise
@@ -18,7 +19,7 @@ GRPO = {"name": "grpo", "anchor": "rollout"}
 def tiny(**more: Any) -> dict[str, Any]:
     load = stability.workload()
     load["exercise"] |= {"steps": 3, "groups": 2, "members": 3}
-    return load | {"method": {"grpo": GRPO}, "seeds": [0], "checks": 1} | more
+    return load | {"method": {"grpo": GRPO}, "seeds": [0], "checks": 1, "digest": "tiny"} | more
 
 
 def gaps(behind: int = 0, engine: str = "fp32", learner: str = "fp32") -> list[float]:
@@ -61,16 +62,19 @@ def test_a_study_goes_on_where_it_stopped_and_is_collected_whole(tmp_path, capsy
     rows, target = tmp_path / "rows.jsonl", tmp_path / "results.json"
     load = tiny(staleness={"lags": [0, 1]}, mismatch={"pairs": [["fp32", "fp32"], ["bf16", "fp32"]]})
     stability.run(load, rows, (0, 2))
-    assert stability.collect(load, rows, target) == 1 and "1 runs are missing" in capsys.readouterr().out
+    assert stability.collect(load, rows, target) == 0 and "1 runs are missing" in capsys.readouterr().out
     first = rows.read_text()
     rows.write_text(first + first[:20])  # the process ended within a line
     stability.run(load, rows)
     assert rows.read_text().startswith(first) and len(stability.known(rows, load)) == 3
-    assert stability.collect(load, rows, target) == 0
-    found = json.loads(target.read_text())["rows"]
+    assert stability.collect(load, rows, target) == 0 and "missing" not in capsys.readouterr().out
+    found = stability.collected(load, target)
     assert [stability.cell_of(row) for row in found] == list(stability.cells(load))
     assert all(0 <= row["final"] <= 1 and len(row["curve"]) == 3 for row in found)
-    assert not stability.known(rows, load | {"digest": "another"}), "rows of another workload do not count"
+    rows.unlink()
+    assert stability.collect(load, rows, target) == 0 and stability.collected(load, target) == found
+    another = load | {"digest": "another"}
+    assert not stability.known(rows, another) and not stability.collected(another, target)
 
 
 @pytest.mark.parametrize(
@@ -91,3 +95,49 @@ def test_a_policy_that_is_no_policy_any_more_counts_as_collapsed() -> None:
     load["exercise"] |= {"lr": 1e30}
     row = stability.measure(load, stability.Cell("grpo", 0, "fp16", "fp32", 0))
     assert row["collapsed"] and row["final"] == 0 and "not finite" in row["broken"], row
+
+
+def committed() -> stability_page.Study:
+    return stability_page.study_of(stability.workload(), stability.RESULTS)
+
+
+def test_the_page_and_its_pictures_are_those_of_the_results(tmp_path, capsys) -> None:
+    study, copy = committed(), tmp_path / "page.md"
+    assert stability_page.check(study) == 0, capsys.readouterr().out
+    copy.write_text(stability_page.PAGE.read_text())
+    stability_page.write(study, copy, tmp_path)
+    assert copy.read_text() == stability_page.PAGE.read_text()
+    for name in stability_page.DRAWN:
+        kept = stability_page.PICTURES / f"{name}.svg"
+        assert (tmp_path / kept.name).read_text() == kept.read_text(), "run: python tools/stability.py page"
+
+
+def test_a_page_that_says_something_else_is_found(tmp_path, capsys) -> None:
+    study, copy = committed(), tmp_path / "page.md"
+    line = next(x for x in stability_page.tables(study).splitlines() if x.startswith("| `dppo` |"))
+    copy.write_text(stability_page.PAGE.read_text().replace(line, line.replace("0.", "0.1", 1)))
+    assert stability_page.check(study, copy) == 1 and line in capsys.readouterr().out
+
+
+def test_results_of_another_workload_are_refused() -> None:
+    with pytest.raises(SystemExit, match="run the study again"):
+        stability_page.Study(stability.workload() | {"digest": "another"}, json.loads(stability.RESULTS.read_text()))
+
+
+def test_a_seed_counts_once_every_run_of_its_sweep_is_there() -> None:
+    load = tiny(seeds=[0, 1], staleness={"lags": [0, 2]}, mismatch={"pairs": [["fp32", "fp32"], ["bf16", "fp32"]]})
+    rows = [dict(cell._asdict()) for cell in stability.cells(load)]
+    for gone, aged, coarse in ((None, [0, 1], [0, 1]), ((2, "fp32", 1), [0], [0, 1]), ((0, "fp32", 0), [1], [1])):
+        left = [row for row in rows if (row["lag"], row["engine"], row["seed"]) != gone]
+        study = stability_page.Study(load, {"workload": load["digest"], "rows": left})
+        assert (study.aged, study.coarse) == (aged, coarse)
+
+
+def test_an_interval_holds_the_mean_and_narrows_where_seeds_agree() -> None:
+    study = committed()
+    assert study.mean([0.5] * 5) == (0.5, 0.5, 0.5) and study.mean([0.0, 1.0]) == (0.5, 0.5, 0.5)
+    assert str(study.mean([0.0, 1.0])) == "0.50", "two seeds have no interval"
+    wide, narrow = study.mean([0.1, 0.9, 0.5, 0.2, 0.8]), study.mean([0.49, 0.51, 0.5, 0.5, 0.5])
+    assert wide.low < 0.5 < wide.high and wide.value == pytest.approx(0.5)
+    assert narrow.high - narrow.low < 0.05 < wide.high - wide.low
+    assert 0.2 < wide.low < 0.25 and 0.75 < wide.high < 0.8, "percentiles of means of five draws"
