@@ -74,6 +74,7 @@ def columns(seed: int, dtype: torch.dtype = torch.float32) -> dict[str, torch.Te
     reward = draw.integers(0, 2, W["sequences"]).astype(float).reshape(-1, W["members"])
     advantage = (reward - reward.mean(1, keepdims=True)) / (reward.std(1, ddof=1, keepdims=True) + 1e-6)
     values = {name: draw.normal(size=shape) for name in ("value", "old_value", "returns")}
+    values["reward"] = np.repeat(reward.reshape(-1, 1), W["tokens"], 1)
     wide = np.repeat(advantage.reshape(-1, 1), W["tokens"], 1)
     plain = {"new": new, **near, **values, "advantage": wide, "entropy": draw.gamma(2, 0.5, shape)}
     return {name: tensor(v) for name, v in plain.items()} | {"mask": torch.ones(shape, dtype=dtype)}
@@ -85,8 +86,11 @@ def terms_of(x: Mapping[str, torch.Tensor], needs: frozenset[str]) -> Terms:
     sequence = torch.arange(rows).repeat_interleave(width)
     message = torch.arange(width) // (width // W["turns"])
     flat = {name: x[name].reshape(-1).clone() for name in x if name != "mask"}
-    for name in ("new", *({"value", "values"} & needs and ["value"]), *(["entropy"] if "entropy" in needs else [])):
+    critic = ["value"] if {"value", "values", "twin_values"} & needs else []
+    for name in ("new", *critic, *({"entropy"} & needs)):
         flat[name].requires_grad_()
+    if "hidden" in needs:
+        flat["hidden"] = torch.ones(rows * width, W["step"]["hidden"], dtype=x["new"].dtype)
     whole = {"tokens": float(rows * width), "sequences": float(rows), "groups": float(rows // W["members"])}
     top = {}
     if any(need.startswith("topk") for need in needs):
