@@ -19,7 +19,10 @@ from quintain.algorithms import Algorithm, assemble, preset
 from quintain.cli.args import sources
 from quintain.cli.list import main
 from quintain.cli.papers import TITLES, papers
+from quintain.learn.ranks import Ranks
+from quintain.models import build_model
 from quintain.registry import HOMES, build, entries, entry
+from quintain.runtime import policy
 from quintain.runtime.assemble import make_algorithm
 from quintain.runtime.check import check
 from quintain.testing.cases import NoRunner, find
@@ -84,6 +87,13 @@ def tried() -> set[str]:
                 each = [v.values[0] if hasattr(v, "values") and isinstance(v.values, tuple) else v for v in values]
                 found |= {f"{e.kind} {e.name}" for e in each}
     return found
+
+
+@cache
+def model_of(arch: str, sizes: str) -> Any:
+    """A model of a config's kind, small."""
+    small = {"hidden": 16, "layers": 1, "heads": 2, "kv_heads": 2, "head_dim": 8, "ffn": 16}
+    return build_model(arch, seed=0, vocab=32, context=64, **{**json.loads(sizes), **small})
 
 
 def by_name() -> Any:
@@ -164,6 +174,13 @@ def test_a_command_is_accepted_or_the_row_says_what_is_wanted(row: dict[str, Any
     config = configs.make(*files, overrides=overrides)
     check(config)
     made = make_algorithm(config)
+    learner = policy.make_learner(
+        config, model_of(config.model.arch, json.dumps(config.model.sizes)), made.needs, Ranks()
+    )
+    learner.check(
+        made.needs - {"digests"}
+    )  # as a run does before its first step; states are the rollout's to tell apart
+    learner.close()
     kind, name, *form = row["by"].split(" ")
     if kind == "algorithm":
         assert (config.algorithm.name, config.algorithm.preset) == (name, form[-1] if form else "")

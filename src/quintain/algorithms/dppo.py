@@ -91,6 +91,14 @@ def dppo(
         "MiniRL": {"cases": ("minirl",)},
         "Routing replay": {
             "preset": "r2",
+            "recipe": (
+                "algorithm=minirl",
+                "algorithm.preset=r2",
+                "model.arch=qwen3_moe",
+                "model.sizes.num_experts=4",
+                "model.sizes.num_experts_per_tok=2",
+                "model.sizes.moe_intermediate_size=64",
+            ),
             "shown": "tests/unit/learn/test_routes.py::test_the_learner_replays_through_all_steps_of_a_batch",
         },
     },

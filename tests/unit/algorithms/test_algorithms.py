@@ -8,8 +8,10 @@ import pytest
 
 from quintain.algorithms import assemble, dapo, dr_grpo, grpo, ppo, preset, reinforce, rloo
 from quintain.algorithms.record import Algorithm
+from quintain.config import make
 from quintain.parts import PartError, stateless
-from quintain.registry import UnknownName, provenance
+from quintain.registry import Entry, UnknownName, entries, provenance
+from quintain.runtime.assemble import make_algorithm
 from quintain.types import QuintainError
 
 
@@ -71,6 +73,31 @@ def test_a_preset_is_the_published_form_and_takes_options() -> None:
     assert preset("reinforce", "as_paper").expand()["advantage"][0]["baseline"] == "none"
     with pytest.raises(QuintainError, match="did you mean 'as_paper'"):
         preset("grpo", "as_papers")
+
+
+@pytest.mark.parametrize("entry", entries("algorithm"), ids=lambda e: e.name)
+def test_every_alias_pays_for_entropy_when_asked_to(entry: Entry) -> None:
+    options = entry.tags.get("example", {})
+    plain = links(assemble(entry.name, options), "objective")
+    if "smooth_entropy" in plain:
+        with pytest.raises(PartError, match="'smooth_entropy' already"):
+            assemble(entry.name, {**options, "entropy": 0.02})
+        return
+    made = assemble(entry.name, {**options, "entropy": 0.02})
+    (bonus,) = (link for link in made.expand()["objective"] if link["name"] == "reward_entropy")
+    assert bonus["coef"] == 0.02 and "entropy" in made.needs
+    assert [n for n in links(made, "objective") if n != "reward_entropy"] == plain
+    assert links(assemble(entry.name, {**options, "entropy": 0.0}), "objective") == plain
+
+
+def test_a_config_chooses_a_preset_and_another_alias_forgets_it() -> None:
+    asked = ["algorithm=dppo", "algorithm.preset=topk_kl", "algorithm.options.cap=5"]
+    _, score, mask, _ = make_algorithm(make("tiny", overrides=asked)).expand()["objective"]
+    assert (score["cap"], mask["divergence"]) == (5, "topk_kl")
+    forgets = make({"algorithm": {"name": "dppo", "preset": "topk_kl"}}, overrides=["algorithm.name=gspo"])
+    assert forgets.algorithm.preset == ""
+    with pytest.raises(QuintainError, match="did you mean 'topk_kl'"):
+        make_algorithm(make("tiny", overrides=["algorithm=dppo", "algorithm.preset=topkl"]))
 
 
 def test_written_chains_replace_the_alias_one_by_one() -> None:
