@@ -172,9 +172,10 @@ class TorchLearner:
 
         Returns:
             Per step: `loss`, `grad_norm`, `entropy` (nats a token), `lr`, `tokens`, `sequences`, `groups`, `updates`
-            taken and `skipped`, `mismatch_mean`, `mismatch_max`, `mismatch_kl` (engine against learner before the
+            taken and `skipped`, `mismatch_mean`, `mismatch_max`, `mismatch_kl` and others (engine against learner before the
             first optimizer step), `seconds_forward` (loss included), `seconds_backward`, `seconds_optimizer`, and
-            what the objective's parts noted.
+            `ratio_*` and `moved_*` (share of tokens by their ratio to the engine, and of those that still had a
+            coefficient), what the objective's parts noted.
 
         Raises:
             LearnerError: an unmet need, a missing stream, or an objective that does not end in a mean.
@@ -270,7 +271,10 @@ class TorchLearner:
             loss = scalar_of(out)
             middle = time.perf_counter()
             if loss.requires_grad:
+                if terms.new.requires_grad:
+                    terms.new.retain_grad()
                 (loss * scale).backward()
+            meter.region(terms)
             meter.time(forward=middle - begin, backward=time.perf_counter() - middle)
             assert terms.entropy is not None
             spread = float(terms.entropy.detach().sum()) / totals["tokens"]

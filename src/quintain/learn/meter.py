@@ -12,6 +12,8 @@ from quintain.learn.ranks import Ranks
 from quintain.types import Terms
 
 OUTCOMES = ("loss", "entropy")
+EDGES = (0.5, 0.8, 1.25, 2.0)  # of the ratio new / rollout
+BINS = ("under_0.5", "under_0.8", "near", "over_1.25", "over_2")
 
 
 class Meter:
@@ -25,6 +27,7 @@ class Meter:
         self._gap = dict.fromkeys(SUMS, 0.0)
         self._widest = {"max": 0.0, "probability": 0.0}
         self._comparing = True
+        self._ratios = {"ratio": torch.zeros(len(BINS)), "moved": torch.zeros(len(BINS))}
 
     @torch.no_grad()
     def compare(self, terms: Terms) -> None:
@@ -37,6 +40,16 @@ class Meter:
             self._gap[name] += value
         wide = {"max": (new - rollout).abs(), "probability": (new.exp() - rollout.exp()).abs()}
         self._widest = {name: max(self._widest[name], float(gap.max())) for name, gap in wide.items()}
+
+    @torch.no_grad()
+    def region(self, terms: Terms) -> None:
+        """After a backward pass: how many of the policy's tokens have which ratio, and how many of those still moved the policy."""
+        rows = terms.weights["rl"] != 0
+        gap = (terms.new - terms.rollout)[rows].double()
+        at = torch.bucketize(gap, torch.tensor(EDGES, dtype=torch.float64, device=gap.device).log())
+        slope = torch.zeros_like(terms.new) if terms.new.grad is None else terms.new.grad
+        for name, chosen in (("ratio", at), ("moved", at[slope[rows] != 0])):
+            self._ratios[name] += torch.bincount(chosen, minlength=len(BINS)).cpu()
 
     def time(self, **seconds: float) -> None:
         """Add to `forward`, `backward` or `optimizer`."""
@@ -63,7 +76,17 @@ class Meter:
         """The figures of the update."""
         gap, widest = gap_figures(self._ranks.sums(self._gap)), self._ranks.largest(self._widest)
         mismatch = {f"mismatch_{name}": value for name, value in {**gap, **widest}.items()}
+        ratios = self._ranks.sums(self._ratios)
+        whole = max(float(ratios["ratio"].sum()), 1.0)
+        shares = {f"{n}_{b}": v / whole for n, r in ratios.items() for b, v in zip(BINS, r.tolist(), strict=True)}
         tokens = max(self._counts["tokens"], 1.0)
         means = {name: value / tokens for name, value in self._sums.items()}
         seconds = {f"seconds_{name}": value for name, value in self._seconds.items()}
-        return {**dict.fromkeys((*OUTCOMES, "grad_norm"), 0.0), **means, **self._counts, **mismatch, **seconds}
+        return {
+            **dict.fromkeys((*OUTCOMES, "grad_norm"), 0.0),
+            **means,
+            **self._counts,
+            **mismatch,
+            **shares,
+            **seconds,
+        }

@@ -12,6 +12,7 @@ import torch
 
 from quintain.learn.forward import LearnerError
 from quintain.learn.learner import TorchLearner
+from quintain.learn.meter import BINS
 from quintain.learn.optim import adamw, constant, linear, muon
 from quintain.learn.pack import pack
 from quintain.learn.plan import Plan
@@ -24,6 +25,7 @@ from quintain.objectives import (
     penalise_kl,
     policy_gradient,
     reward_entropy,
+    scale_step,
     sequence_mean,
     token_mean,
     token_ratio,
@@ -321,3 +323,27 @@ def test_large_vocabularies_are_read_in_chunks(make_groups, make_model, monkeypa
         run(TorchLearner(model, adamw(1e-2)), batch, grpo(token_mean, reward_entropy(0.1), ce()))
         found.append(flat(model))
     torch.testing.assert_close(*found, rtol=1e-9, atol=1e-12)
+
+
+def test_ratios_are_counted_before_and_behind_the_region(make_groups, make_model):
+    learner = TorchLearner(make_model(), adamw(3e-2), plan=Plan(epochs=4))
+    figures = run(learner, pack(make_groups()), chain(token_ratio("rollout"), clip(0.01, 0.01), token_mean()))
+    shares, moved = ({b: figures[f"{n}_{b}"] for b in BINS} for n in ("ratio", "moved"))
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert all(moved[b] <= shares[b] + 1e-12 for b in BINS) and sum(moved.values()) < 1
+    free = TorchLearner(make_model(), adamw(3e-2), plan=Plan(epochs=4))
+    loose = run(free, pack(make_groups()), chain(policy_gradient(), token_mean()))
+    assert sum(loose[f"moved_{b}"] for b in BINS) == pytest.approx(1.0)
+
+
+def test_a_step_is_shortened_by_the_learning_rate_alone(make_groups, make_model):
+    def trained(*more):
+        learner = TorchLearner(make_model(), adamw(1e-2), plan=Plan(clip_norm=0))
+        before = flat(learner.model)
+        figures = run(learner, pack(make_groups()), chain(policy_gradient(), *more, token_mean()))
+        return flat(learner.model) - before, figures
+
+    whole, _ = trained()
+    short, figures = trained(scale_step(rule="linear"))
+    assert 0 < figures["step_scale"] < 1
+    torch.testing.assert_close(short, figures["step_scale"] * whole, rtol=1e-3, atol=1e-7)
