@@ -139,7 +139,9 @@ def test_list_speaks_json_and_counts(capsys):
     names = {(p["family"], p["name"]) for p in json.loads(told(capsys, "list", "parts", "--json"))}
     assert {("algorithm", "ppo"), ("objective", "clip"), ("gate", "zero_variance"), ("rollout", "episodes")} <= names
     papers = json.loads(told(capsys, "list", "papers", "--json"))
-    assert {"1707.06347", "2402.03300"} <= {p["paper"] for p in papers} and all(p["title"] for p in papers)
+    assert {"1707.06347", "2402.03300"} <= {p["arxiv"] for p in papers} and all(
+        p["title"] for p in papers if p["arxiv"]
+    )
     assert "keydoor" in told(capsys, "list", "recipes")
 
 
