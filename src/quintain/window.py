@@ -44,6 +44,20 @@ class OverLimit(NamedTuple):
         """Whether no group can come too late."""
         return self.policy == "wait"
 
+    def check(self, max_lag: int) -> None:
+        """Refuse what no window can do.
+
+        Raises:
+            QuintainError: there is no such policy, or tickets beyond a bound that leaves room for none.
+        """
+        if self.policy not in ("wait", "withhold", "refill"):
+            raise QuintainError(f"over_limit is {self.policy!r}; it must be wait, withhold or refill")
+        if self.ahead < 0 or (self.ahead and (self.exact or not max_lag)):
+            raise QuintainError(
+                f"ahead is {self.ahead} with over_limit={self.policy!r} and max_lag={max_lag}: tickets beyond the bound need "
+                "over_limit=withhold or refill, and max_lag >= 1"
+            )
+
 
 EXACT = OverLimit()
 
@@ -85,13 +99,7 @@ class Window:
     ) -> None:
         if size < 1 or max_lag < 0 or look < 0:
             raise QuintainError(f"a window needs size >= 1, max_lag >= 0, look >= 0; got {size}, {max_lag}, {look}")
-        if over.policy not in ("wait", "withhold", "refill"):
-            raise QuintainError(f"over_limit is {over.policy!r}; it must be wait, withhold or refill")
-        if over.ahead < 0 or (over.ahead and (over.exact or not max_lag)):
-            raise QuintainError(
-                f"ahead is {over.ahead} with over_limit={over.policy!r} and max_lag={max_lag}: tickets beyond the bound need "
-                "over_limit=withhold or refill, and max_lag >= 1"
-            )
+        over.check(max_lag)
         self.size, self.max_lag, self.look, self.gate, self.steps = size, max_lag, look, gate, steps
         self.max_refills, self.limit = max_refills, over
         self.step = 0

@@ -8,7 +8,8 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,11 +124,12 @@ def begin(config: configs.Config, *, fresh: bool, tell: int | None = None) -> in
 def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | None = None) -> int:
     """Continue a run, with other settings where `items` has key=value; they are kept unless the run fails with them.
 
+    A `config.toml` that was edited meanwhile is followed like key=value, and what it changes is said.
+
     Raises:
-        ConfigError: a recipe or a file is given, or another number of processes.
+        ConfigError: a recipe or a file is given, or another number of processes, here or in an edited `config.toml`.
     """
     from quintain.ledger import RunDir
-    from quintain.ledger.disk import Disk
 
     told(tell, os.fsencode(folder))
     files, overrides = sources(items)
@@ -138,11 +140,17 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
     with RunDir.open(folder, "a") as store:
         path = store.path / "config.toml"
         config = absolute(configs.make(path, overrides=overrides))
-        before, count = store.config, configs.make(path).runtime.processes
+        before = store.config
+        edited, count = edits(store.agreed or before, before), configs.make(path).runtime.processes
+        count = edited.get("runtime.processes", (count, count))[0]
         if config.runtime.processes != count:
             raise configs.ConfigError(
                 f"runtime.processes is {config.runtime.processes}, but the run has {count}, which share its tasks; leave it so"
             )
+        if edited:
+            told_edits = "; ".join(f"{key}: {was} -> {now}" for key, (was, now) in edited.items())
+            print(f"{path} was edited since the run last began; it goes on with {told_edits}", flush=True)
+            store.agree(before)
         ends = list(store.events(["stopped"]))
     if (
         ends
@@ -157,13 +165,36 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
         print(f"look at it with: quintain report {shlex.quote(str(folder))}")
         return 0
     if overrides:
-        Disk().put(path, config.toml(full=True).encode())  # the other ranks, reports and evaluations read it
+        with RunDir.open(folder, "a") as store:
+            store.agree(config.toml(full=True))  # the other ranks, reports and evaluations read it
     try:
         return run(config, folder, resume=True, step=step, tell=tell)
     except QuintainError:
         if overrides:
-            Disk().put(path, before.encode())
+            with RunDir.open(folder, "a") as store:
+                store.agree(before)
         raise
+
+
+def edits(old: str, new: str) -> dict[str, tuple[Any, Any]]:
+    """The keys whose values differ between two TOML texts, with both values; a key that is not there is None.
+
+    Example:
+        >>> edits('[run]\\nsteps = 3', '# longer\\n[run]\\nsteps = 5\\nseed = 1')
+        {'run.seed': (None, 1), 'run.steps': (3, 5)}
+    """
+    before, after = (dict(leaves(tomllib.loads(text))) for text in (old, new))
+    keys = sorted(before.keys() | after.keys())
+    return {key: (before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)}
+
+
+def leaves(tree: Mapping[str, Any], stem: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of a tree, by its dotted key."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{stem}{key}.")
+        else:
+            yield f"{stem}{key}", value
 
 
 def unused(folder: Path) -> Path:

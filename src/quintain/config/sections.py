@@ -67,7 +67,9 @@ class EnvSection(BaseModel, extra="forbid", validate_default=True):
     name: str = Field("KeyDoor", description="a world, or `data`, `tools`, or FILE.py:factory")
     levels: list[int] = Field(default_factory=lambda: [0], description="levels 0-9 to draw from")
     params: dict[str, Any] = Field(default_factory=dict, description="knobs of the world, beside the level")
-    workers: int = Field(0, ge=0, description="processes that hold the envs of each process that plays; 0 for none")
+    workers: int = Field(
+        0, ge=0, le=1024, description="processes that hold the envs of each process that plays; 0 for none"
+    )
     scaffold: dict[str, Any] = Field(
         default_factory=dict, description="how the world is shown and answered (style, image...)"
     )

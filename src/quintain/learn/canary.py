@@ -17,6 +17,7 @@ from torch import nn
 from quintain.learn.forward import Reader
 from quintain.learn.lora import base_weights, has_lora
 from quintain.learn.pack import Demo, pack_demos
+from quintain.learn.tilts import SUSPECTS, tilts
 from quintain.models import causal_lm, forward_hidden, head_logits
 from quintain.types import Ints, Sampling
 
@@ -29,17 +30,25 @@ class Reading:
     """Logprobs [T] of the tokens of one path; the first, which nothing predicts, is 0.
 
     `plain` at temperature 1; `heated` at the temperature of the sampling; `low` and `high` under the whole sampling: ids
-    that rounding may put on either side of a cut make them differ.
+    that rounding may put on either side of a cut make them differ, and `high` is -inf where the token is surely cut off.
+    `tilts` [A] is the log-likelihood ratio of all drawn tokens under each suspected sampling (see `learn.tilts`).
     """
 
     plain: np.ndarray
     heated: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    tilts: np.ndarray
 
 
 def read_paths(
-    reader: Reader, paths: Sequence[Ints], sampling: Sampling, *, slack: float = 1e-5, ahead: Sequence[int] = ()
+    reader: Reader,
+    paths: Sequence[Ints],
+    sampling: Sampling,
+    *,
+    slack: float = 1e-5,
+    ahead: Sequence[int] = (),
+    drawn: Sequence[int] = (),
 ) -> list[Reading]:
     """Score paths by the forward pass that trains: packed, in the learner's precision.
 
@@ -49,6 +58,7 @@ def read_paths(
         sampling: temperature and cuts; at temperature 0 a sampled token is certain (0) and any other impossible (-inf).
         slack: logprobs that rounding may move, which decides what may lie on either side of a cut.
         ahead: a suspicion: from this token of each path on, positions are one too high; () is none.
+        drawn: from this token of each path on, tokens were drawn for the proof and `tilts` counts them; () is none.
 
     Returns:
         One reading per path.
@@ -61,19 +71,29 @@ def read_paths(
     late = batch.position >= np.repeat(ahead, lengths) if ahead else None
     positions = None if late is None else torch.from_numpy(batch.position + late).to(reader.device)
     columns: list[list[np.ndarray]] = []
+    counted = batch.position >= np.repeat(drawn or lengths, lengths)
+    row = np.repeat(np.arange(len(paths)), lengths)
+    tilted = np.zeros((len(paths), SUSPECTS))
     with torch.no_grad(), reader.precision.cast(reader.device):
         hidden = forward_hidden(reader.model, ids, lengths, positions=positions)[:-1]
         width = head_logits(reader.model, hidden[:1]).shape[-1] if len(hidden) else 1
         rows = max(1, CELLS // width)
-        for states, following in zip(hidden.split(rows), ids[1:].split(rows), strict=True):
+        for first, states in zip(range(0, len(hidden), rows), hidden.split(rows), strict=False):
+            part = slice(first + 1, first + 1 + len(states))
             logits = head_logits(reader.model, states).float()
-            columns.append([c.cpu().numpy() for c in _columns(logits, following, sampling, slack)])
+            columns.append([c.cpu().numpy() for c in _columns(logits, ids[part], sampling, slack)])
+            at = np.flatnonzero(counted[part])
+            if len(at) and sampling.temperature > 0:
+                chosen = torch.from_numpy(at).to(reader.device)
+                found = tilts(logits[chosen], ids[part][chosen], sampling).cpu().numpy()
+                np.add.at(tilted, row[part][at], found)
     flat = [np.concatenate([np.zeros(1), *(c[i] for c in columns)]) for i in range(4)]
     for column in flat:
         column[batch.position == 0] = 0.0
     ends = np.cumsum(lengths).tolist()
-    cut = [(end - n, end) for n, end in zip(lengths, ends, strict=True)]
-    return [Reading(plain=flat[0][a:b], heated=flat[1][a:b], low=flat[2][a:b], high=flat[3][a:b]) for a, b in cut]
+    cut = [(end - n, end, tilt) for n, end, tilt in zip(lengths, ends, tilted, strict=True)]
+    plain, heated, low, high = flat
+    return [Reading(plain=plain[a:b], heated=heated[a:b], low=low[a:b], high=high[a:b], tilts=t) for a, b, t in cut]
 
 
 def _columns(logits: torch.Tensor, ids: torch.Tensor, sampling: Sampling, slack: float) -> Iterator[torch.Tensor]:
@@ -95,7 +115,24 @@ def _columns(logits: torch.Tensor, ids: torch.Tensor, sampling: Sampling, slack:
     ranked = heated.double().sort(-1, descending=True).values
     most, least = (_mass(ranked, sampling, slack * sign) for sign in (1, -1))
     yield own - most.log()
-    yield own - least.log()
+    yield torch.where(_inside(ranked, own, sampling, slack), own - least.log(), -torch.inf)
+
+
+def _inside(ranked: torch.Tensor, own: torch.Tensor, sampling: Sampling, slack: float) -> torch.Tensor:
+    """Whether the cuts may leave tokens [M] of these logprobs, when rounding moves each by `slack`."""
+    best = ranked[:, :1]
+    least = own.double().unsqueeze(-1)
+    better = ranked > least + 2 * slack
+    inside = torch.ones_like(own, dtype=torch.bool)
+    if 0 < sampling.top_k < ranked.shape[-1]:
+        inside &= better.sum(-1) < sampling.top_k
+        ranked = ranked.masked_fill(torch.arange(ranked.shape[-1], device=own.device) >= sampling.top_k, -torch.inf)
+    p = ranked.softmax(-1)
+    if sampling.top_p < 1:
+        inside &= (p * better).sum(-1) < sampling.top_p + 4 * slack
+    if sampling.min_p > 0:
+        inside &= (least >= best + np.log(sampling.min_p) - 4 * slack).squeeze(-1)
+    return inside
 
 
 def _mass(ranked: torch.Tensor, sampling: Sampling, slack: float) -> torch.Tensor:

@@ -89,7 +89,8 @@ class RunDir:
         with explained(home, "making the run folder"):
             disk.make_folder(home)
             disk.put(home / "config.toml", config.encode())
-            disk.put(home / _MARKER, json.dumps({"format": _FORMAT, "created": time.time()}).encode())
+            facts = {"format": _FORMAT, "created": time.time(), "config": config}
+            disk.put(home / _MARKER, json.dumps(facts).encode())
         return cls.open(home, "a", record=record, keep=keep, disk=disk)
 
     @classmethod
@@ -209,6 +210,19 @@ class RunDir:
     def config(self) -> str:
         """The text of `config.toml`."""
         return (self.path / "config.toml").read_text()
+
+    @property
+    def agreed(self) -> str:
+        """The text of `config.toml` as the run last began with it; "" where it was made by a version that did not keep it."""
+        return json.loads((self.path / _MARKER).read_text()).get("config", "")
+
+    def agree(self, config: str) -> None:
+        """Keep another `config.toml`, which the run goes on with."""
+        facts = json.loads((self.path / _MARKER).read_text())
+        disk = Disk()
+        with explained(self.path, "keeping the settings"):
+            disk.put(self.path / "config.toml", config.encode())
+            disk.put(self.path / _MARKER, json.dumps({**facts, "config": config}).encode())
 
     @property
     def offset(self) -> int:

@@ -90,8 +90,10 @@ def agent(
             "this algorithm needs digests of states, which an agent does not give; choose another algorithm"
         )
     numbers = {"max_turns": max_turns, "context": context, "deadline_s": deadline_s}
-    if group_size < 1 or chosen["at_once"] < 1 or min(numbers.values()) < 0:
-        raise PlanError(f"agent: group_size and at_once must be >= 1, {', '.join(numbers)} >= 0")
+    for name, value in {**numbers, "group_size": group_size, "at_once": chosen["at_once"]}.items():
+        least = 0 if name in numbers else 1
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < math.inf:
+            raise PlanError(f"agent: {name} is {value!r}; it must be a number >= {least}, and finite")
     player = Player(
         _runner(agent), Bounds(max_turns=max_turns, context=context), deadline_s, build("gateway", chosen["gateway"])
     )

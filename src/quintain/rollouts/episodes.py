@@ -109,8 +109,11 @@ def _plan(size: int, limits: dict[str, int], deadline_s: float | str, options: d
     learned = deadline_s == LEARN
     numbers: dict[str, Any] = {**limits, "deadline_s": CEILING_S if learned else deadline_s}
     for name, value in {"group_size": size - 1, **numbers}.items():
-        if not value >= 0 or value == math.inf:
-            raise PlanError(f"episodes: {name} is too small; group_size must be >= 1 and {', '.join(numbers)} >= 0")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            told = value + 1 if name == "group_size" else value
+            raise PlanError(
+                f"episodes: {name} is {told!r}; group_size must be >= 1 and {', '.join(numbers)} numbers >= 0, all finite"
+            )
     plan = Plan(**numbers, learned=learned, **options)
     for name in ("redundancy", "retries", "slots", "resets"):
         if not isinstance(options.get(name, 0), int) or options.get(name, 0) < 0:

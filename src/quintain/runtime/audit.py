@@ -16,6 +16,9 @@ from quintain.runtime.bench import EXACT, FLOORS, Bench, Limit, Want
 from quintain.runtime.recorded import Pick, Row
 from quintain.types import Batch, Group, Ints, QuintainError
 
+FIRST = 24  # tokens of the canaries before anything was played
+AGED = 8.0  # times what the canaries moved by since, that tokens of older versions may be apart
+FEWEST = 16  # tokens of older versions that are judged together
 WHOLE_BATCH = 10.0  # times the limit of a few rows that the widest of all rows may show
 
 Canaries = tuple[
@@ -61,8 +64,17 @@ class Audit:
         self.version = 0  # the newest that was published
         self.canaries: Canaries | None = None  # the rows of this step
         self.metrics: dict[str, float] = {}
+        self.moved: dict[int, float] = {}  # mean |change| of the canaries' logprobs from each version to the next
         self._groups: Sequence[Group] = ()
         self._rows: Sequence[Row] = ()
+
+    def first(self) -> Canaries:
+        """Canaries before anything was played: ids of the vocabulary, drawn by the run's seed."""
+        dice = np.random.default_rng([self.plan.seed, 7])
+        size = self.cast.renderer("policy").size
+        length = max(2, min([FIRST, self.plan.context or FIRST]))
+        paths = [tuple(dice.integers(0, size, length).tolist()) for _ in range(self.plan.count)]
+        return paths, [p[: length // 2] for p in paths], ()
 
     def training(self, groups: Sequence[Group]) -> None:
         """The groups that the next batch is made of."""
@@ -144,11 +156,43 @@ class Audit:
             if gap <= limit.value:
                 break
             limit = await self.bench.limit(gap, paths, sampling)
-        self._note(gap, off, [_stale(row, r) for row, r in zip(rows, readings, strict=True)])
+        stale = [_stale(row, r) for row, r in zip(rows, readings, strict=True)]
+        self._note(gap, off, [x for x, _ in stale])
         if gap <= limit.value:
-            return "", readings
+            return await self._of_aged(rows, stale, limit.value), readings
         much = f" (recorded logprobs differ by up to {gap:.2g} from the learner's, rounding explains {limit.value:.2g})"
         return await self._why(rows, readings, limit.value) + much, readings
+
+    def step(self, before: Sequence[np.ndarray], now: Sequence[np.ndarray]) -> None:
+        """Note how far the canaries moved from the version before to the newest, given their plain logprobs under both."""
+        if before and [len(x) for x in before] == [len(x) for x in now]:
+            sizes = [np.abs(a - b)[1:] for a, b in zip(before, now, strict=True)]
+            self.moved[self.version - 1] = float(np.concatenate(sizes).mean())
+        self.moved = {v: x for v, x in self.moved.items() if v >= self.version - self.plan.lag - 1}
+
+    async def _of_aged(self, rows: Sequence[Row], stale: Sequence[tuple[np.ndarray, np.ndarray]], limit: float) -> str:
+        """The cause that tokens of older versions show, or "": they may be no further from the learner than it has moved since."""
+        sampling = rows[0].sampling
+        steepness = 1 / min(1.0, sampling.temperature or 1.0)
+        may, gaps, said, at, paths = 0.0, 0.0, [], [], []
+        for row, (apart, where) in zip(rows, stale, strict=True):
+            moves = [self.moved.get(v, np.inf) for v in range(row.since, self.version)]
+            if not len(apart) or not np.isfinite(sum(moves)):
+                continue  # nobody knows how far it moved before the run was taken up again
+            may += len(apart) * (AGED * steepness * sum(moves) + limit)
+            gaps += float(apart.sum())
+            paths.append(row.tokens)
+            at.append(where)
+            said.append(row.logprobs[where])
+        count = sum(map(len, said))
+        if count < FEWEST or gaps <= may:
+            return ""
+        much = (
+            f" (recorded logprobs of {count} tokens of older versions differ by {gaps / count:.2g} on average from the learner's; "
+            f"by what the canaries moved since, {may / count:.2g} is the most)"
+        )
+        cause = await self.bench.sampled(paths, at, said, sampling, limit)
+        return (cause or "tokens of older versions were not sampled by the versions that they are stamped with") + much
 
     async def trained(self, metrics: Mapping[str, float]) -> None:
         """Hold the widest mismatch of all rows of the first minibatch against what the audited rows allow.
@@ -187,8 +231,10 @@ class Audit:
             self.metrics["audit_stale_mean"] = float(aged.mean())
 
 
-def _stale(row: Row, reading: Reading) -> np.ndarray:
-    """|difference| of tokens of older versions, whose engines may rightly say something else."""
+def _stale(row: Row, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
+    """|difference| of tokens of older versions, whose engines may rightly say something else, and where they are."""
     old = np.isfinite(row.logprobs) & ~row.fresh
     old[:1] = False
-    return np.abs(row.logprobs[old] - reading.heated[old])
+    if row.sampling.temperature == 0:  # certain or impossible: which token is the likeliest changes at once
+        old[:] = False
+    return np.abs(row.logprobs[old] - reading.low[old]), np.flatnonzero(old)

@@ -40,11 +40,12 @@ class Examined(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Want:
-    """Paths that are to be read under a sampling; `slack` as for `read_paths`."""
+    """Paths that are to be read under a sampling; `slack` and `drawn` as for `read_paths`."""
 
     paths: tuple[Ints, ...]
     sampling: Sampling
     slack: float = EXACT
+    drawn: tuple[int, ...] = ()
 
     @property
     def heat(self) -> tuple[float, ...]:
@@ -55,7 +56,7 @@ class Want:
     @property
     def key(self) -> Any:
         """Equal for equal readings."""
-        return self.paths, self.heat
+        return self.paths, self.heat, self.drawn
 
 
 class Bench:
@@ -80,9 +81,11 @@ class Bench:
         """The weights are others from now on."""
         self._known = {}
 
-    async def read(self, paths: Sequence[Ints], sampling: Sampling, slack: float = EXACT) -> list[Reading]:
+    async def read(
+        self, paths: Sequence[Ints], sampling: Sampling, slack: float = EXACT, drawn: Sequence[int] = ()
+    ) -> list[Reading]:
         """The learner's logprobs of `paths`; engines that say the same are compared with one reading."""
-        want = Want(paths=tuple(paths), sampling=sampling, slack=slack)
+        want = Want(paths=tuple(paths), sampling=sampling, slack=slack, drawn=tuple(drawn))
         if want.key not in self._known:
             await self.read_all([want])
         return self._known[want.key]
@@ -96,11 +99,10 @@ class Bench:
         for same in passes.values():
             lists = list(same.values())
             every = [path for want in lists for path in want.paths]
-            found = iter(await self._read(every, lists[0].sampling, lists[0].slack))
+            drawn = [at for want in lists for at in want.drawn or map(len, want.paths)]
+            given = {"paths": every, "sampling": lists[0].sampling, "slack": lists[0].slack, "drawn": drawn}
+            found = iter(await self._ask("read", **given))
             self._known |= {want.key: list(islice(found, len(want.paths))) for want in lists}
-
-    async def _read(self, paths: Sequence[Ints], sampling: Sampling, slack: float) -> list[Reading]:
-        return await self._ask("read", paths=paths, sampling=sampling, slack=slack)
 
     async def limit(self, gap: float, paths: Sequence[Ints], sampling: Sampling, dtype: str = "") -> Limit:
         """What may differ on these paths; noise is measured only where the gap is above what any model may show.
@@ -180,12 +182,16 @@ class Bench:
         """The cause that lies in how logprobs of sampled tokens are reported, or ""; arguments as for `temperature`."""
         readings = await self.read(paths, sampling)
         low, heated = ([getattr(r, c)[i] for r, i in zip(readings, at, strict=True)] for c in ("low", "heated"))
+        high = [r.high[i] for r, i in zip(readings, at, strict=True)]
         cuts = [f"{n}={getattr(sampling, n):g}" for n in CUTS if getattr(sampling, n) != getattr(Sampling(), n)]
         if cuts and verdict.nearer(said, low, heated, times=4.0):
             return (
                 f"logprobs are over the whole vocabulary although the sampling cuts it ({', '.join(cuts)}): they must be "
                 "renormalised over what can be drawn"
             )
+        lost = sum(int(np.isneginf(row).sum()) for row in high)
+        if cuts and lost and verdict.widest(said, low) <= 10 * limit:
+            return f"it draws tokens that the sampling cuts off ({', '.join(cuts)}): {lost} of {sum(map(len, high))}"
         if heat := await self.temperature(paths, at, said, sampling):
             return f"logprobs are not at the sampling temperature {sampling.temperature:g}: they are at temperature {heat:g}"
         up = np.concatenate([a - b for a, b in zip(said, heated, strict=True)])

@@ -10,6 +10,7 @@ from quintain.runtime import cluster, learner_pool
 from quintain.runtime.launch import groups_of_rank
 from quintain.runtime.playing import make_reward, make_rollout, redundant
 from quintain.runtime.stage import data_sampler, env_of
+from quintain.window import OverLimit
 from quintain.worlds.kernel import check_level
 
 
@@ -24,6 +25,7 @@ def check(config: Config) -> None:
     check_playing(config)
     make_rollout(config, config.rollout.group_size, **redundant(config))
     groups_of_rank(config, config.runtime.processes)
+    OverLimit(config.run.over_limit, config.run.ahead).check(config.run.max_lag)
     cluster.check(config)
     section = config.runtime
     if section.actors and section.processes > 1:

@@ -18,14 +18,15 @@ from quintain.learn.canary import Reading
 from quintain.parts import Cast
 from quintain.ports import Engine
 from quintain.runtime import verdict
-from quintain.runtime.audit import Audit, BatchRefused, Canaries, Plan
+from quintain.runtime.audit import Audit, BatchRefused, Plan
 from quintain.runtime.bench import EXACT, Bench, Examined, Limit, Want
+from quintain.runtime.draws import ROUNDS, Draws
 from quintain.runtime.testimony import Answer, Ask, Questions, alone, spoken
 from quintain.runtime.together import Together
 from quintain.types import Batch, Ints, QuintainError, Sampling, Weights
 
 SPOKEN = 4  # tokens that each canary is continued by
-FIRST = 24  # tokens of the canaries before anything was played
+DRAWS = 16  # continuations of each canary: they begin alike, so the prompts are computed once
 SHARED_EVERY = 16  # versions between proofs of an engine that runs the learner's own module
 KEPT = 8  # versions whose fingerprints are remembered
 
@@ -73,6 +74,7 @@ class Proof:
         kinds = SyncRefused, BatchRefused
         self._together = Together(one, kinds) if getattr(learner, "copy", None) is not None else None
         self.bench = Bench(learner, plan.limit, self._together)
+        self.draws = Draws()
         self.audit = Audit(self.bench, cast, plan, self._refuse)
         self.sync: Sync | None = None  # the newest, for engines that join later
         self._asking: asyncio.Task[list[Answer]] | None = None  # engines that have not been judged yet
@@ -110,9 +112,7 @@ class Proof:
         """See `Audit.trained`, after the update."""
 
         async def trained() -> None:
-            await (
-                self.settled()
-            )  # where no step was taken nobody has waited, and engines are about to be given the next version
+            await self.settled()  # where no step was taken nobody has waited, and the next version is about to come
             await self.audit.judged()
             await self.audit.trained(metrics)
 
@@ -178,7 +178,7 @@ class Proof:
             for answer in answers:
                 for name, told in answer.told.items():
                     await self.judge(name, told, answer.ask, shared=answer.shared)
-                    said = zip(answer.asked.prompts, told["said"], strict=False)
+                    said = zip(answer.asked.prompts[: len(answer.asked.paths)], told["said"], strict=False)
                     self._kept[answer.role] = [(*p, *s["tokens"]) for p, s in said]
         self._book(begin)
 
@@ -199,9 +199,10 @@ class Proof:
         return self.sync
 
     async def _prepare(self, weights: Weights) -> None:
-        paths, openings, before = self.audit.canaries or self._first()
+        paths, openings, before = self.audit.canaries or self.audit.first()
         sampling = replace(self.cast.sampling, max_tokens=SPOKEN, stop=())
-        asked = Questions(paths=paths, prompts=openings, sampling=sampling, seed=self.cast.seed)
+        given = {"seed": self.cast.seed, "turn": weights.version * (ROUNDS + 1)}
+        asked = Questions(paths=paths, prompts=[*openings] * DRAWS, sampling=sampling, **given)
         prints = await self.bench.prints(weights)
         self.sync = Sync(weights=weights, prints=prints, asked=asked, before=before)
         self._history = {v: p for v, p in self._history.items() if weights.version - KEPT < v < weights.version}
@@ -213,19 +214,15 @@ class Proof:
             return
         slack = self.bench.fixed or EXACT
         words = [pair for answer in answers for told in answer.told.values() for pair in self._words_of(told)]
-        said = [Want(paths=tuple(spoken(*pair)[0]), sampling=sync.asked.sampling, slack=slack) for pair in words]
+        said = [
+            Want(paths=tuple(paths), sampling=sync.asked.sampling, slack=slack, drawn=tuple(first))
+            for paths, first, _ in (spoken(*pair) for pair in words)
+        ]
         # logprobs at temperature 1 come with any reading
         plain = Want(paths=tuple(sync.asked.paths), sampling=sync.asked.sampling, slack=slack)
         await self.bench.read_all([plain, *said, *more])
         sync.now = [r.plain for r in await self.bench.read(plain.paths, plain.sampling, slack)]
-
-    def _first(self) -> Canaries:
-        """Canaries before anything was played: ids of the vocabulary, drawn by the run's seed."""
-        dice = np.random.default_rng([self.plan.seed, 7])
-        size = self.cast.renderer("policy").size
-        length = max(2, min([FIRST, self.plan.context or FIRST]))
-        paths = [tuple(dice.integers(0, size, length).tolist()) for _ in range(self.plan.count)]
-        return paths, [p[: length // 2] for p in paths], ()
+        self.audit.step(sync.before, sync.now)
 
     async def newcomer(self, weights: Weights, ask: Ask) -> None:
         """Judge engines that came up between two syncs, before they play.
@@ -275,10 +272,11 @@ class Proof:
         if not cause and says is not None and says != version:
             cause = verdict.of_version(says, version)
         cause = cause or await self._of_scores(told, detail)
-        cause = cause or await self._of_words(told)
+        cause = cause or await self._of_words(name, told)
+        cause = cause or await self.draws.more(name, told, sync.asked, ask, self.bench)
         stamped = sorted({v for s in told["said"] for v in s["versions"]})
         if not cause and stamped not in ([], [version]):
-            cause = verdict.of_version(stamped[0], version)
+            cause = verdict.of_stamps(stamped, version)
         if cause:
             self._refuse("version", f"version {version} is refused: engine {name}: {cause}", SyncRefused)
         self._history[version] = sync.prints
@@ -317,7 +315,7 @@ class Proof:
         """The dtype that an engine declares; where it shows fingerprints, these judge its numbers."""
         return "" if "prints" in told else str(told.get("dtype", ""))
 
-    async def _of_words(self, told: Mapping[str, Any]) -> str:
+    async def _of_words(self, name: str, told: Mapping[str, Any]) -> str:
         """The cause that sampled canaries show, or ""."""
         for (prompts, answers), kept in zip(self._words_of(told), (False, True), strict=True):
             paths, first, said = spoken(prompts, answers)
@@ -328,6 +326,9 @@ class Proof:
             if gap > limit.value:
                 cause = await self._why_words(paths, first, said, readings, limit.value, kept)
                 return f"{cause} (sampled logprobs differ by up to {gap:.2g}, rounding explains {limit.value:.2g})"
+            tokens = 0 if kept else sum(map(len, said))  # a kept session goes on as it began
+            if cause := self.draws.heard(name, readings, tokens, self._sync.asked.sampling):
+                return cause
         return ""
 
     def _words_of(self, told: Mapping[str, Any]) -> list[tuple[Sequence[Ints], Sequence[Mapping[str, Any]]]]:
@@ -342,7 +343,7 @@ class Proof:
         sampling = self._sync.asked.sampling
         limit = Limit(value=self.bench.fixed or EXACT, noise=0.0)
         for _ in range(2):
-            readings = await self.bench.read(paths, sampling, limit.value)
+            readings = await self.bench.read(paths, sampling, limit.value, first)
             rows = zip(said, readings, first, strict=True)
             gap = max(float(verdict.outside(a, r.low[n:], r.high[n:]).max(initial=0.0)) for a, r, n in rows)
             if gap <= limit.value:

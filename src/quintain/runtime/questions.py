@@ -28,7 +28,7 @@ FLOORS = {
 NOISE = 8.0  # how many times the model's own rounding noise is allowed
 EPS = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
 BYTES = {"bfloat16": 2, "float16": 2, "float32": 4, "float64": 8}
-_COLUMNS = ("plain", "heated", "low", "high")
+_COLUMNS = ("plain", "heated", "low", "high", "tilts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,13 +22,15 @@ class Row:
     """One path of a trajectory as it was recorded, up to `CAP` tokens.
 
     `logprobs` [T] are nan where nothing was sampled; `fresh` [T] marks tokens that the present policy sampled from a
-    path that it alone computed; `turn` [T] numbers the turns; `opening` is what comes before the last sampled node.
+    path that it alone computed; `since` is the oldest policy that had a part in it; `turn` [T] numbers the turns; `opening`
+    is what comes before the last sampled node.
     """
 
     name: str
     tokens: Ints
     logprobs: np.ndarray
     fresh: np.ndarray
+    since: int
     turn: np.ndarray
     opening: Ints
     sampling: Sampling
@@ -85,6 +87,7 @@ def row_of(pick: Pick, version: int) -> Row | None:
     sampling = next((n.sampling for n in reversed(sampled) if n.sampling), Sampling())
     fresh = fresh & np.isfinite(logprobs) & (np.arange(len(tokens)) > 0)
     shown = {"logprobs": logprobs, "fresh": fresh, "turn": turn, "opening": tokens[: max(1, opening)]}
+    shown["since"] = min(pick.group.version, *(s.version for n in sampled for s in n.spans))
     return Row(name=f"trajectory {t.id}", tokens=tokens, sampling=sampling, **shown)
 
 

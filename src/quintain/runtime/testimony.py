@@ -25,6 +25,7 @@ class Questions:
         prompts: to continue under `sampling`.
         sampling: of the run; `max_tokens` of the canaries, no stop tokens.
         seed: of the noise.
+        turn: of the noise too, so that no two syncs draw alike.
         again: paths that a session of the same number, kept since the last sync, is asked to continue.
         detail: whether to describe every tensor too.
     """
@@ -33,20 +34,27 @@ class Questions:
     prompts: Sequence[Ints] = ()
     sampling: Sampling = field(default_factory=Sampling)
     seed: int = 0
+    turn: int = 0
     again: Sequence[Ints] = ()
     detail: bool = False
 
     def plain(self) -> dict[str, Any]:
         """As JSON values, for another process."""
         lists = {name: [list(p) for p in getattr(self, name)] for name in ("paths", "prompts", "again")}
-        return {**lists, "sampling": codec.encode(self.sampling), "seed": self.seed, "detail": self.detail}
+        return {
+            **lists,
+            "sampling": codec.encode(self.sampling),
+            "seed": self.seed,
+            "turn": self.turn,
+            "detail": self.detail,
+        }
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Questions:
         """What `plain` gave."""
         lists = {name: tuple(tuple(p) for p in plain[name]) for name in ("paths", "prompts", "again")}
         sampling = codec.decode(Sampling, plain["sampling"])
-        return cls(**lists, sampling=sampling, seed=plain["seed"], detail=plain["detail"])
+        return cls(**lists, sampling=sampling, **{name: plain[name] for name in ("seed", "turn", "detail")})
 
 
 Ask = Callable[[Questions], Awaitable[Mapping[str, Mapping[str, Any]]]]
@@ -95,10 +103,11 @@ async def answers_of(engine: Engine, asked: Questions) -> dict[str, Any]:
     engine promises to compute them again after a load (`refresh`).
     """
     refresh = bool(getattr(engine, "refresh", False))
-    again = await _speak(engine, asked, asked.again, True) if refresh else []
+    again = await _speak(engine, asked, asked.again, len(asked.again)) if refresh else []
     for number in range(len(asked.again) if refresh else 0):
         await engine.abort(_session(number))
-    questions = _held(engine, asked.detail), _scored(engine, asked.paths), _speak(engine, asked, asked.prompts, refresh)
+    kept = len(asked.paths) if refresh else 0  # of the first prompts, one for each path
+    questions = _held(engine, asked.detail), _scored(engine, asked.paths), _speak(engine, asked, asked.prompts, kept)
     held, scores, said = await asyncio.gather(*questions)  # an engine that plays meanwhile answers between its steps
     return {**held, "refresh": refresh, "scores": scores, "said": said, "again": again}
 
@@ -116,13 +125,13 @@ def _session(number: int) -> str:
     return f"canary.{number}"
 
 
-async def _speak(engine: Engine, asked: Questions, prompts: Sequence[Ints], kept: bool) -> list[dict[str, Any]]:
+async def _speak(engine: Engine, asked: Questions, prompts: Sequence[Ints], kept: int) -> list[dict[str, Any]]:
     requests = [
         Request(
-            session=_session(i) if kept else "",
+            session=_session(i) if i < kept else "",
             prompt=tuple(prompt),
             sampling=replace(asked.sampling, top_logprobs=0),
-            key=(asked.seed, KEY, i),
+            key=(asked.seed, KEY, i, asked.turn),
         )
         for i, prompt in enumerate(prompts)
     ]

@@ -30,11 +30,11 @@ def apart(said: np.ndarray, wanted: np.ndarray) -> float:
 
 
 def outside(said: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """How far each number lies outside its interval."""
+    """How far each number lies outside its interval; an interval that ends below its beginning holds nothing."""
     with np.errstate(invalid="ignore"):
         off = np.maximum(low - said, said - high)
-    off = np.where((said == low) | (said == high), 0.0, off)
-    return np.maximum(np.nan_to_num(off, nan=np.inf), 0.0)
+    off = np.where(((said == low) | (said == high)) & (low <= high), 0.0, off)  # equal infinities agree
+    return np.maximum(np.nan_to_num(off, nan=np.inf, posinf=np.inf), 0.0)
 
 
 def nearer(
@@ -65,6 +65,12 @@ def shifted(said: Sequence[np.ndarray], wanted: Sequence[np.ndarray], limit: flo
 def of_version(held: int, wanted: int) -> str:
     """Right weights under a wrong number."""
     return f"it holds the weights of version {wanted} but calls them version {held}, which it stamps on what it samples"
+
+
+def of_stamps(stamped: Sequence[int], wanted: int) -> str:
+    """Right weights, and tokens that are stamped with other versions too."""
+    told = f"versions {', '.join(map(str, stamped))}" if len(stamped) > 1 else f"version {stamped[0]}"
+    return f"it holds the weights of version {wanted} but stamps what it samples with {told}"
 
 
 def of_prints(held: Prints, wanted: Prints, history: Mapping[int, Prints], says: int | None) -> tuple[str, list[str]]:

@@ -15,6 +15,7 @@ from quintain.types import QuintainError
 Answer = Callable[[Call], Coroutine[Any, Any, Reply]]
 HEADER_BYTES = 1 << 16
 CONNECTIONS = 2048
+ONCE = ("authorization", "x-quintain-episode")  # headers that say who calls: of two, nobody knows which was meant
 FAREWELL_S = 1.0
 KEEP_S = 120  # an idle connection: longer than clients keep theirs, so that they close first
 
@@ -117,7 +118,9 @@ class Server:
 
         headers = {name.lower(): value for name, value in request.headers.items()}
         call = Call(method=request.method, path=scope["path"], headers=headers, body=body)
-        reply = await _unless_gone(self.answer(call), read, receive)
+        twice = [name for name in ONCE if len(request.headers.getlist(name)) > 1]
+        answer = _twice(twice[0]) if twice else self.answer(call)
+        reply = await _unless_gone(answer, read, receive)
         if reply is None:
             return
         more = {**reply.headers, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -128,6 +131,10 @@ class Server:
         else:
             out = Response(_json(reply.data), reply.status, more, "application/json")
         await out(scope, receive, send)
+
+
+async def _twice(name: str) -> Reply:
+    return Refusal(400, f"the header {name} is there more than once; send one", code="duplicate_header").reply()
 
 
 def _protocol() -> type:

@@ -264,6 +264,9 @@ def test_what_is_refused_at_once():
         agent()
     with pytest.raises(PlanError, match="group_size"):
         agent(["true"], group_size=0)
+    for odd in (float("nan"), -1, "soon", True):
+        with pytest.raises(PlanError, match=f"deadline_s is {odd!r}; it must be a number >= 0, and finite"):
+            agent(["true"], deadline_s=odd)
     with pytest.raises(PlanError, match=r"unknown manners \['hurry'\]"):
         agent(["true"], manners={"hurry": 1})
     with pytest.raises(PlanError, match="digests"):

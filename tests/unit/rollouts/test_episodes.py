@@ -1,5 +1,6 @@
 import asyncio
 import math
+import re
 import sys
 import time
 from itertools import pairwise
@@ -532,6 +533,9 @@ def test_plans_are_checked_and_can_be_written_down():
     for bad in ({"group_size": 0}, {"max_turns": -1}, {"context": -2}, {"deadline_s": -1.0}):
         with pytest.raises(PlanError):
             episodes(**bad)
+    for odd in (math.nan, math.inf, None, [1], True):
+        with pytest.raises(PlanError, match=rf"deadline_s is {re.escape(repr(odd))}; .* all finite"):
+            episodes(deadline_s=odd)  # pyrefly: ignore
     made = build("rollout", {"name": "episodes", "group_size": 4, "digests": True})
     assert provenance(made) == {"kind": "rollout", "name": "episodes", "group_size": 4, "digests": True}
 

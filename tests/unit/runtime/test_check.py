@@ -16,12 +16,16 @@ RUN = {
     "runtime.actors=1 runtime.processes=2": "actors play for one process that learns",
     "learner.shard=full runtime.processes=1": "nobody to share the layers with",
     "eval.beside=true runtime.processes=2": "eval.beside is true",
+    "run.max_lag=1 run.ahead=2": "ahead is 2 with over_limit='wait' and max_lag=1: tickets beyond the bound need",
+    "run.over_limit=refill run.ahead=2": "over_limit='refill' and max_lag=0",
     "cluster.reward_tasks=2": "cluster.pools is empty",
 }
 PLAYED = {
     "level=12": "level",
     "env.name=data reward=env": "gives no reward",
     "rollout.options.max_turns=3": "rollout.max_turns sets",
+    "rollout.options.deadline_s=nan": "deadline_s is nan; .* numbers >= 0, all finite",
+    "rollout.options.deadline_s=[1]": r"deadline_s is \[1\]",
     "rollout.name=episode": "did you mean 'episodes'",
 }
 
@@ -41,6 +45,12 @@ def test_so_is_an_evaluation_where_nothing_could_be_played(words):
 @pytest.mark.parametrize("words", RUN)
 def test_an_evaluation_does_not_ask_how_a_run_would_be_placed(words):
     check_playing(make("tiny", overrides=words.split()))
+
+
+def test_more_processes_than_any_machine_has_are_refused():
+    assert make("tiny", overrides=["env.workers=1024"]).env.workers == 1024
+    with pytest.raises(QuintainError, match=r"env\.workers.*1024"):
+        make("tiny", overrides=["env.workers=1000000"])
 
 
 def test_a_mistake_is_told_of_without_torch():

@@ -58,6 +58,18 @@ async def test_a_request_over_the_wire_and_its_stream(open_server):
         assert (await http.request("OPTIONS", f"{url}/v1/models", headers={"Origin": "http://x"})).status_code == 405
 
 
+@pytest.mark.parametrize(("name", "value"), [("Authorization", "Bearer sesame"), ("X-Quintain-Episode", "one")])
+async def test_a_header_that_says_who_calls_is_sent_once(name, value, open_server):
+    _, url = await open_server()
+    async with web() as http:
+        assert (await http.get(f"{url}/v1/models", headers={name: value})).status_code == 200
+        twice = [("Authorization", "Bearer sesame"), (name, "a"), (name.lower(), "b")]
+    async with httpx.AsyncClient(trust_env=False) as bare:
+        said = await bare.get(f"{url}/v1/models", headers=twice)
+        assert said.status_code == 400 and said.json()["error"]["code"] == "duplicate_header"
+        assert f"the header {name.lower()} is there more than once" in said.json()["error"]["message"]
+
+
 async def test_large_and_slow_bodies_are_refused(open_server):
     _, url = await open_server(limits=Limits(body_bytes=1000, body_s=0.1))
     async with web() as http:

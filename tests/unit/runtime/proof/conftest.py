@@ -90,7 +90,9 @@ class Stand:
         self.cast = Cast(env=lambda task: None, engines={"policy": self.engine}, renderers={"policy": self.renderer})  # pyrefly: ignore
         self.cast = replace(self.cast, sampling=self.sampling, seed=3)
         self.facts: list[Any] = []
-        watch = Plan(count=more.get("count", 4), seed=5, context=128, beside=more.get("beside", False))
+        watch = Plan(
+            count=more.get("count", 4), seed=5, context=128, beside=more.get("beside", False), lag=more.get("lag", 0)
+        )
         self.proof = Proof(self.learner, self.cast, watch, self.facts.append)
         self.objective = chain(token_ratio(anchor="rollout"), clip(0.2, 0.28), token_mean())
         self.version = 0

@@ -217,14 +217,68 @@ async def test_tokens_of_another_policy_under_a_right_number_are_named(stand_of)
         await stand.look(stamped)
 
 
-async def test_older_tokens_are_measured_and_not_refused(stand_of):
-    stand = stand_of()
+async def aged(stand, steps=2):
+    """Groups that were played some steps ago."""
     await stand.begin()
     groups = await stand.play()
-    await stand.step()
+    for _ in range(steps):
+        await stand.step()
+    return groups
+
+
+@pytest.mark.parametrize("sampling", [Sampling(), WARM, Sampling(top_p=0.8), Sampling(temperature=0.0)], ids=str)
+async def test_older_tokens_may_be_as_far_off_as_the_policy_has_moved(sampling, stand_of):
+    stand = stand_of(sampling=sampling, lag=2)
+    groups = await aged(stand)
     await stand.look(groups)
     row = stand.proof.row()
-    assert row["audit_stale_mean"] > 1e-3 and row["audit_gap_max"] == 0.0 and "audit_gap_mean" not in row
+    assert row["audit_gap_max"] == 0.0 and "audit_gap_mean" not in row
+    assert row["audit_stale_mean"] > 1e-3 if sampling.temperature else "audit_stale_mean" not in row
+    assert sorted(stand.proof.audit.moved) == [1, 2, 3] and all(0 < x < 1 for x in stand.proof.audit.moved.values())
+
+
+def moved_little(stand):
+    """As after steps of a usual size; those of these tests are large."""
+    stand.proof.audit.moved = dict.fromkeys(stand.proof.audit.moved, 1e-3)
+
+
+AGED = {
+    "another policy": (
+        lambda t, plain: replace(
+            t, nodes=tuple(replace(n, logprobs=tuple(x - 1 for x in n.logprobs)) for n in t.nodes)
+        ),
+        Sampling(),
+        "tokens of older versions were not sampled by the versions that they are stamped with .* by what the canaries moved",
+    ),
+    "another temperature": (
+        lambda t, plain: rewrite(t, plain),
+        Sampling(temperature=0.5),
+        "not at the sampling temperature 0.5: they are at temperature 1 .* tokens of older versions differ by",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AGED)
+async def test_older_tokens_that_are_further_off_are_refused(name, stand_of):
+    fault, sampling, phrase = AGED[name]
+    stand = stand_of(sampling=sampling, lag=2)
+    groups = await aged(stand)
+    paths = [tuple(x for n in t.nodes for x in n.tokens) for g in groups for t in g.trajectories]
+    found = iter(await stand.proof.bench.read(paths, Sampling()))
+    wrong = tuple(replace(g, trajectories=tuple(fault(t, next(found).plain) for t in g.trajectories)) for g in groups)
+    moved_little(stand)
+    with pytest.raises(BatchRefused, match=phrase):
+        await stand.look(wrong)
+
+
+async def test_older_tokens_are_not_judged_where_nobody_saw_the_policy_move(stand_of):
+    stand = stand_of(lag=2)
+    groups = await aged(stand)
+    moved_little(stand)
+    del stand.proof.audit.moved[2]  # the run was taken up again there
+    wrong = sampled(groups, lambda n: replace(n, logprobs=tuple(x - 1 for x in n.logprobs)))
+    await stand.look(wrong)
+    assert not stand.facts
 
 
 async def test_rows_that_nobody_looked_at_are_held_to_the_limit_after_the_update(stand_of):

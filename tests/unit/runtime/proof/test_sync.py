@@ -253,6 +253,74 @@ async def test_logprobs_that_are_reported_otherwise_than_sampled_are_named(name,
         await stand.sync()
 
 
+@pytest.mark.parametrize(("stamps", "told"), [((1, 9), "versions 1, 3, 9$"), ((9, 9, 9), "versions 3, 9$")])
+async def test_every_version_that_is_stamped_on_canaries_is_told(stamps, told, stand_of):
+    stand = stand_of()
+    await stand.begin(steps=1)
+    left = list(stamps)
+
+    async def stamp(generate: Any, request: Any) -> Any:
+        done = await generate(request)
+        return replace(done, spans=tuple(replace(s, version=left.pop()) for s in done.spans)) if left else done
+
+    reported(stand, stamp)
+    with pytest.raises(SyncRefused, match=f"holds the weights of version 3 but stamps what it samples with {told}"):
+        await stand.sync()
+
+
+def drawing(other: Sampling) -> Callable[[Any, Any], Any]:
+    """Draws otherwise than it is asked to."""
+    only = {name: getattr(other, name) for name in ("temperature", "top_p", "top_k", "min_p")}
+
+    async def how(generate: Any, request: Any) -> Any:
+        return await generate(replace(request, sampling=replace(request.sampling, **only)))
+
+    return how
+
+
+def honest(stand: Any, how: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Reports of its tokens what the run's sampling says of them."""
+
+    async def say(generate: Any, request: Any) -> Any:
+        done = await how(generate, request)
+        path, first = (*request.prompt, *done.tokens), len(request.prompt)
+        reading = (await stand.proof.bench.read([path], request.sampling))[0]
+        return replace(done, logprobs=tuple(reading.low[first:].tolist()))
+
+    return say
+
+
+COLD, SHORT = Sampling(temperature=0.7), Sampling(top_p=0.8)
+DRAWN = {
+    "colder": (
+        Sampling(),
+        COLD,
+        "it draws are not of .* drawn near temperature 0.7, and the run samples at temperature 1 ",
+    ),
+    "hotter": (Sampling(), Sampling(temperature=1.5), "it draws are not of .* near temperature (1.5|2),"),
+    "at one": (
+        COLD,
+        Sampling(),
+        "it draws are not of .* near temperature (1|0.84), and the run samples at temperature 0.7",
+    ),
+    "cut": (Sampling(), SHORT, "it draws are not of .* with a cut near top-p 0.8"),
+    "the likeliest": (Sampling(), Sampling(temperature=0.0), "it draws are not of .* drawn greedily"),
+    "uncut": (SHORT, Sampling(), r"it draws tokens that the sampling cuts off \(top_p=0.8\)"),
+    "too many": (Sampling(top_k=4), Sampling(), r"it draws tokens that the sampling cuts off \(top_k=4\)"),
+    "too rare": (Sampling(min_p=0.5), Sampling(), r"it draws tokens that the sampling cuts off \(min_p=0.5\)"),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+async def test_tokens_that_are_drawn_otherwise_than_reported_are_named_at_the_first_sync(name, stand_of):
+    sampling, other, phrase = DRAWN[name]
+    stand = stand_of(sampling=sampling)
+    await stand.begin(steps=1)
+    reported(stand, honest(stand, drawing(other)))
+    with pytest.raises(SyncRefused, match=phrase):
+        await stand.sync()
+
+
 async def test_scores_at_another_temperature_or_position_are_named(stand_of):
     for how, phrase in (
         (lambda row: (0.0, *row[2:], -1.0), r"shifted by \+1 token"),
@@ -300,7 +368,7 @@ async def test_positions_of_sampled_tokens_that_are_off_by_one_are_named(stand_o
     run_pack = torch_run.run_pack
 
     def late(model: Any, ids: Any, positions: Any, pack: Any) -> Any:
-        return run_pack(model, ids, positions + (len(ids) <= 4), pack)  # decode steps feed one token for each canary
+        return run_pack(model, ids, positions + bool(positions.min() > 0), pack)  # what is not a prompt
 
     monkeypatch.setattr(torch_run, "run_pack", late)
     with pytest.raises(SyncRefused, match="position ids of sampled tokens are off by one"):
