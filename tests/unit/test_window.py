@@ -321,6 +321,7 @@ def test_a_ticket_that_finishes_within_the_limit_after_all_is_trained():
         return [(g.ticket, WITHHELD in g.tags) for g in await window.take()]
 
     assert asyncio.run(asyncio.wait_for(steps(), 5)) == [(3, True), (0, False)]
+    assert window.concluded == [1, 2, 3, 0], "nobody waits any more for one that is withheld"
 
 
 def test_a_learner_that_is_stuck_stops_the_producers_and_what_waits_is_bounded():

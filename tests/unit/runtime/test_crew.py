@@ -313,3 +313,20 @@ async def test_a_spare_takes_the_place_of_a_dead_actor_and_is_replaced_itself():
     await until(lambda: len(transport.links) == 4 and crew.members[0].here)
     assert [t["actor"] for t in told] == [0, 0] and told[1]["tickets"] == []
     await crew.close()
+
+
+async def test_an_actor_is_buried_once_whoever_tells_of_its_death():
+    transport, told = FakeTransport(), []
+    crew = crews.Crew(transport, 1, told.append)
+    await crew.start()
+    await until(lambda: crew.members[0].up)
+    dead = crew.members[0]
+    playing = asyncio.create_task(crew.rollout(1)(TASK, CAST, 7))
+    await until(lambda: dead.jobs)
+    await asyncio.gather(crew._buried(dead), crew._buried(dead))
+    await crew._buried(dead)
+    await until(lambda: len(transport.links) > 1 and transport.links[-1].asked)
+    assert (crew.deaths, len(told), len(transport.links)) == (1, 1, 2), "one death, one heir"
+    transport.links[1].answers.put_nowait(played())
+    assert (await asyncio.wait_for(playing, 5)).task.key == "a"
+    await crew.close()

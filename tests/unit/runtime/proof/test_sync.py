@@ -468,3 +468,38 @@ async def test_a_newcomer_is_not_held_to_weights_that_the_learner_has_left(stand
         return {"of actor 1": await answers_of(late, asked)}
 
     await stand.proof.newcomer(sync.weights, ask)
+
+
+async def test_an_engine_of_the_learner_s_own_module_is_asked_at_first_and_every_sixteen_versions(stand_of):
+    stand = stand_of()
+    weights = await stand.learner.publish()
+    stand.proof.cast = replace(stand.cast, engines={"policy": TorchEngine(weights.source)})
+    stand.engine = stand.proof.cast.engines["policy"]
+    asked, prepare = [], stand.proof._prepare
+
+    async def noted(weights: Weights) -> None:
+        asked.append(weights.version)
+        await prepare(weights)
+
+    stand.proof._prepare = noted
+    await stand.sync(weights)
+    for _ in range(32):
+        await stand.sync()
+    assert asked == [1, 16, 32]
+
+
+@pytest.mark.parametrize(("times", "fits"), [(0.9, True), (1.1, False)])
+async def test_rounding_of_the_model_itself_is_measured_and_allowed_eight_times(times, fits, stand_of):
+    stand = stand_of()
+    await stand.begin(steps=1)
+    paths = stand.proof.sync.asked.paths
+    still = await stand.proof.bench.read(paths, Sampling())
+    moved = [replace(r, plain=r.plain + 1e-3) for r in still]  # as a model whose numbers are this coarse
+    ask = stand.proof.bench._ask
+
+    async def coarse(verb: str, kind: int = 1, **given: Any) -> Any:
+        return moved if verb == "shaken" else await ask(verb, kind, **given)
+
+    stand.proof.bench._ask = coarse
+    limit = await stand.proof.bench.limit(times * 8e-3, paths, Sampling())
+    assert (times * 8e-3 <= limit.value) is fits and limit.noise == pytest.approx(1e-3, rel=1e-3)
