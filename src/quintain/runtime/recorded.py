@@ -87,8 +87,8 @@ def row_of(pick: Pick, version: int) -> Row | None:
     sampling = next((n.sampling for n in reversed(sampled) if n.sampling), Sampling())
     fresh = fresh & np.isfinite(logprobs) & (np.arange(len(tokens)) > 0)
     shown = {"logprobs": logprobs, "fresh": fresh, "turn": turn, "opening": tokens[: max(1, opening)]}
-    shown["since"] = min(pick.group.version, *(s.version for n in sampled for s in n.spans))
-    return Row(name=f"trajectory {t.id}", tokens=tokens, sampling=sampling, **shown)
+    since = min(pick.group.version, *(s.version for n in sampled for s in n.spans))
+    return Row(name=f"trajectory {t.id}", tokens=tokens, sampling=sampling, since=since, **shown)
 
 
 def of_groups(groups: Sequence[Group], version: int) -> str:

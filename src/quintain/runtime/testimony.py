@@ -54,7 +54,7 @@ class Questions:
         """What `plain` gave."""
         lists = {name: tuple(tuple(p) for p in plain[name]) for name in ("paths", "prompts", "again")}
         sampling = codec.decode(Sampling, plain["sampling"])
-        return cls(**lists, sampling=sampling, **{name: plain[name] for name in ("seed", "turn", "detail")})
+        return cls(**lists, sampling=sampling, seed=plain["seed"], turn=plain["turn"], detail=plain["detail"])
 
 
 Ask = Callable[[Questions], Awaitable[Mapping[str, Mapping[str, Any]]]]
