@@ -210,7 +210,7 @@ def panels(study: Study) -> tuple[float, list[Shape]]:
     """Final reward against lag: a small panel for each method, the control in grey behind it."""
     shapes = _title(
         "Final reward by lag",
-        "across: steps by which data are old; up: reward. Mean of the seeds, 95 % interval, seeds (small dots); grey: grpo_old",
+        "across: age of the data in steps; up: reward. Mean, 95 % interval from three seeds on, seeds (small); grey: grpo_old",
     )
     columns, wide, high, top = 4, 178.0, 128.0, 88.0
     for i, method in enumerate(study.methods):
@@ -273,7 +273,7 @@ def gaps(study: Study) -> tuple[float, list[Shape]]:
     """How far engine and learner are apart, on a logarithmic axis: methods as small dots, their mean with its interval."""
     shapes = _title(
         "Engine against learner",
-        "no lag; mean of all steps; a small dot is a method, the large one the mean of all, with its 95 % interval",
+        "no lag; mean of all steps; a small dot is a method, the large one the mean of all, with its 95 % interval from three seeds on",
     )
     left, top, row = 110.0, 92.0, 30.0
     bottom = top + row * len(study.pairs)
@@ -306,7 +306,7 @@ def forest(study: Study) -> tuple[float, list[Shape]]:
     colours = (INK, BRICK, BLUE, AMBER, GREEN, PLUM)[: len(study.pairs)]
     shapes = _title(
         "Final reward by precision",
-        "no lag; engine / learner; mean of the seeds with its 95 % interval, in the order of the legend",
+        "no lag; engine / learner; mean of the seeds, 95 % interval from three seeds on, in the order of the legend",
     )
     left, top, row, step = 132.0, 104.0, 46.0, 7.5
     bottom, wide = top + row * len(study.methods), WIDE - 132 - 40
