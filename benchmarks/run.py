@@ -23,6 +23,7 @@ HEAD = """# Benchmarks
 
 Every figure below comes from a script in `benchmarks/`; its command stands beside it. `make bench` runs all of them and writes
 this page. Peers run in the same script, in turn with ours, on the same machine. A target that is missed is shown as missed.
+A commit names the tree that was measured; one that the log does not hold has been joined with later ones.
 
 | figure | ours | peer | ratio | target | holds | command, commit, date, machine |
 |---|---|---|---|---|---|---|
