@@ -17,6 +17,7 @@ from quintain.types import Sampling
 ODDS = 1e9  # evidence that refuses a version
 DOUBT = 1.0  # evidence from which on an engine is asked to draw again at once
 ROUNDS = 16  # times that it is asked at one sync; few, as healthy evidence falls again
+AGAIN = 16  # continuations of each canary that it is asked for then
 
 
 @dataclass(slots=True, eq=False)
@@ -74,9 +75,11 @@ class Draws:
         for number in range(1, ROUNDS + 1):
             if ask is None or not told["said"] or self.odds(name) < np.log(DOUBT):
                 break
-            again = replace(asked, paths=(), again=(), turn=asked.turn + number)
-            told = (await ask(again)).get(name, {"said": ()})
-            paths, first, _ = spoken(asked.prompts, told["said"])
+            prompts = [*asked.prompts[: len(asked.paths)]] * AGAIN  # the first of them, one for each path
+            told = (await ask(replace(asked, paths=(), prompts=prompts, again=(), turn=asked.turn + number))).get(
+                name, {"said": ()}
+            )
+            paths, first, _ = spoken(prompts, told["said"])
             if not paths:
                 break
             readings = await bench.read(paths, asked.sampling, drawn=first)
