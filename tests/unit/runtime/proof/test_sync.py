@@ -148,7 +148,11 @@ MUTE: dict[str, tuple[Begin, dict[str, Any], str]] = {
     ),
     "bf16-rounded copy": (after(rounded), {}, "the engine's weights are rounded to bfloat16"),
     "another seed": (after(another), {}, "a way that no known fault explains|predictions from one token"),
-    "wrong number": (after(lambda e: setattr(e._runner, "version", 2)), {}, "of version 3 but stamps what it samples with version 2"),
+    "wrong number": (
+        after(lambda e: setattr(e._runner, "version", 2)),
+        {},
+        "of version 3 but stamps what it samples with version 2",
+    ),
 }
 
 
