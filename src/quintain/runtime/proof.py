@@ -26,10 +26,7 @@ from quintain.runtime.together import Together
 from quintain.types import Batch, Ints, QuintainError, Sampling, Weights
 
 SPOKEN = 4  # tokens that each canary is continued by
-FIRST_DRAWS, DRAWS = (
-    16,
-    4,
-)  # continuations of each canary, at the first sync and later: what is drawn wrong is mostly so from the start
+FIRST_DRAWS, DRAWS = 16, 4  # continuations of each canary, at the first sync and at later ones
 SHARED_EVERY = 16  # versions between proofs of an engine that runs the learner's own module
 KEPT = 8  # versions whose fingerprints are remembered
 
@@ -205,8 +202,8 @@ class Proof:
         paths, openings, before = self.audit.canaries or self.audit.first()
         sampling = replace(self.cast.sampling, max_tokens=SPOKEN, stop=())
         given = {"seed": self.cast.seed, "turn": weights.version * (ROUNDS + 1)}
-        draws = DRAWS if self.sync else FIRST_DRAWS
-        asked = Questions(paths=paths, prompts=[*openings] * draws, sampling=sampling, **given)
+        prompts = [*openings] * (DRAWS if self.sync else FIRST_DRAWS)
+        asked = Questions(paths=paths, prompts=prompts, sampling=sampling, **given)
         prints = await self.bench.prints(weights)
         self.sync = Sync(weights=weights, prints=prints, asked=asked, before=before)
         self._history = {v: p for v, p in self._history.items() if weights.version - KEPT < v < weights.version}
