@@ -267,8 +267,8 @@ def test_another_objective_than_the_configs_and_an_early_call_are_refused(config
     group = begin(config, tmp_path, ranks)
     with pytest.raises(LearnerError, match="objective of the run's config alone"):
         asyncio.run(group.update(pack(GROUPS(1)), chain(ce(), token_mean())))
-    with pytest.raises(LearnerError, match="cannot supply 'digests'"):
-        group.check(frozenset({"digests"}))
+    with pytest.raises(LearnerError, match="cannot supply 'opinions'"):
+        group.check(frozenset({"opinions"}))
     with pytest.raises(LearnerError, match="before it began"):
         GroupLearner(group.objective, "").save(str(tmp_path / "x"))
 
