@@ -107,14 +107,23 @@ def test_every_update_mode_keeps_the_bound(update: str, rolling: str) -> None:
 
 
 def test_a_rolling_update_of_more_replicas_takes_longer_and_all_at_once_does_not() -> None:
-    asked = ("run.max_lag=1", "run.look=8", "learner.fixed_s=0.1", "learner.gpu_token_s=0", "env.step_s=0.1", "env.reset_s=0")
+    asked = (
+        "run.max_lag=1",
+        "run.look=8",
+        "learner.fixed_s=0.1",
+        "learner.gpu_token_s=0",
+        "env.step_s=0.1",
+        "env.reset_s=0",
+    )
     few, many = (("engines.e.count=4",), ("engines.e.count=32",))
 
     def step_s(*more: str) -> float:
         return once(scenario(*asked, *more), 0).values["step_s"]
 
     assert step_s(*many) < step_s(*few)
-    assert step_s(*many, "engine.rolling=true") >= 32 * 0.5 > step_s(*few, "engine.rolling=true"), "a roll is 0.5 s a replica"
+    assert step_s(*many, "engine.rolling=true") >= 32 * 0.5 > step_s(*few, "engine.rolling=true"), (
+        "a roll is 0.5 s a replica"
+    )
 
 
 def test_waiting_for_replicas_to_drain_costs_more_than_weights_in_flight() -> None:
