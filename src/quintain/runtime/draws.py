@@ -15,7 +15,7 @@ from quintain.runtime.testimony import Ask, Questions, spoken
 from quintain.types import Sampling
 
 ODDS = 1e9  # evidence that refuses a version
-DOUBT = 1.0  # evidence from which on an engine is asked to draw again at once
+DOUBT = 20.0  # evidence a draw from which on an engine is asked to draw again at once; that of a healthy one is 1 in the mean
 ROUNDS = 16  # times that it is asked at one sync; few, as healthy evidence falls again
 AGAIN = 16  # continuations of each canary that it is asked for then
 
@@ -36,7 +36,8 @@ class Draws:
     $R_a(t) = (R_a(t-1) + 1) L_a(t)$, and a version is refused when $\mathrm{mean}_a R_a(t) \ge$ `ODDS`. For an engine that draws as
     it reports, the mean less $t$ is a supermartingale, so that it reaches `ODDS` within $N$ draws with a chance of at most
     $N$ / `ODDS`, whatever the policy does between them and whenever more is asked. What was healthy for long costs a later fault
-    nothing: $R_a \ge 0$. A sync is one draw, and up to `ROUNDS` more where the evidence is above `DOUBT`.
+    nothing: $R_a \ge 0$. A sync is one draw, and up to `ROUNDS` more: at the first sync as long
+    as the evidence is above 1 / `DOUBT`, later where it is above `DOUBT` times the draws so far, as what tells nothing adds 1 a draw.
 
     Reference: the recursion is that of Shiryaev and Roberts; Ville's inequality gives the bound (high confidence).
     """
@@ -72,8 +73,9 @@ class Draws:
 
     async def more(self, name: str, told: Mapping[str, Any], asked: Questions, ask: Ask | None, bench: Bench) -> str:
         """Have an engine that has `told` what it drew draw again, as long as it is in doubt; the cause of a refusal, or ""."""
+        first = name in self._heard and self._heard[name].draws == 1
         for number in range(1, ROUNDS + 1):
-            if ask is None or not told["said"] or self.odds(name) < np.log(DOUBT):
+            if ask is None or not told["said"] or not self.doubts(name, first):
                 break
             prompts = [*asked.prompts[: len(asked.paths)]] * AGAIN  # the first of them, one for each path
             told = (await ask(replace(asked, paths=(), prompts=prompts, again=(), turn=asked.turn + number))).get(
@@ -87,6 +89,15 @@ class Draws:
             if cause := self.heard(name, readings, tokens, asked.sampling):
                 return cause
         return ""
+
+    def doubts(self, name: str, first: bool = False) -> bool:
+        """Whether an engine has to draw again at once; at its `first` sync it is doubted until the evidence for it is
+        above `DOUBT`.
+
+        Special cases: later, a healthy one is doubted with a chance of at most 1 / `DOUBT` a sync.
+        """
+        own = self._heard.get(name)
+        return own is not None and self.odds(name) >= (-np.log(DOUBT) if first else np.log(DOUBT * own.draws))
 
     def odds(self, name: str) -> float:
         """The log of the evidence against an engine; -inf where nothing was heard."""

@@ -15,6 +15,7 @@ from quintain.engines import torch_run
 from quintain.engines.torch import TorchEngine
 from quintain.learn.canary import base_tensors
 from quintain.models import build_model, causal_lm
+from quintain.runtime.draws import Draws
 from quintain.runtime.proof import SyncRefused
 from quintain.runtime.testimony import answers_of
 from quintain.types import Sampling, Weights
@@ -320,9 +321,19 @@ async def test_tokens_that_are_drawn_otherwise_than_reported_are_named_at_the_fi
     sampling, other, phrase = DRAWN[name]
     stand = stand_of(sampling=sampling)
     await stand.begin(steps=1)
+    stand.proof.draws, stand.proof.sync = Draws(), None  # the engine has not been heard yet
     reported(stand, honest(stand, drawing(other)))
     with pytest.raises(SyncRefused, match=phrase):
         await stand.sync()
+
+
+async def test_an_engine_that_begins_to_draw_otherwise_is_named_within_a_few_syncs(stand_of):
+    stand = stand_of()
+    await stand.begin(steps=1)
+    reported(stand, honest(stand, drawing(COLD)))
+    with pytest.raises(SyncRefused, match="drawn near temperature 0.7"):
+        for _ in range(40):
+            await stand.sync()
 
 
 async def test_scores_at_another_temperature_or_position_are_named(stand_of):
