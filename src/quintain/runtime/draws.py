@@ -73,9 +73,9 @@ class Draws:
 
     async def more(self, name: str, told: Mapping[str, Any], asked: Questions, ask: Ask | None, bench: Bench) -> str:
         """Have an engine that has `told` what it drew draw again, as long as it is in doubt; the cause of a refusal, or ""."""
-        first = name in self._heard and self._heard[name].draws == 1
+        new = name in self._heard and self._heard[name].draws == 1
         for number in range(1, ROUNDS + 1):
-            if ask is None or not told["said"] or not self.doubts(name, first):
+            if ask is None or not told["said"] or not self.doubts(name, new):
                 break
             prompts = [*asked.prompts[: len(asked.paths)]] * AGAIN  # the first of them, one for each path
             told = (await ask(replace(asked, paths=(), prompts=prompts, again=(), turn=asked.turn + number))).get(
