@@ -197,6 +197,19 @@ def leaves(tree: Mapping[str, Any], stem: str = "") -> Iterator[tuple[str, Any]]
             yield f"{stem}{key}", value
 
 
+def not_begun(folder: Path, count: int) -> dict[str, Any]:
+    """The end of a run that was stopped before its parts were made, also in its book."""
+    from quintain.learn.ranks import Ranks
+    from quintain.ledger import RunDir
+    from quintain.runtime.keeper import Keeper
+
+    with RunDir.open(folder, "a") as store:
+        newest = store.latest_checkpoint()
+        end = {"reason": "drained", "step": newest.step if newest else 0}
+        Keeper(store, Ranks(size=count)).stopped(end["step"], end["reason"])
+    return end
+
+
 def unused(folder: Path) -> Path:
     """`folder`, or folder-2, folder-3... if a run is there already: a new run never touches an old one."""
     number, free = 1, folder
@@ -211,7 +224,7 @@ def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None 
     from quintain.cli.live import screen
     from quintain.cli.track import trackers
     from quintain.runtime.launch import ranks
-    from quintain.runtime.signals import DRAINED, Asked, Drain
+    from quintain.runtime.signals import DRAINED, Asked, Drain, StoppedEarly
 
     shown = screen(config.run.steps, f"{config.env.name}  {config.algorithm.name}  {folder}")
     sinks: list[Any] = [shown, Stepped(tell), *trackers(config.track.sinks, folder)]
@@ -231,8 +244,12 @@ def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None 
         with Drain(call=asked.drain):
             from quintain.runtime.assemble import play  # it takes seconds, in which signals count too
 
-            with ranks(folder, count, resume=resume, step=step) as place:
-                end = play(config, folder, place, sinks=sinks, say=say, ready=ready)
+            try:
+                with ranks(folder, count, resume=resume, step=step, check_in=asked.check) as place:
+                    end = play(config, folder, place, sinks=sinks, say=say, ready=ready)
+            except StoppedEarly:
+                say("stopped while it was started: nothing had begun")
+                end = not_begun(folder, count)
         drained = end["reason"] == "drained"
         say(f"{'stopped' if drained else 'done'} at step {end['step']}: {folder}")
         if drained:

@@ -6,7 +6,8 @@ With one rank every operation is the identity and torch.distributed is never tou
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -52,6 +53,7 @@ class Ranks:
         port: int,
         deadline_s: float = 120.0,
         apart: bool = False,
+        check_in: Callable[[], None] = lambda: None,
     ) -> Ranks:
         """Meet the other ranks at `address:port`, where rank 0 listens.
 
@@ -62,10 +64,12 @@ class Ranks:
             port: free TCP port on that host, the same on every rank.
             deadline_s: seconds that any wait for the others may last.
             apart: no other rank sees the GPUs that this one does, wherever it runs.
+            check_in: is called at least once, and by rank 0 again and again while others are missing; what it raises ends the wait.
 
         Raises:
-            RankError: the others did not come before the deadline, or the port is taken.
+            RankError: the others did not come before the deadline (rank 0 names them), or the port is taken.
         """
+        check_in()
         if size == 1:
             return cls(deadline_s=deadline_s)
         check(0 <= rank < size, f"rank is {rank}; it must lie in [0, {size})")
@@ -78,9 +82,11 @@ class Ranks:
             if own:
                 torch.cuda.set_device(rank % gpus)
             backend = "cpu:gloo,cuda:nccl" if own else "gloo"
-            dist.init_process_group(
-                backend, init_method=f"tcp://{address}:{port}", rank=rank, world_size=size, timeout=limit
-            )
+            store = dist.TCPStore(address, port, size, rank == 0, limit, wait_for_workers=False)
+            store.set(_here(rank), "")
+            if rank == 0:
+                _all_here(store, size, deadline_s, check_in)
+            dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
             group = dist.new_group(backend="gloo", timeout=limit) if own else dist.group.WORLD
         except (RuntimeError, ValueError) as error:
             raise RankError(
@@ -183,6 +189,21 @@ class Ranks:
         """Leave the group."""
         if self.size > 1 and dist.is_initialized():
             dist.destroy_process_group()
+
+
+def _here(rank: int) -> str:
+    return f"here/{rank}"
+
+
+def _all_here(store: dist.TCPStore, size: int, deadline_s: float, check_in: Callable[[], None]) -> None:
+    """Wait in Python, where a signal counts: a rank needs seconds to start, and torch's own wait cannot be left."""
+    until, missing = time.monotonic() + deadline_s, list(range(1, size))
+    with waiting("collective", "rank 0", "the first meeting", deadline_s):
+        while missing := [r for r in missing if not store.check([_here(r)])]:
+            check_in()
+            if time.monotonic() > until:
+                raise RuntimeError(f"{', '.join(f'rank {r}' for r in missing)} did not come")
+            time.sleep(0.02)
 
 
 def _first_line(error: Exception) -> str:

@@ -162,10 +162,13 @@ def play(
 
     Returns:
         `reason` (`done` or `drained`), `step`, and the last evaluation.
+
+    Raises:
+        StoppedEarly: `place.check_in` raised it before anything was built.
     """
     place = place or Place()
     policy.set_threads(config.runtime.threads)
-    ranks = Ranks.join(place.rank, place.size, port=place.port)
+    ranks = Ranks.join(place.rank, place.size, port=place.port, check_in=place.check_in)
     store = RunDir.open(folder, "a", rank=place.rank, record=config.run.record, keep=config.run.keep_checkpoints)
     crew = opened = None
     try:

@@ -11,16 +11,20 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from quintain.config import Config, ConfigError
 from quintain.runtime.children import start
+from quintain.runtime.signals import StoppedEarly
 from quintain.types import QuintainError
 
 FAILED = "rank failed: "  # before the message of a typed error, in the log of its rank
 _GONE_S = 5.0  # how long a rank may take to end once its connection is lost
+
+
+def _nothing() -> None: ...
 
 
 class RankError(QuintainError):
@@ -46,7 +50,8 @@ class Child:
 class Place:
     """Which rank of how many this process is, the loopback port where they meet, and where the run begins.
 
-    With `resume` it goes on from a checkpoint: that of `step` (rank 0 says which), or the newest.
+    With `resume` it goes on from a checkpoint: that of `step` (rank 0 says which), or the newest. `check_in` is called while the
+    ranks meet; what it raises ends the start.
     """
 
     rank: int = 0
@@ -55,6 +60,7 @@ class Place:
     resume: bool = False
     step: int | None = None
     others: tuple[Child, ...] = ()
+    check_in: Callable[[], None] = _nothing
 
     def tell(self) -> None:
         """Ask the other ranks to drain; any thread may call it."""
@@ -91,17 +97,35 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def ranks(folder: Path, size: int, *, resume: bool = False, step: int | None = None) -> Iterator[Place]:
+def ranks(
+    folder: Path,
+    size: int,
+    *,
+    resume: bool = False,
+    step: int | None = None,
+    check_in: Callable[[], None] = _nothing,
+) -> Iterator[Place]:
     """Start the other ranks of the run in `folder`, yield the place of this one, and end them all at exit.
 
     Raises:
         RankError: a rank failed; the end of its log is quoted.
+        StoppedEarly: `check_in` raised it while the ranks met.
     """
     place = Place(size=size, port=free_port() if size > 1 else 0, resume=resume, step=step)
     children = [_start(folder, replace(place, rank=r)) for r in range(1, size)]
+
+    def look() -> None:
+        check_in()
+        if found := next((c for c in children if c.failed), None):
+            raise RankError(_told(found))
+
     try:
-        yield replace(place, others=tuple(children))
+        yield replace(place, others=tuple(children), check_in=look)
         _leave(children)
+    except StoppedEarly:
+        for child in children:
+            child.process.kill()  # it may still import, deaf to its standard input; it has nothing to finish
+        raise
     except Exception as error:
         if children and (found := _cause(error, children)):
             raise RankError(_told(found)) from error

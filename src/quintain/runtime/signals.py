@@ -17,9 +17,15 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from quintain.types import QuintainError
+
 DRAINED = 75
 OVERDUE = 124
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class StoppedEarly(QuintainError):
+    """A run was asked to stop before it had anything to finish."""
 
 
 class Asked:
@@ -34,6 +40,15 @@ class Asked:
         self._runs.append(run)
         if self._asked:
             run.drain()
+
+    def check(self) -> None:
+        """Leave a start that is not worth finishing.
+
+        Raises:
+            StoppedEarly: a drain was asked for.
+        """
+        if self._asked:
+            raise StoppedEarly("asked to stop before the run began")
 
     def drain(self, reason: str = "") -> None:
         """Ask those that are there now, and those that will be."""

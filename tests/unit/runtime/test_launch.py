@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -10,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from quintain.learn.ranks import RankError as LostRank
+from quintain.learn.ranks import Ranks
 from quintain.runtime import launch
+from quintain.runtime.signals import Asked, StoppedEarly
 from quintain.types import QuintainError
 
 CRASH = 'raise ValueError("a bug of ours")'
@@ -61,3 +64,18 @@ def test_a_lost_rank_that_lives_is_told_of_as_it_is(tmp_path, monkeypatch):
     monkeypatch.setattr(launch, "_GONE_S", 0.2)
     script(monkeypatch, "import sys; sys.stdin.read()")
     assert failing(tmp_path, LostRank("a sum failed")) == "RankError: a sum failed"
+
+
+def test_a_rank_that_never_came_up_ends_the_wait_for_it(tmp_path, monkeypatch):
+    script(monkeypatch, CRASH)
+    with pytest.raises(launch.RankError, match="rank 1 ended with status 1"), launch.ranks(tmp_path, 2) as place:
+        Ranks.join(0, 2, port=place.port, deadline_s=60, check_in=place.check_in)
+
+
+def test_ranks_that_did_not_begin_are_ended_without_a_word(tmp_path, monkeypatch):
+    script(monkeypatch, "import time; time.sleep(600)")  # deaf, as one that still imports
+    asked = Asked()
+    asked.drain()
+    with pytest.raises(StoppedEarly), launch.ranks(tmp_path, 2, check_in=asked.check) as place:
+        Ranks.join(0, 2, port=place.port, deadline_s=60, check_in=place.check_in)
+    assert place.others[0].process.poll() == -signal.SIGKILL
