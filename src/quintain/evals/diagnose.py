@@ -13,6 +13,7 @@ from quintain.ledger import RunDir
 from quintain.types import Group, Trajectory
 
 LEAST = 10  # steps, groups or trajectories on a side below which nothing is said
+HOLDS = 0.5  # share of the variance from which on the entropy law is taken at its word
 SHAKE = 0.01  # how far rewards are moved to see whether the best answer changes
 COOL = 0.1  # temperature of the softmax choice beside the best one
 
@@ -147,6 +148,14 @@ def _means(found: Sequence[Trajectory]) -> dict[str, float]:
     return {"trajectories": float(len(found)), **means}
 
 
+def _noise(cosines: Sequence[float], groups_per_step: int) -> str:
+    mean, error = float(np.mean(cosines)), float(np.std(cosines, ddof=1)) / math.sqrt(len(cosines))
+    told = f"gradients of successive steps have a mean cosine of {mean:.2f} +- {error:.2f}"
+    if mean <= 2 * error:
+        return f"{told}: they share nothing that is seen above the noise of {groups_per_step} groups a step"
+    return f"{told}: a noise scale of {step_noise(cosines) * groups_per_step:,.0f} groups at {groups_per_step} a step"
+
+
 def findings(store: RunDir, series: Mapping[str, Sequence[float]], groups_per_step: int) -> Iterator[tuple[str, str]]:
     """What can be said of a run, as (name, sentence); nothing of what has too little behind it.
 
@@ -157,21 +166,13 @@ def findings(store: RunDir, series: Mapping[str, Sequence[float]], groups_per_st
     """
     if len(series["entropy"]) >= LEAST:
         law = entropy_law(series["entropy"], series["reward"])
-        if math.isfinite(law["explained"]):
-            yield (
-                "Entropy law",
-                f"reward = {-law['a']:.3g} e^H + {law['b']:.3g} takes up {100 * law['explained']:.0f} % of its variance over steps; "
-                f"without entropy it would be {law['ceiling']:.2f}",
-            )
+        share = f"reward = {-law['a']:.3g} e^H + {law['b']:.3g} takes up {100 * law['explained']:.0f} % of its variance over steps"
+        if law["explained"] >= HOLDS:
+            yield "Entropy law", f"{share}; without entropy it would be {law['ceiling']:.2f}"
+        elif math.isfinite(law["explained"]):
+            yield "Entropy law", f"{share}: it does not hold here"
     if len(series["grad_cosine"]) >= LEAST:
-        mean, noise = float(np.mean(series["grad_cosine"])), step_noise(series["grad_cosine"])
-        scale = (
-            f"a noise scale of {noise * groups_per_step:,.0f} groups" if math.isfinite(noise) else "nothing but noise"
-        )
-        yield (
-            "Noise of a step",
-            f"gradients of successive steps have a mean cosine of {mean:.2f}: {scale} at {groups_per_step} a step",
-        )
+        yield "Noise of a step", _noise(series["grad_cosine"], groups_per_step)
     groups = list(store.groups())
     if len(groups) >= LEAST:
         seen = reward_cliffs(groups)

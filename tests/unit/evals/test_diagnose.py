@@ -81,11 +81,24 @@ def test_little_is_said_of_little(tmp_path, count):
             store.append(Event(time=float(i), step=i, actor="run", kind=kind, payload=payload))
         store.commit()
         entropy = [1.0 / (i + 1) for i in range(count)]
-        series = {"entropy": entropy, "reward": [1 - e for e in entropy], "grad_cosine": [0.5] * count}
+        series = {
+            "entropy": entropy,
+            "reward": [0.9 - 0.1 * math.exp(e) for e in entropy],
+            "grad_cosine": [0.5] * count,
+        }
         told = dict(findings(store, series, 8))
+        doubtful = {
+            "entropy": entropy,
+            "reward": [float(i % 2) for i in range(count)],
+            "grad_cosine": [0.5, -0.5] * count,
+        }
+        unsure = dict(findings(store, doubtful, 8))
     if count < LEAST:
         assert told.keys() <= {"Ties of rewards"}, "twice as many groups as steps"
         return
     assert list(told) == ["Entropy law", "Noise of a step", "Ties of rewards", "Trained and thrown away"]
+    assert "without entropy it would be 0.80" in told["Entropy law"]
     assert "a noise scale of 8 groups at 8 a step" in told["Noise of a step"]
     assert "trained 0.50 reward, 1.0 turns, 2 tokens (10 trajectories)" in told["Trained and thrown away"]
+    assert "does not hold here" in unsure["Entropy law"] and "without entropy" not in unsure["Entropy law"]
+    assert "share nothing" in unsure["Noise of a step"]
