@@ -24,6 +24,9 @@ image-rendering:auto;margin-bottom:6px}.turn pre,pre.box{white-space:pre-wrap;ov
 font:12px/1.45 ui-monospace,monospace;color:var(--soft)}.tok{border-radius:4px;padding:1px 4px;font:600 13px ui-monospace,monospace;
 color:#14171c}.said{margin:6px 0 2px}.said small{color:var(--soft)}
 pre.box{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px;color:var(--ink)}
+.found{border-collapse:collapse;background:var(--card);border:1px solid var(--line);border-radius:10px}
+.found th,.found td{text-align:left;vertical-align:top;padding:8px 14px;border-top:1px solid var(--line)}
+.found th{white-space:nowrap}.found tr:first-child>*{border-top:0}
 .chain{display:flex;flex-wrap:wrap;gap:8px;align-items:center}.link{background:var(--card);border:1px solid var(--line);
 border-left:4px solid var(--c1);border-radius:8px;padding:6px 12px;font:13px ui-monospace,monospace}.arrow{color:var(--soft)}
 """
@@ -36,6 +39,7 @@ PAGE = """<!doctype html>
 <div class="tiles">{tiles}</div>
 <h2>Curves</h2><p class="sub">Lines are running means over a fifteenth of the steps; bands are one standard deviation of
 single steps around them; dots are evaluations.</p><div class="charts">{charts}</div>
+<h2>Diagnostics</h2><table class="found">{findings}</table>
 <h2>The algorithm</h2>{chain}
 <h2>Sample trajectories</h2>{samples}
 <h2>Reproduce</h2><pre class="box">{command}</pre>

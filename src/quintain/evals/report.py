@@ -14,6 +14,7 @@ from typing import Any
 
 from quintain import config as configs
 from quintain.evals import chart
+from quintain.evals.diagnose import findings
 from quintain.evals.page import PAGE, STYLE
 from quintain.ledger import RunDir
 from quintain.types import Group, Kind, Message, Node, QuintainError, Trajectory
@@ -21,6 +22,14 @@ from quintain.types import Group, Kind, Message, Node, QuintainError, Trajectory
 Rows = Sequence[tuple[int, Mapping[str, float]]]
 SAMPLES = 6
 PIXELS = 192
+STILLED = ("clipped", "masked", "rejected")  # what the parts of an objective note
+RATIOS = (
+    "under_0.5",
+    "under_0.8",
+    "near",
+    "over_1.25",
+    "over_2",
+)  # new policy over the engine's, as the learner counts them
 
 
 def write_report(folder: Path, out: Path | None = None) -> Path:
@@ -31,12 +40,14 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
         config = configs.make(store.path / "config.toml")
         samples = _choose(store)
         wall = _seconds(store)
+        told = "".join(_finding(*f) for f in findings(store, _aligned(rows), config.run.groups_per_step))
     page = PAGE.format(
         title=html.escape(f"{config.run.name}: {config.algorithm.name} on {config.data or config.env.name}"),
         style=STYLE,
         sub=html.escape(_sub(config, rows, wall)),
         tiles="".join(_tile(*t) for t in _tiles(rows, evals)),
         charts=_charts(rows, evals) or "<p>No step was trained yet.</p>",
+        findings=told or "<p>Too little was trained and recorded to say anything.</p>",
         chain=_chain(config),
         samples="".join(_sample(config, g, t) for g, t in samples)
         or "<p>The run kept no trajectories (run.record).</p>",
@@ -77,6 +88,17 @@ def _tiles(rows: Rows, evals: Rows) -> Iterator[tuple[str, str]]:
         yield f"{max(m.get('lag_max', 0.0) for _, m in rows):.0f}", "largest lag"
 
 
+def _aligned(rows: Rows) -> dict[str, list[float]]:
+    """Entropy and reward of the steps that trained, and the cosines of gradients where there are any."""
+    told = [m for _, m in rows if m.get("groups_trained") != 0 and {"entropy", "reward"} <= m.keys()]
+    cosines = [m["grad_cosine"] for _, m in rows if "grad_cosine" in m]
+    return {"entropy": [m["entropy"] for m in told], "reward": [m["reward"] for m in told], "grad_cosine": cosines}
+
+
+def _finding(name: str, sentence: str) -> str:
+    return f"<tr><th>{html.escape(name)}</th><td>{html.escape(sentence)}</td></tr>"
+
+
 def _tile(value: str, name: str) -> str:
     return f'<div class="tile"><b>{html.escape(value)}</b><span>{html.escape(name)}</span></div>'
 
@@ -103,12 +125,15 @@ def _charts(rows: Rows, evals: Rows) -> str:
         ("Entropy in nats", {"entropy": "entropy"}, 0.0),
         ("Engine against learner, |Δlog p|", {"mean": "mismatch_mean", "max": "mismatch_max"}, 0.0),
         ("Gradient norm", {"norm": "grad_norm"}, 0.0),
+        ("Gradient against that of the step before, cosine", {"cosine": "grad_cosine"}, None),
+        ("Tokens without a gradient, share", {n: n for n in STILLED}, 0.0),
         ("Turns of an episode", {"turns": "turns"}, 0.0),
         ("Tokens per second", {"tokens/s": "tokens_per_second"}, 0.0),
         ("Lag in versions", {"mean": "lag_mean", "max": "lag_max"}, 0.0),
     ):
         series = {name: _series(rows, key) for name, key in keys.items() if _series(rows, key)[0]}
         made.append(chart.lines(title, series, floor=floor) if series else "")
+    made.append(_ratios(rows))
     steps = [step + 1.0 for step, _ in rows]
     for title, prefix in (("How episodes stopped", "stop/"), ("Seconds of a step", "seconds/")):
         keys = sorted(
@@ -116,6 +141,20 @@ def _charts(rows: Rows, evals: Rows) -> str:
         )
         named = {k.removeprefix(prefix): [m.get(k, 0.0) for _, m in rows] for k in keys[:6]}
         made.append(chart.areas(title, steps, named))
+    return "".join(made)
+
+
+def _ratios(rows: Rows) -> str:
+    """How many tokens had which ratio to the engine, and how many of those still moved the policy, of the steps that trained."""
+    trained = [(step + 1.0, m) for step, m in rows if m.get("groups_trained") != 0 and f"ratio_{RATIOS[0]}" in m]
+    steps = [step for step, _ in trained]
+    made = []
+    for title, stem in (
+        ("Tokens by their ratio to the engine", "ratio_"),
+        ("... that still moved the policy", "moved_"),
+    ):
+        named = {r.replace("_", " "): [m.get(stem + r, 0.0) for _, m in trained] for r in RATIOS}
+        made.append(chart.areas(title, steps, named) if steps else "")
     return "".join(made)
 
 

@@ -173,9 +173,9 @@ class TorchLearner:
         Returns:
             Per step: `loss`, `grad_norm`, `entropy` (nats a token), `lr`, `tokens`, `sequences`, `groups`, `updates`
             taken and `skipped`, `mismatch_mean`, `mismatch_max`, `mismatch_kl` and others (engine against learner before the
-            first optimizer step), `seconds_forward` (loss included), `seconds_backward`, `seconds_optimizer`, and
-            `ratio_*` and `moved_*` (share of tokens by their ratio to the engine, and of those that still had a
-            coefficient), what the objective's parts noted.
+            first optimizer step), `seconds_forward` (loss included), `seconds_backward`, `seconds_optimizer`, `grad_cosine`
+            (each gradient with that of the optimizer step before, from the second on), `ratio_*` and `moved_*` (share of
+            tokens by their ratio to the engine, and of those that still had a coefficient), what the objective's parts noted.
 
         Raises:
             LearnerError: an unmet need, a missing stream, or an objective that does not end in a mean.
@@ -233,6 +233,7 @@ class TorchLearner:
             scale.update(overflow)
         if overflow:
             return self._skip(f"gradient norm is {norm}", tickets_of(batch) if at_floor else None, meter)
+        meter.turned(self.gradients.cosine())
         if self.plan.clip_norm:
             self.gradients.scale(min(1.0, self.plan.clip_norm / (norm + 1e-6)))
         self.optimizer.step(factor * figures.get("step_scale", 1.0))

@@ -26,6 +26,7 @@ class Meter:
         self._seconds = dict.fromkeys(("forward", "backward", "optimizer"), 0.0)
         self._gap = dict.fromkeys(SUMS, 0.0)
         self._widest = {"max": 0.0, "probability": 0.0}
+        self._cosines: list[float] = []
         self._comparing = True
         self._ratios = {"ratio": torch.zeros(len(BINS)), "moved": torch.zeros(len(BINS))}
 
@@ -64,6 +65,11 @@ class Meter:
         """One optimizer step was not taken."""
         self._counts["skipped"] += 1
 
+    def turned(self, cosine: float | None) -> None:
+        """How a step's gradient lies to that of the step before; None where there is none."""
+        if cosine is not None:
+            self._cosines.append(cosine)
+
     def stepped(self, figures: Mapping[str, float], totals: Mapping[str, float]) -> None:
         """One optimizer step was taken, with `figures` and counts that hold for all ranks."""
         for name, value in figures.items():
@@ -85,6 +91,7 @@ class Meter:
         return {
             **dict.fromkeys((*OUTCOMES, "grad_norm"), 0.0),
             **means,
+            **({"grad_cosine": sum(self._cosines) / len(self._cosines)} if self._cosines else {}),
             **self._counts,
             **mismatch,
             **shares,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from quintain.learn import gradients
 from quintain.learn.forward import LearnerError
 from quintain.learn.learner import TorchLearner
 from quintain.learn.meter import BINS
@@ -121,6 +122,31 @@ def test_idle_trajectories_do_not_change_the_update(make_groups, make_model):
         found.append((run(learner, pack([idle, *groups[1:]], skip_idle=skip), grpo()), flat(model)))
     assert found[1][0]["tokens"] < found[0][0]["tokens"]
     torch.testing.assert_close(found[0][1], found[1][1], rtol=1e-6, atol=1e-9)
+
+
+def test_each_gradient_is_compared_with_the_one_before(make_groups, make_model, monkeypatch):
+    """With a rate of nearly nothing equal batches have equal gradients, and the opposite batch the opposite one."""
+    model, objective = make_model().double(), chain(policy_gradient(), token_mean())
+    learner, groups = TorchLearner(model, adamw(1e-12)), make_groups()
+    signed = [
+        pack([replace(g, trajectories=tuple(scaled(t, sign) for t in g.trajectories)) for g in groups])
+        for sign in (1.0, -1.0)
+    ]
+    assert "grad_cosine" not in run(learner, signed[0], objective), "the first has none before it"
+    assert run(learner, signed[0], objective)["grad_cosine"] == pytest.approx(1.0)
+    assert run(learner, signed[1], objective)["grad_cosine"] == pytest.approx(-1.0)
+    kept = learner.gradients
+    monkeypatch.setattr(gradients, "LOOKED_AT", 50)
+    kept._before = []
+    assert kept.cosine() is None
+    assert 50 <= sum(map(len, kept._before)) <= 101, "of a large model a part is looked at"
+    kept.clear()
+    assert kept.cosine() is None, "nothing has no direction"
+
+
+def scaled(trajectory, factor):
+    rows = tuple(tuple(factor * v for v in row) for row in trajectory.streams["advantage"])
+    return trajectory.with_stream("advantage", rows)
 
 
 def test_the_gradient_norm_is_clipped_before_the_step(make_groups, make_model):

@@ -51,6 +51,7 @@ def test_two_ranks_take_the_steps_of_one(played):
         for mine, whole in zip(told["figures"], alone["figures"], strict=True):
             for key in ("loss", "entropy", "grad_norm", "clipped", "tokens", "sequences", "groups", "mismatch_mean"):
                 assert mine.get(key, 0) == pytest.approx(whole.get(key, 0), rel=1e-6), key
+            assert mine.get("grad_cosine") == pytest.approx(whole.get("grad_cosine"), abs=1e-6)
             assert mine["mismatch_max"] == pytest.approx(whole["mismatch_max"])
         assert told["state"] == alone["state"] and len(told["state"]) == 3
         assert told["warm"] == pytest.approx(alone["warm"], rel=1e-6)

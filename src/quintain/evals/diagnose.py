@@ -1,0 +1,193 @@
+"""What the record of a run says about its training: the entropy law, noise of steps, ties of rewards, who was trained on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+
+from quintain.evals.stats import cliff
+from quintain.ledger import RunDir
+from quintain.types import Group, Trajectory
+
+LEAST = 10  # steps, groups or trajectories on a side below which nothing is said
+HOLDS = 0.5  # share of the variance from which on the entropy law is taken at its word
+SHAKE = 0.01  # how far rewards are moved to see whether the best answer changes
+COOL = 0.1  # temperature of the softmax choice beside the best one
+
+
+def entropy_law(entropies: Sequence[float], rewards: Sequence[float]) -> dict[str, float]:
+    """Fit how reward was bought with entropy over a run, by least squares.
+
+    Use it to see how much reward is left before a policy has no entropy to spend.
+
+    Maths: `R = -a e^H + b`; at `H = 0` it is `b - a`.
+
+    Args:
+        entropies: nats a token, one per step.
+        rewards: mean of each step.
+
+    Returns:
+        `a`, `b`, `ceiling` (`b - a`) and `explained`, the share of the reward's variance that the law takes up (R^2).
+
+    Special cases: NaN everywhere where fewer than two entropies differ; `explained` is NaN where rewards are all equal.
+
+    Example:
+        >>> law = entropy_law([0.0, 1.0], [0.5, 0.5 - 0.1 * (2.718281828 - 1)])
+        >>> round(law["a"], 6), round(law["ceiling"], 6)
+        (0.1, 0.5)
+
+    Reference: The Entropy Mechanism of RL for Reasoning LMs, arXiv 2505.22617.
+    """
+    x, y = np.exp(np.asarray(entropies, float)), np.asarray(rewards, float)
+    if len(x) < 2 or np.ptp(x) == 0:
+        return dict.fromkeys(("a", "b", "ceiling", "explained"), math.nan)
+    across, up = x - x.mean(), y - y.mean()
+    slope = float(across @ up / (across @ across))
+    left = up - slope * across
+    total = float(up @ up)
+    b = float(y.mean() - slope * x.mean())
+    return {
+        "a": -slope,
+        "b": b,
+        "ceiling": b + slope,
+        "explained": 1 - float(left @ left) / total if total else math.nan,
+    }
+
+
+def step_noise(cosines: Sequence[float]) -> float:
+    """How much of a step's gradient is noise, as variance over the square of what successive steps share.
+
+    Use it when a run stands still: far above 1, more groups a step (or a smaller rate) help; far below, larger steps may.
+
+    Maths: `1 / mean cos - 1`. With independent noise of equal size, `E[g g'] = |G|^2` and `E|g|^2 = |G|^2 + tr S`; times the groups
+    of a step it is the simple noise scale, in groups.
+
+    Args:
+        cosines: of each step's gradient with that of the step before, `grad_cosine` in the metrics.
+
+    Special cases: infinite where steps share nothing (a mean cosine of 0 or below, also where steps overshoot); NaN for none.
+
+    Example:
+        >>> step_noise([0.5, 0.5])
+        1.0
+
+    Reference: McCandlish et al., 2018, arXiv 1812.06162, section 2.2 (the noise scale); from successive steps: ours.
+    """
+    if not len(cosines):
+        return math.nan
+    mean = float(np.mean(cosines))
+    return 1 / mean - 1 if mean > 0 else math.inf
+
+
+def reward_cliffs(groups: Sequence[Group], shake: float = SHAKE, temperature: float = COOL) -> dict[str, float]:
+    """How often several different answers share the best reward, so that a hair decides which of them is the optimum.
+
+    Args:
+        groups: with rewards; those of a single answer count as not tied.
+        shake: how far the reward of one of the best answers is moved, > 0.
+        temperature: of the softmax choice that is compared.
+
+    Returns:
+        `ties`, the share of groups whose best reward comes of more than one answer; `greedy` and `softmax`, the mean L1 change of
+        the best and of the softmax choice over a group's answers, 2 at most, when the last of the best answers is paid `shake`
+        more.
+
+    Special cases: NaN for no group.
+
+    Reference: the policy cliff, arXiv 2507.20150; the probe is ours.
+    """
+    jumps = [_shaken(group, shake, temperature) for group in groups if group.trajectories]
+    names = ("ties", "greedy", "softmax")
+    if not jumps:
+        return dict.fromkeys(names, math.nan)
+    return dict(zip(names, np.mean(jumps, axis=0).tolist(), strict=True))
+
+
+def _shaken(group: Group, shake: float, temperature: float) -> tuple[float, float, float]:
+    """Whether a group is tied, and how far the choices move. An answer's value is the mean of its members' rewards."""
+    paid: dict[tuple[object, ...], list[float]] = {}
+    for t in group.trajectories:
+        said = tuple(t.actions) or tuple(token for node in t.nodes if node.logprobs for token in node.tokens)
+        paid.setdefault(said, []).append(t.reward)
+    values = [sum(p) / len(p) for p in paid.values()]
+    best = [i for i, v in enumerate(values) if v == max(values)]
+    moved = [v + shake * (i == best[-1]) for i, v in enumerate(values)]
+    seen = cliff(values, moved, temperature)
+    return float(len(best) > 1), seen["greedy_l1_jump"], seen["softmax_l1_change"]
+
+
+def survivorship(
+    groups: Sequence[Group], trained: AbstractSet[int], dropped: AbstractSet[int]
+) -> dict[str, dict[str, float]]:
+    """What was trained on against what was played and thrown away.
+
+    Args:
+        groups: of a run, as far as it recorded them.
+        trained: tickets that a step trained on.
+        dropped: tickets that were played for nothing: too old, or refused by a gate.
+
+    Returns:
+        `trained` and `dropped`, each with `trajectories` and the means of `reward`, `turns` and `tokens` over them (NaN for none).
+    """
+    sides = {"trained": trained, "dropped": dropped - trained}
+    return {
+        name: _means([t for g in groups if g.ticket in side for t in g.trajectories]) for name, side in sides.items()
+    }
+
+
+def _means(found: Sequence[Trajectory]) -> dict[str, float]:
+    columns = {
+        "reward": [t.reward for t in found],
+        "turns": [t.turns for t in found],
+        "tokens": [t.length for t in found],
+    }
+    means = {name: float(np.mean(values)) if values else math.nan for name, values in columns.items()}
+    return {"trajectories": float(len(found)), **means}
+
+
+def _noise(cosines: Sequence[float], groups_per_step: int) -> str:
+    mean, error = float(np.mean(cosines)), float(np.std(cosines, ddof=1)) / math.sqrt(len(cosines))
+    told = f"gradients of successive steps have a mean cosine of {mean:.2f} +- {error:.2f}"
+    if mean <= 2 * error:
+        return f"{told}: they share nothing that is seen above the noise of {groups_per_step} groups a step"
+    return f"{told}: a noise scale of {step_noise(cosines) * groups_per_step:,.0f} groups at {groups_per_step} a step"
+
+
+def findings(store: RunDir, series: Mapping[str, Sequence[float]], groups_per_step: int) -> Iterator[tuple[str, str]]:
+    """What can be said of a run, as (name, sentence); nothing of what has too little behind it.
+
+    Args:
+        store: the run.
+        series: `entropy` and `reward` of the same steps, and `grad_cosine`.
+        groups_per_step: of the config.
+    """
+    if len(series["entropy"]) >= LEAST:
+        law = entropy_law(series["entropy"], series["reward"])
+        share = f"reward = {-law['a']:.3g} e^H + {law['b']:.3g} takes up {100 * law['explained']:.0f} % of its variance over steps"
+        if law["explained"] >= HOLDS:
+            yield "Entropy law", f"{share}; without entropy it would be {law['ceiling']:.2f}"
+        elif math.isfinite(law["explained"]):
+            yield "Entropy law", f"{share}: it does not hold here"
+    if len(series["grad_cosine"]) >= LEAST:
+        yield "Noise of a step", _noise(series["grad_cosine"], groups_per_step)
+    groups = list(store.groups())
+    if len(groups) >= LEAST:
+        seen = reward_cliffs(groups)
+        yield (
+            "Ties of rewards",
+            f"in {100 * seen['ties']:.0f} % of groups different answers share the best reward; {SHAKE:g} more for one of them moves "
+            f"the best choice by {seen['greedy']:.2f} and a softmax choice by {seen['softmax']:.2f} of 2 (L1)",
+        )
+    trained = {ticket for event in store.events(["trained"]) for ticket in event.payload["tickets"]}
+    dropped = {event.payload["ticket"] for event in store.events(["dropped"])}
+    sides = survivorship(groups, trained, dropped)
+    if min(side["trajectories"] for side in sides.values()) >= LEAST:
+        told = [
+            f"{name} {side['reward']:.2f} reward, {side['turns']:.1f} turns, {side['tokens']:.0f} tokens "
+            f"({side['trajectories']:,.0f} trajectories)"
+            for name, side in sides.items()
+        ]
+        yield "Trained and thrown away", "; ".join(told)
