@@ -16,6 +16,9 @@ BIN := $(abspath $(VENV))/bin
 PY := $(BIN)/python
 PYTEST := $(PY) -m pytest
 CODE := $(wildcard src tests tools benchmarks recipes examples)
+# Files with tests of a mark, so that a stage reads no others, and those of the chaos tests that need the machine for themselves.
+marked = $(shell grep -rlE "mark\.$(1)\b" tests)
+ALONE := tests/chaos/test_process_faults.py tests/chaos/test_run_kill.py tests/unit/runtime/test_env_pool.py
 ENGINE_TESTS := tests/unit/engines $(wildcard tests/contracts/*engine*)
 
 export PATH := $(BIN):$(PATH)
@@ -74,7 +77,7 @@ pictures: setup-dev  ## draw the pictures of the README and the docs again
 	$(PY) tools/pictures.py $(ARGS)
 
 slow: setup-dev  ## the tests that take more than ten seconds
-	$(PYTEST) -n $(JOBS) -m "slow and not browser and not chaos and not gpu and not ray" $(ARGS)
+	$(PYTEST) -n $(JOBS) -m "slow and not browser and not chaos and not gpu and not ray" $(call marked,slow) $(ARGS)
 
 learning: setup-dev  ## every algorithm on an exercise of its family, and wrong forms of them
 	$(PYTEST) -n $(JOBS) -m "learning and not gpu" tests/learning $(ARGS)
@@ -86,7 +89,8 @@ learn: setup-dev  ## the exercises on more seeds, and the page that says what ca
 
 chaos: setup-dev  ## schedules on a virtual clock, then the tests that kill processes and fill disks
 	$(PY) tools/chaos.py --count $(SCHEDULES) --seconds 100
-	$(PYTEST) -m "chaos and not gpu" $(ARGS)
+	$(PYTEST) -n $(JOBS) -m "chaos and not gpu" $(filter-out $(ALONE),$(call marked,chaos)) $(ARGS)
+	$(PYTEST) -m "chaos and not gpu" $(ALONE) $(ARGS)
 
 browser: setup-dev  ## the tests that drive a real browser
 	$(PYTEST) -m "browser and not gpu" $(ARGS)
@@ -107,8 +111,8 @@ venv-vllm:  ## make .venv-vllm, the environment of the vLLM engine
 		--constraints constraints-vllm.txt --exact
 
 test-vllm: venv-vllm  ## the engine tests in the environment of the vLLM engine, with a real vLLM server
-	$(abspath .venv-vllm)/bin/python -m pytest $(ENGINE_TESTS) tests/e2e/test_vllm.py \
-		-m "not browser and not chaos and not gpu" $(ARGS)
+	$(abspath .venv-vllm)/bin/python -m pytest -n $(JOBS) $(ENGINE_TESTS) -m "not browser and not chaos and not gpu" $(ARGS)
+	$(abspath .venv-vllm)/bin/python -m pytest tests/e2e/test_vllm.py -m "not browser and not chaos and not gpu" $(ARGS)
 
 clean:  ## remove caches and built pages; environments and runs stay
 	rm -rf site build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -231,6 +231,17 @@ def test_starting_is_fast_and_varied(name: str) -> None:
         assert world.facts.shared_starts or different >= 9, f"{different} of 12 instances of level {level} differ"
 
 
+def slowness() -> float:
+    """How much longer a million additions take here than the 40 ms of the core that starts are promised for; at least 1."""
+    best = float("inf")
+    for _ in range(5):
+        begun, total = time.process_time(), 0
+        for i in range(1_000_000):
+            total += i
+        best = min(best, time.process_time() - begun)
+    return max(1.0, best / 0.04)
+
+
 @pytest.mark.slow
 @EVERY
 def test_ten_thousand_seeds_are_varied(name: str) -> None:
@@ -243,4 +254,5 @@ def test_ten_thousand_seeds_are_varied(name: str) -> None:
         seen.add(digest_of(world.start(seed, 5)))
         times.append(time.process_time() - begun)
     assert len(seen) >= world.facts.variety, f"{len(seen)} of 10,000 instances differ"
-    assert sorted(times)[9_900] < 0.05, f"the slowest hundredth of the starts takes {sorted(times)[9_900]:.3f} s"
+    late, limit = sorted(times)[9_900], 0.05 * slowness()
+    assert late < limit, f"the slowest hundredth of the starts takes {late:.3f} s, at most {limit:.3f} s is due here"

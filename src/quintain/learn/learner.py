@@ -335,6 +335,7 @@ class TorchLearner:
             "quarantined": self.quarantined,
             "loss_scale": None if scale is None else scale.state(),
             "frozen": self.base,
+            "gradient": self.gradients.remembered(),
         }
         checkpoint.write(folder, self._whole_files(), facts)
 
@@ -377,6 +378,7 @@ class TorchLearner:
         self.optimizer, self.state, self._objective = optimizer, facts["state"], None
         self.step, self.updates, self.version = facts["step"], facts["updates"], facts["version"]
         self.quarantined = facts["quarantined"]
+        self.gradients.remember(facts.get("gradient", ()))
         if self.precision.scale is not None and facts["loss_scale"]:
             self.precision.scale.load(facts["loss_scale"])
 
