@@ -148,21 +148,21 @@ def _means(found: Sequence[Trajectory]) -> dict[str, float]:
     return {"trajectories": float(len(found)), **means}
 
 
-def _noise(cosines: Sequence[float], groups_per_step: int) -> str:
+def _noise(cosines: Sequence[float], groups: float) -> str:
     mean, error = float(np.mean(cosines)), float(np.std(cosines, ddof=1)) / math.sqrt(len(cosines))
     told = f"gradients of successive steps have a mean cosine of {mean:.2f} +- {error:.2f}"
     if mean <= 2 * error:
-        return f"{told}: they share nothing that is seen above the noise of {groups_per_step} groups a step"
-    return f"{told}: a noise scale of {step_noise(cosines) * groups_per_step:,.0f} groups at {groups_per_step} a step"
+        return f"{told}: they share nothing that is seen above the noise of {groups:g} groups a step"
+    return f"{told}: a noise scale of {step_noise(cosines) * groups:,.0f} groups at {groups:g} a step"
 
 
-def findings(store: RunDir, series: Mapping[str, Sequence[float]], groups_per_step: int) -> Iterator[tuple[str, str]]:
+def findings(store: RunDir, series: Mapping[str, Sequence[float]], groups_per_step: float) -> Iterator[tuple[str, str]]:
     """What can be said of a run, as (name, sentence); nothing of what has too little behind it.
 
     Args:
         store: the run.
         series: `entropy` and `reward` of the same steps, and `grad_cosine`.
-        groups_per_step: of the config.
+        groups_per_step: of an optimizer step; NaN where nothing can be said of its noise.
     """
     if len(series["entropy"]) >= LEAST:
         law = entropy_law(series["entropy"], series["reward"])
@@ -171,7 +171,7 @@ def findings(store: RunDir, series: Mapping[str, Sequence[float]], groups_per_st
             yield "Entropy law", f"{share}; without entropy it would be {law['ceiling']:.2f}"
         elif math.isfinite(law["explained"]):
             yield "Entropy law", f"{share}: it does not hold here"
-    if len(series["grad_cosine"]) >= LEAST:
+    if len(series["grad_cosine"]) >= LEAST and math.isfinite(groups_per_step):
         yield "Noise of a step", _noise(series["grad_cosine"], groups_per_step)
     groups = list(store.groups())
     if len(groups) >= LEAST:

@@ -39,7 +39,7 @@ PAGE = """<!doctype html>
 <div class="tiles">{tiles}</div>
 <h2>Curves</h2><p class="sub">Lines are running means over a fifteenth of the steps; bands are one standard deviation of
 single steps around them; dots are evaluations.</p><div class="charts">{charts}</div>
-<h2>Diagnostics</h2><table class="found">{findings}</table>
+<h2>Diagnostics</h2>{findings}
 <h2>The algorithm</h2>{chain}
 <h2>Sample trajectories</h2>{samples}
 <h2>Reproduce</h2><pre class="box">{command}</pre>

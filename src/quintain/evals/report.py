@@ -23,13 +23,7 @@ Rows = Sequence[tuple[int, Mapping[str, float]]]
 SAMPLES = 6
 PIXELS = 192
 STILLED = ("clipped", "masked", "rejected")  # what the parts of an objective note
-RATIOS = (
-    "under_0.5",
-    "under_0.8",
-    "near",
-    "over_1.25",
-    "over_2",
-)  # new policy over the engine's, as the learner counts them
+RATIOS = ("under_0.5", "under_0.8", "near", "over_1.25", "over_2")  # new policy over the engine's, as learners count
 
 
 def write_report(folder: Path, out: Path | None = None) -> Path:
@@ -40,14 +34,16 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
         config = configs.make(store.path / "config.toml")
         samples = _choose(store)
         wall = _seconds(store)
-        told = "".join(_finding(*f) for f in findings(store, _aligned(rows), config.run.groups_per_step))
+        told = "".join(_finding(*f) for f in findings(store, _aligned(rows), _groups(config)))
     page = PAGE.format(
         title=html.escape(f"{config.run.name}: {config.algorithm.name} on {config.data or config.env.name}"),
         style=STYLE,
         sub=html.escape(_sub(config, rows, wall)),
         tiles="".join(_tile(*t) for t in _tiles(rows, evals)),
         charts=_charts(rows, evals) or "<p>No step was trained yet.</p>",
-        findings=told or "<p>Too little was trained and recorded to say anything.</p>",
+        findings=f'<table class="found">{told}</table>'
+        if told
+        else "<p>Too little was trained and recorded to say more.</p>",
         chain=_chain(config),
         samples="".join(_sample(config, g, t) for g, t in samples)
         or "<p>The run kept no trajectories (run.record).</p>",
@@ -93,6 +89,11 @@ def _aligned(rows: Rows) -> dict[str, list[float]]:
     told = [m for _, m in rows if m.get("groups_trained") != 0 and {"entropy", "reward"} <= m.keys()]
     cosines = [m["grad_cosine"] for _, m in rows if "grad_cosine" in m]
     return {"entropy": [m["entropy"] for m in told], "reward": [m["reward"] for m in told], "grad_cosine": cosines}
+
+
+def _groups(config: configs.Config) -> float:
+    """Those of an optimizer step; NaN where successive steps see the same groups again, so that they share their noise."""
+    return config.run.groups_per_step / config.learner.minibatches if config.learner.epochs == 1 else math.nan
 
 
 def _finding(name: str, sentence: str) -> str:

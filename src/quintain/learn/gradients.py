@@ -12,9 +12,8 @@ from torch import nn
 from quintain.learn.optim import Weight
 from quintain.learn.ranks import Ranks
 
-LOOKED_AT = (
-    1 << 13
-)  # coordinates by which a gradient is compared with the one before: to 1 %, in 64 KiB of a checkpoint
+# Coordinates of a gradient that are compared with those before: good to 1 %, and 64 KiB of a checkpoint.
+LOOKED_AT = 1 << 13
 
 
 class Gradients:

@@ -93,6 +93,9 @@ def test_little_is_said_of_little(tmp_path, count):
             "grad_cosine": [0.5, -0.5] * count,
         }
         unsure = dict(findings(store, doubtful, 8))
+        assert "Noise of a step" not in dict(findings(store, series, math.nan)), (
+            "steps on the same data share their noise"
+        )
     if count < LEAST:
         assert told.keys() <= {"Ties of rewards"}, "twice as many groups as steps"
         return
