@@ -27,7 +27,7 @@ export MKL_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev setup-ray setup-bench quickstart test check format docs bench pictures slow learning learn chaos browser gpu ray venv-vllm test-vllm clean
+.PHONY: help setup setup-dev setup-ray setup-bench quickstart test check format docs bench pictures slow learning learn honest chaos browser gpu ray venv-vllm test-vllm clean
 
 help:  ## show the targets
 	@echo "usage: make TARGET [TORCH=cuda] [PYTHON=python3] [ARGS='...']"
@@ -77,7 +77,7 @@ pictures: setup-dev  ## draw the pictures of the README and the docs again
 	$(PY) tools/pictures.py $(ARGS)
 
 slow: setup-dev  ## the tests that take more than ten seconds
-	$(PYTEST) -n $(JOBS) -m "slow and not browser and not chaos and not gpu and not ray" $(call marked,slow) $(ARGS)
+	$(PYTEST) -n $(JOBS) -m "slow and not browser and not chaos and not gpu and not ray" $(filter-out tests/ray/%,$(call marked,slow)) $(ARGS)
 
 learning: setup-dev  ## every algorithm on an exercise of its family, and wrong forms of them
 	$(PYTEST) -n $(JOBS) -m "learning and not gpu" tests/learning $(ARGS)
@@ -86,6 +86,9 @@ learn: setup-dev  ## the exercises on more seeds, and the page that says what ca
 	$(PY) tools/learn.py run $(ARGS)
 	$(PY) tools/learn.py collect
 	$(PY) tools/pages.py
+
+honest: setup-dev  ## every world whose code has changed on many instances; writes the row that its tests ask for
+	$(PY) tools/honest.py $(ARGS)
 
 chaos: setup-dev  ## schedules on a virtual clock, then the tests that kill processes and fill disks
 	$(PY) tools/chaos.py --count $(SCHEDULES) --seconds 100

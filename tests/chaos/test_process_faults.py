@@ -86,7 +86,7 @@ class Attack:
     def _look(self) -> None:
         for process in ours(self.plan):
             with contextlib.suppress(psutil.Error):
-                line = process.cmdline()
+                line = [word for word in process.cmdline() if word]
                 if "quintain.runtime.actor" in line:
                     self.rooms.add(Path(line[-1]).parent)
                 if process.status() == psutil.STATUS_STOPPED:

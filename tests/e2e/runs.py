@@ -8,6 +8,9 @@ from pathlib import Path
 from quintain import config as configs
 from quintain.cli.train import run
 from quintain.ledger import RunDir
+from quintain.runtime import forks
+from quintain.runtime.children import Started
+from quintain.runtime.children import begin as begin_process
 
 QUIET = ["eval.instances=0", "run.steps=6", "run.checkpoint_every=2"]
 
@@ -19,6 +22,13 @@ def start(folder: Path, *overrides: str) -> Path:
     RunDir.create(path, config.toml(full=True)).close()
     assert run(config, path, resume=False) == 0
     return path
+
+
+def begin(out: Path, *words: str) -> Started:
+    """`quintain WORDS` as a process that prints into the file `out`. It need not import what a test before has: it is forked."""
+    forks.ready()
+    with out.open("wb") as log:
+        return begin_process("quintain.cli", *words, log=log)
 
 
 def prints(folder: Path) -> dict[str, str]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.e2e.runs import prints
+from tests.e2e.runs import begin, prints
 
 from quintain.cli import main
 from quintain.ledger import RunDir, audit
@@ -51,8 +49,7 @@ def command(folder: Path, *more: str, after: int = 0, split: str = "train", proc
 
 def asked_to_stop(folder: Path, words: list[str], when: Callable[[str], bool]) -> tuple[int, float]:
     """The status of a run that gets a SIGTERM once `when` holds for what it has printed, and the seconds it took to leave."""
-    with (folder / "out.txt").open("w") as out:
-        process = subprocess.Popen([sys.executable, "-m", "quintain.cli", *words], stdout=out, stderr=out)
+    process = begin(folder / "out.txt", *words)
     try:
         until = time.monotonic() + 90
         while not when((folder / "out.txt").read_text()):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from tests.e2e.runs import begin
 
 from quintain import config as configs
 from quintain.cli.train import run
 from quintain.ledger import RunDir
 
-COMMAND = [sys.executable, "-m", "quintain.cli", "train", "tiny", "eval.instances=0", "warm_start.steps=0"]
+WORDS = ["train", "tiny", "eval.instances=0", "warm_start.steps=0"]
 
 
 @pytest.fixture
@@ -64,23 +63,21 @@ def test_a_synchronous_run_with_refills_is_a_function_of_its_seed_however_long_r
 @pytest.mark.slow
 def test_a_run_whose_reward_hangs_still_drains(file):
     folder, hangs = file.parent, file.with_name("hangs")
-    command = [*COMMAND, f"run.folder={folder}", f"reward={file}:hang"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            end = time.monotonic() + 60
-            while not hangs.exists() and time.monotonic() < end and process.poll() is None:
-                time.sleep(0.05)
-            assert hangs.exists()
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=15) == 75
-        finally:
-            process.kill()
-        assert process.stdout is not None and "stopped at step 0" in process.stdout.read()
+    process = begin(folder / "out.txt", *WORDS, f"run.folder={folder}", f"reward={file}:hang")
+    try:
+        end = time.monotonic() + 60
+        while not hangs.exists() and time.monotonic() < end and process.poll() is None:
+            time.sleep(0.05)
+        assert hangs.exists()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=15) == 75
+    finally:
+        process.kill()
+    assert "stopped at step 0" in (folder / "out.txt").read_text()
 
 
 @pytest.mark.slow
 def test_a_reward_that_exits_ends_the_run_with_an_error(file):
-    command = [*COMMAND, f"run.folder={file.parent}", f"reward={file}:leave"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1 and "reward 'leave' failed on trajectory" in done.stderr
-    assert "SystemExit: 0" in done.stderr
+    out = file.with_name("out.txt")
+    assert begin(out, *WORDS, f"run.folder={file.parent}", f"reward={file}:leave").wait(60) == 1
+    assert "reward 'leave' failed on trajectory" in out.read_text() and "SystemExit: 0" in out.read_text()

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import psutil
 import pytest
+from tests.e2e.runs import begin
 
 from quintain.cli import main
 from quintain.ledger import RunDir, audit
+from quintain.runtime.children import Started
 from quintain.runtime.watch import STALLED, read_live
 
 QUIET = ["eval.instances=0", "run.steps=6", "run.checkpoint_every=2"]
@@ -60,18 +60,17 @@ def until(true, process, seconds=90.0):
         time.sleep(0.05)
 
 
-def begin(folder: Path, *more: str, hang: str = "") -> subprocess.Popen:
+def stuck(folder: Path, *more: str, hang: str = "") -> Started:
     """A run that gets stuck once the file `stuck` is there."""
     words = [*QUIET, f"run.folder={folder}", *more]
     (folder / "reward.py").write_text(REWARD)
     if hang:
         (folder / "env.py").write_text(STUCK.replace("HANG", hang))
         words.append(f'run.imports=["{folder / "env.py"}"]')
-    with (folder / "out.txt").open("w") as out:
-        return subprocess.Popen([sys.executable, "-m", "quintain.cli", "train", "tiny", *words], stdout=out, stderr=out)
+    return begin(folder / "out.txt", "train", "tiny", *words)
 
 
-def stuck_at(folder: Path, process: subprocess.Popen) -> None:
+def stuck_at(folder: Path, process: Started) -> None:
     """Let it take a checkpoint after its first steps, then get stuck."""
     until(lambda: list((folder / "tiny" / "checkpoints").glob("step-00000[2-9]*")), process)
     (folder / "stuck").touch()
@@ -91,7 +90,7 @@ def test_what_never_answers_is_named_and_ends_the_run_where_that_is_asked_for(ca
     hang, more, named = CASES[case]
     more = [m.replace("REWARD", str(tmp_path / "reward.py")) for m in more]
     limits = ["runtime.stall_s=3", "runtime.stall_fatal_s=6", "run.steps=100000"]
-    process = begin(tmp_path, *limits, *more, hang=hang)
+    process = stuck(tmp_path, *limits, *more, hang=hang)
     try:
         stuck_at(tmp_path, process)
         assert process.wait(60) == STALLED
@@ -113,7 +112,7 @@ def test_what_never_answers_is_named_and_ends_the_run_where_that_is_asked_for(ca
 @pytest.mark.slow
 def test_a_stopped_actor_is_named_by_doctor_then_replaced_and_what_it_says_later_is_refused(tmp_path, capsys):
     words = ["runtime.actors=2", "run.max_lag=2", "runtime.heartbeat_s=8", "run.steps=100000"]
-    process, run = begin(tmp_path, *words), tmp_path / "tiny"
+    process, run = stuck(tmp_path, *words), tmp_path / "tiny"
     try:
         until(lambda: list((run / "checkpoints").glob("step-00000[2-9]*")), process)
         stopped = read_live(run)["actors"][0]["pid"]
@@ -138,7 +137,7 @@ def test_a_stopped_actor_is_named_by_doctor_then_replaced_and_what_it_says_later
 
 @pytest.mark.slow
 def test_a_living_run_of_two_ranks_is_told_of_and_a_killed_one_too(tmp_path, capsys):
-    process, run = begin(tmp_path, "runtime.processes=2", "run.steps=100000"), tmp_path / "tiny"
+    process, run = stuck(tmp_path, "runtime.processes=2", "run.steps=100000"), tmp_path / "tiny"
     try:
         until(lambda: list((run / "checkpoints").glob("step-00000[2-9]*")), process)
         until(lambda: read_live(run, 1) is not None, process)

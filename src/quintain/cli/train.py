@@ -223,6 +223,7 @@ def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None 
     """Train in this process and the ranks that the config asks for, with the live table and the config's sinks."""
     from quintain.cli.live import screen
     from quintain.cli.track import trackers
+    from quintain.runtime import forks
     from quintain.runtime.launch import ranks
     from quintain.runtime.signals import DRAINED, Asked, Drain, StoppedEarly
 
@@ -230,6 +231,8 @@ def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None 
     sinks: list[Any] = [shown, Stepped(tell), *trackers(config.track.sinks, folder)]
     say = shown.say
     count = config.runtime.processes
+    if count > 1 or config.runtime.actors:
+        forks.ready()
     where = f"run folder {folder}; {count} process{'es' if count > 1 else ''}"
     asked = Asked()
     if resume:

@@ -23,7 +23,6 @@ Rows = Sequence[tuple[int, Mapping[str, float]]]
 SAMPLES = 6
 PIXELS = 192
 STILLED = ("clipped", "masked", "rejected")  # what the parts of an objective note
-RATIOS = ("under_0.5", "under_0.8", "near", "over_1.25", "over_2")  # new policy over the engine's, as learners count
 
 
 def write_report(folder: Path, out: Path | None = None) -> Path:
@@ -34,7 +33,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
         config = configs.make(store.path / "config.toml")
         samples = _choose(store)
         wall = _seconds(store)
-        told = "".join(_finding(*f) for f in findings(store, _aligned(rows), _groups(config)))
+        told = "".join(_finding(*f) for f in findings(store, _told(rows), _groups(config)))
     page = PAGE.format(
         title=html.escape(f"{config.run.name}: {config.algorithm.name} on {config.data or config.env.name}"),
         style=STYLE,
@@ -84,11 +83,14 @@ def _tiles(rows: Rows, evals: Rows) -> Iterator[tuple[str, str]]:
         yield f"{max(m.get('lag_max', 0.0) for _, m in rows):.0f}", "largest lag"
 
 
-def _aligned(rows: Rows) -> dict[str, list[float]]:
-    """Entropy and reward of the steps that trained, and the cosines of gradients where there are any."""
-    told = [m for _, m in rows if m.get("groups_trained") != 0 and {"entropy", "reward"} <= m.keys()]
-    cosines = [m["grad_cosine"] for _, m in rows if "grad_cosine" in m]
-    return {"entropy": [m["entropy"] for m in told], "reward": [m["reward"] for m in told], "grad_cosine": cosines}
+def _trained(rows: Rows) -> Rows:
+    """The steps that trained a group."""
+    return [(step, m) for step, m in rows if m.get("groups_trained") != 0]
+
+
+def _told(rows: Rows) -> dict[str, list[float]]:
+    """The series that diagnostics are made of, of the steps that trained."""
+    return {key: _series(_trained(rows), key)[1] for key in ("entropy", "reward", "grad_cosine")}
 
 
 def _groups(config: configs.Config) -> float:
@@ -107,7 +109,7 @@ def _tile(value: str, name: str) -> str:
 def _series(rows: Rows, key: str) -> tuple[list[float], list[float]]:
     from quintain.cli.live import LEARNED
 
-    told = [(step, m) for step, m in rows if m.get("groups_trained") != 0 or key not in LEARNED]
+    told = _trained(rows) if key in LEARNED else rows
     found = [(step + 1.0, m[key]) for step, m in told if key in m and math.isfinite(m[key])]
     return [x for x, _ in found], [y for _, y in found]
 
@@ -146,16 +148,16 @@ def _charts(rows: Rows, evals: Rows) -> str:
 
 
 def _ratios(rows: Rows) -> str:
-    """How many tokens had which ratio to the engine, and how many of those still moved the policy, of the steps that trained."""
-    trained = [(step + 1.0, m) for step, m in rows if m.get("groups_trained") != 0 and f"ratio_{RATIOS[0]}" in m]
-    steps = [step for step, _ in trained]
+    """How many tokens had which ratio to the engine, and how many of those still moved the policy."""
+    told = [(step + 1.0, m) for step, m in _trained(rows) if any(k.startswith("moved_") for k in m)]
+    bins = [k.removeprefix("moved_") for k in (told[0][1] if told else {}) if k.startswith("moved_")]
     made = []
     for title, stem in (
         ("Tokens by their ratio to the engine", "ratio_"),
         ("... that still moved the policy", "moved_"),
     ):
-        named = {r.replace("_", " "): [m.get(stem + r, 0.0) for _, m in trained] for r in RATIOS}
-        made.append(chart.areas(title, steps, named) if steps else "")
+        named = {b.replace("_", " "): [m.get(stem + b, 0.0) for _, m in told] for b in bins}
+        made.append(chart.areas(title, [step for step, _ in told], named) if told else "")
     return "".join(made)
 
 

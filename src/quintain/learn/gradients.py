@@ -79,29 +79,27 @@ class Gradients:
     def cosine(self) -> float | None:
         """The cosine between these gradients and those of the last call, over some 8,000 evenly spaced coordinates.
 
-        Special cases: None at the first call, and where either is 0.
+        Special cases: None at the first call, and where either is 0; a sharded weight without a gradient counts as 0.
         """
         stride = max(1, len(self) // LOOKED_AT)
-        now = [part.reshape(-1)[::stride].to(torch.float64, copy=True) for part in self._parts()]
+        now = [_spaced(self._flat, stride), _spaced([_own_gradient(w) for w in self._sharded], stride)]
         before, self._before = self._before, now
         if not before:
             return None
-        both = [torch.stack([a @ b, a @ a, b @ b]).cpu() for a, b in zip(now, before, strict=True)]
-        dots = torch.stack([*both[: len(self._flat)], torch.zeros(3, dtype=torch.float64)]).sum(0)
-        if self._sharded:  # of those each rank holds its own part
-            mine = torch.stack([*both[len(self._flat) :], torch.zeros(3, dtype=torch.float64)]).sum(0)
-            dots = dots + self._ranks.sums({"dots": mine})["dots"]
-        across = float((dots[1] * dots[2]).sqrt())
-        return float(dots[0]) / across if across > 0 else None
+        dots = [torch.stack([a @ b, a @ a, b @ b]) for a, b in zip(now, before, strict=True)]
+        parts = self._ranks.sums({"dots": dots[1]})["dots"] if self._sharded else dots[1]  # each rank holds its own
+        both, mine, other = (dots[0] + parts).tolist()
+        return both / math.sqrt(mine * other) if mine * other > 0 else None
 
-    def remembered(self) -> list[np.ndarray]:
-        """What the next `cosine` compares with. Of sharded weights nothing: each rank has seen its own part."""
-        return [] if self._sharded else [part.cpu().numpy() for part in self._before]
+    def remembered(self) -> np.ndarray:
+        """What the next `cosine` compares with, for a checkpoint. Empty for sharded weights: each rank has seen its own part."""
+        return np.zeros(0) if self._sharded or not self._before else self._before[0].numpy()
 
-    def remember(self, before: Sequence[np.ndarray]) -> None:
-        """Go on from what `remembered` gave."""
-        parts = [] if self._sharded else self._flat
-        self._before = [torch.from_numpy(b.copy()).to(p.device) for b, p in zip(before, parts, strict=False)]
+    def remember(self, before: np.ndarray) -> None:
+        """Go on from what `remembered` gave, if it is of these weights; else as at the first call."""
+        stride = max(1, len(self) // LOOKED_AT)
+        fits = not self._sharded and len(before) == sum(-(-flat.numel() // stride) for flat in self._flat)
+        self._before = [torch.from_numpy(before.copy()), torch.zeros(0, dtype=torch.float64)] if fits else []
 
     def _parts(self) -> list[torch.Tensor]:
         return [*self._flat, *(w.value.grad for w in self._sharded if w.value.grad is not None)]
@@ -112,3 +110,13 @@ class Gradients:
 
 def _square(tensor: torch.Tensor) -> torch.Tensor:
     return torch.linalg.vector_norm(tensor, dtype=torch.float64).square()
+
+
+def _spaced(parts: Sequence[torch.Tensor], stride: int) -> torch.Tensor:
+    """Every stride-th number of each part, as a copy on the CPU."""
+    empty = torch.zeros(0, dtype=torch.float64)
+    return torch.cat([empty, *(part.detach().reshape(-1)[::stride].to("cpu", torch.float64) for part in parts)])
+
+
+def _own_gradient(weight: Weight) -> torch.Tensor:
+    return torch.zeros_like(weight.value) if weight.value.grad is None else weight.value.grad

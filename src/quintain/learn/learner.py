@@ -378,7 +378,7 @@ class TorchLearner:
         self.optimizer, self.state, self._objective = optimizer, facts["state"], None
         self.step, self.updates, self.version = facts["step"], facts["updates"], facts["version"]
         self.quarantined = facts["quarantined"]
-        self.gradients.remember(facts.get("gradient", ()))
+        self.gradients.remember(facts.get("gradient", np.zeros(0)))
         if self.precision.scale is not None and facts["loss_scale"]:
             self.precision.scale.load(facts["loss_scale"])
 

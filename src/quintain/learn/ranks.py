@@ -198,12 +198,11 @@ def _here(rank: int) -> str:
 def _all_here(store: dist.TCPStore, size: int, deadline_s: float, check_in: Callable[[], None]) -> None:
     """Wait in Python, where a signal counts: a rank needs seconds to start, and torch's own wait cannot be left."""
     until, missing = time.monotonic() + deadline_s, list(range(1, size))
-    with waiting("collective", "rank 0", "the first meeting", deadline_s):
-        while missing := [r for r in missing if not store.check([_here(r)])]:
-            check_in()
-            if time.monotonic() > until:
-                raise RuntimeError(f"{', '.join(f'rank {r}' for r in missing)} did not come")
-            time.sleep(0.02)
+    while missing := [r for r in missing if not store.check([_here(r)])]:
+        check_in()
+        if time.monotonic() > until:
+            raise RuntimeError(f"{', '.join(f'rank {r}' for r in missing)} did not come")
+        time.sleep(0.02)
 
 
 def _first_line(error: Exception) -> str:

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from quintain.config import Config, ConfigError
-from quintain.runtime.children import start
+from quintain.runtime import forks
+from quintain.runtime.children import Started, begin
 from quintain.runtime.signals import StoppedEarly
 from quintain.types import QuintainError
 
@@ -36,7 +37,7 @@ class Child:
     """A further rank: its process, its log, and where its own part of that log begins."""
 
     rank: int
-    process: subprocess.Popen[bytes]
+    process: Started
     log: Path
     since: int = 0
 
@@ -112,6 +113,8 @@ def ranks(
         StoppedEarly: `check_in` raised it while the ranks met.
     """
     place = Place(size=size, port=free_port() if size > 1 else 0, resume=resume, step=step)
+    if size > 1:
+        forks.load()  # here too, while the fork server does
     children = [_start(folder, replace(place, rank=r)) for r in range(1, size)]
 
     def look() -> None:
@@ -150,7 +153,7 @@ def _start(folder: Path, place: Place) -> Child:
     words = [str(folder), str(place.rank), str(place.size), str(place.port), *(["--resume"] if place.resume else [])]
     path = folder / f"rank{place.rank}.log"
     with path.open("ab") as log:
-        process = start("quintain.runtime.rank", *words, log=log, stdin=subprocess.PIPE)
+        process = begin("quintain.runtime.rank", *words, log=log, stdin=True)
         return Child(place.rank, process, path, log.tell())
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from quintain import faults
-from quintain.runtime.children import start
+from quintain.runtime.children import Started, begin
 from quintain.runtime.crew import GoneError, Link
 from quintain.runtime.frames import framed, receive, send
 from quintain.runtime.pulse import end_the_silent, feel
@@ -30,7 +30,7 @@ class Process:
         path: its log.
     """
 
-    def __init__(self, number: int, process: subprocess.Popen[bytes], path: Path) -> None:
+    def __init__(self, number: int, process: Started, path: Path) -> None:
         self.number, self.process, self.path = number, process, path
         self.began = time.monotonic()
         self.pulse: Mapping[str, Any] = {}  # the last one
@@ -153,7 +153,7 @@ class Processes:
         path = self.folder / f"actor{number}.log"
         with path.open("ab") as log:
             words = [str(self.folder), str(number), str(self.room / SOCKET)]
-            process = start("quintain.runtime.actor", *words, log=log)
+            process = begin("quintain.runtime.actor", *words, log=log)
         self._started[number] = Process(number, process, path)
         return self._started[number]
 

@@ -1,4 +1,4 @@
-"""One rank of `test_shards.py`, run as a program: RANK SIZE PORT FOLDER OPTIMIZER PRECISION SHARD."""
+"""One rank of `test_shards.py`, run as a program: RANK SIZE PORT FOLDER KIND,KIND... SHARD."""
 
 from __future__ import annotations
 
@@ -40,9 +40,8 @@ def make(ranks: Ranks, kind: str, shard: bool, folder: str = "") -> TorchLearner
     return TorchLearner(model, recipe, plan=plan, ranks=ranks, reference=True, precision=precision)
 
 
-def main(rank: int, size: int, port: int, folder: Path, kind: str, shard: bool) -> None:
+def steps(ranks: Ranks, folder: Path, kind: str, shard: bool) -> None:
     """Four steps, with unequal shares and a rank that has nothing; published and saved; then one more from what was saved."""
-    ranks = Ranks.join(rank, size, port=port, deadline_s=60)
     learner = make(ranks, kind, shard, str(folder / "published"))
     objective = chain(token_ratio("rollout"), clip(), penalise_kl(0.1), sequence_mean())
     figures = []
@@ -51,7 +50,7 @@ def main(rank: int, size: int, port: int, folder: Path, kind: str, shard: bool) 
         scored = asyncio.run(learner.score(mine, frozenset({"ref"})))
         figures.append(asyncio.run(learner.update(pack(scored), objective)))
     weights = asyncio.run(learner.publish())
-    if rank == 0:
+    if ranks.rank == 0:
         learner.save(str(folder / "saved"))
     else:
         learner.assist()
@@ -62,12 +61,19 @@ def main(rank: int, size: int, port: int, folder: Path, kind: str, shard: bool) 
     after = [asyncio.run(one.update(pack(scored), objective)) for one in (learner, again)]
     kept = sum(learner_part.value.numel() for learner_part in learner.weights)
     told = {"figures": figures, "after": after, "prints": dict(weights.fingerprint), "kept": kept}
-    (folder / f"rank{rank}.json").write_text(json.dumps(told))
+    (folder / f"rank{ranks.rank}.json").write_text(json.dumps(told))
     ranks.barrier()
+
+
+def main(rank: int, size: int, port: int, folder: Path, kinds: list[str], shard: bool) -> None:
+    """The steps of each kind, one after the other."""
+    ranks = Ranks.join(rank, size, port=port, deadline_s=60)
+    for kind in kinds:
+        steps(ranks, folder / kind, kind, shard)
     ranks.close()
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     number, count, where = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[4])
-    main(number, count, int(sys.argv[3]), where, sys.argv[5], sys.argv[6] == "full")
+    main(number, count, int(sys.argv[3]), where, sys.argv[5].split(","), sys.argv[6] == "full")

@@ -137,9 +137,10 @@ def test_each_gradient_is_compared_with_the_one_before(make_groups, make_model, 
     assert run(learner, signed[1], objective)["grad_cosine"] == pytest.approx(-1.0)
     kept = learner.gradients
     monkeypatch.setattr(gradients, "LOOKED_AT", 50)
-    kept._before = []
-    assert kept.cosine() is None
-    assert 50 <= sum(map(len, kept._before)) <= 101, "of a large model a part is looked at"
+    seen = kept.remembered()
+    kept.remember(seen)
+    assert kept.cosine() is None, "what was kept of other coordinates is not compared"
+    assert 50 <= len(kept.remembered()) <= 101 < len(seen), "of a large model a part is looked at"
     kept.clear()
     assert kept.cosine() is None, "nothing has no direction"
 

@@ -8,6 +8,7 @@ import runpy
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ import torch
 from safetensors.torch import load_file
 
 from quintain.config import ConfigError, make
+from quintain.learn.gradients import Gradients
+from quintain.learn.optim import Weight
 from quintain.learn.ranks import Ranks
 from quintain.learn.shards import ShardError, find_layers, shard
 from quintain.models import build_model, forward_hidden, recompute
@@ -30,55 +33,51 @@ def free_port() -> int:
         return s.getsockname()[1]
 
 
-def play(folder: Path, kind: str, size: int) -> list[dict]:
-    """What each rank tells."""
-    folder.mkdir(parents=True)
-    words = [str(size), str(free_port()), str(folder), kind, "full" if size > 1 else "none"]
+def play(folder: Path, kinds: Sequence[str], size: int) -> list[dict[str, dict]]:
+    """What each rank tells of each kind; one start of `size` processes plays them all."""
+    words = [str(size), str(free_port()), str(folder), ",".join(kinds), "full" if size > 1 else "none"]
     command = [sys.executable, "-W", "ignore", str(WORKER)]
+    for kind in kinds:
+        (folder / kind).mkdir(parents=True)
     running = [
         subprocess.Popen([*command, str(rank), *words], stderr=subprocess.PIPE, text=True) for rank in range(size)
     ]
-    said = [process.communicate(timeout=120)[1] for process in running]
+    try:
+        said = [process.communicate(timeout=300)[1] for process in running]
+    finally:
+        for process in running:
+            process.kill()
+            process.communicate()
     assert [process.returncode for process in running] == [0] * size, said
-    return [json.loads((folder / f"rank{rank}.json").read_text()) for rank in range(size)]
+    return [{k: json.loads((folder / k / f"rank{rank}.json").read_text()) for k in kinds} for rank in range(size)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "size", "rel"),
-    [
-        ("adamw", 2, 1e-6),
-        pytest.param("muon", 2, 1e-4, marks=pytest.mark.slow),  # its products are in bfloat16
-        pytest.param("muon", 4, 1e-4, marks=pytest.mark.slow),
-        pytest.param("lora", 2, 1e-6, marks=pytest.mark.slow),
-        pytest.param("bf16", 2, 0.03, marks=pytest.mark.slow),
-    ],
-)
-def test_ranks_that_share_layers_take_the_steps_of_one(tmp_path, kind, size, rel):
-    (alone,) = play(tmp_path / "one", kind, 1)
-    shared = play(tmp_path / "many", kind, size)
+def same_steps(root: Path, kind: str, alone: dict, shared: Sequence[dict], rel: float) -> None:
+    """Ranks that share in `root`/many told of the steps that one alone took in `root`/one, and saved the same weights."""
     for told in shared:
         for mine, whole in zip(told["figures"] + told["after"], alone["figures"] + alone["after"], strict=True):
             for key in ("loss", "entropy", "grad_norm", "kl", "tokens", "sequences", "groups"):
-                assert mine[key] == pytest.approx(whole[key], rel=rel, abs=1e-7), key
+                assert mine[key] == pytest.approx(whole[key], rel=rel, abs=1e-7), (kind, key)
         turns = [[f.get("grad_cosine") for f in one["figures"]] for one in (told, alone)]
-        assert turns[0] == pytest.approx(turns[1], abs=20 * rel) and turns[0][-1] is not None
-        assert told["after"][0]["loss"] == told["after"][1]["loss"], "goes on exactly from what was saved"
+        assert turns[0] == pytest.approx(turns[1], abs=20 * rel) and turns[0][-1] is not None, kind
+        assert told["after"][0]["loss"] == told["after"][1]["loss"], f"{kind} goes on exactly from what was saved"
         assert told["kept"] < alone["kept"], "a rank keeps a part"
     assert shared[0]["prints"] and all(told["prints"] == shared[0]["prints"] for told in shared)
-    one, many = (load_file(tmp_path / f / "saved" / "weights.safetensors") for f in ("one", "many"))
+    one, many = (load_file(root / f / kind / "saved" / "weights.safetensors") for f in ("one", "many"))
     assert one.keys() == many.keys()
     for name, tensor in one.items():
         assert tensor.shape == many[name].shape
         torch.testing.assert_close(many[name], tensor, rtol=10 * rel, atol=5 * rel)
 
 
-def test_what_shares_saved_loads_where_nothing_is_shared(tmp_path):
-    play(tmp_path / "two", "adamw", 2)
-    worker = runpy.run_path(str(WORKER))
-    learner = worker["make"](Ranks(), "adamw", False)
-    learner.load(str(tmp_path / "two" / "saved"))
+def test_ranks_that_share_layers_take_the_steps_of_one_and_their_save_loads_where_nothing_is_shared(tmp_path):
+    (alone,) = play(tmp_path / "one", ["adamw"], 1)
+    shared = play(tmp_path / "many", ["adamw"], 2)
+    same_steps(tmp_path, "adamw", alone["adamw"], [told["adamw"] for told in shared], 1e-6)
+    learner = runpy.run_path(str(WORKER))["make"](Ranks(), "adamw", False)
+    learner.load(str(tmp_path / "many" / "adamw" / "saved"))
     assert learner.step == 3
-    written = json.loads((tmp_path / "two" / "rank0.json").read_text())["prints"]
+    written = shared[0]["adamw"]["prints"]
     assert {k.removeprefix("model."): v for k, v in fingerprint(learner.model).items()} == {
         k.removeprefix("model."): v for k, v in written.items()
     }
@@ -86,9 +85,42 @@ def test_what_shares_saved_loads_where_nothing_is_shared(tmp_path):
     assert all(tuple(v.shape) in ((), learner_shape(learner, k)) for k, v in moments.items())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("size", "kinds"),
+    [(2, {"muon": 1e-4, "lora": 1e-6, "bf16": 0.03}), (4, {"muon": 1e-4})],  # muon's products are in bfloat16
+)
+def test_so_they_do_with_other_optimizers_factors_and_precisions(size, kinds, tmp_path):
+    (alone,) = play(tmp_path / "one", list(kinds), 1)
+    shared = play(tmp_path / "many", list(kinds), size)
+    for kind, rel in kinds.items():
+        same_steps(tmp_path, kind, alone[kind], [told[kind] for told in shared], rel)
+
+
 def learner_shape(learner, key: str) -> tuple[int, ...]:
     name = key.removeprefix("adamw.").rpartition(".")[0]
     return next(w.shape for w in learner.weights if w.name == name)
+
+
+def test_a_part_without_a_gradient_counts_as_0_when_directions_are_compared():
+    class Part:
+        shape, clear, grads = (4,), lambda self: None, iter([None, torch.ones(4), torch.ones(4), None])
+
+        def gradient(self):
+            return next(self.grads)
+
+    mine, plain = torch.nn.Parameter(torch.zeros(4)), torch.nn.Parameter(torch.zeros(2))
+    gradients = Gradients([Weight("a", mine, whole=Part()), Weight("b", plain)], Ranks())  # pyrefly: ignore
+    gradients.clear()
+    seen = []
+    for _ in range(4):
+        gradients.sum()
+        assert plain.grad is not None
+        plain.grad.fill_(1.0)
+        seen.append(gradients.cosine())
+    apart = 2 / (2 * 6) ** 0.5
+    assert seen == [None, pytest.approx(apart), pytest.approx(1.0), pytest.approx(apart)]
+    assert gradients.remembered().size == 0, "each rank has seen its own part"
 
 
 def test_one_rank_has_nobody_to_share_with():

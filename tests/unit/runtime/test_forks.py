@@ -1,0 +1,156 @@
+"""The fork server: what it splits off is a process like any other, and who cannot have one gets a fresh process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from quintain.runtime import forks
+from quintain.runtime.children import begin
+from quintain.runtime.forks import Forked, ForkError, Server, fork
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are for Linux")
+PROGRAM = '''
+import json, os, random, sys, threading, time, atexit
+
+import numpy as np
+
+
+def main(words):
+    """Tells of itself, reads its standard input, and ends with the status that the first word asks for."""
+    told = {"argv": sys.argv, "cwd": os.getcwd(), "session": os.getsid(0) == os.getpid(), "pid": os.getpid()}
+    told |= {"signals": [str(__import__("signal").getsignal(n)) for n in (2, 15, 17)], "env": os.environ.get("QUINTAIN_SEEN")}
+    told |= {"plain": os.environ.get("SEEN"), "threads": os.environ["OMP_NUM_THREADS"], "draw": np.random.random()}
+    told["files"] = [n for n in range(3, 100) if os.path.lexists(f"/proc/self/fd/{n}")]
+    told["read"] = os.read(0, 100).decode()
+    atexit.register(print, "at exit", flush=True)
+    print(json.dumps(told))
+    if words[0] == "raise":
+        raise KeyError("no luck today")
+    if words[0] == "sleep":
+        print("asleep", flush=True)
+        time.sleep(600)
+    threading.Thread(target=lambda: (time.sleep(0.1), print("thread"))).start()
+    return int(words[0])
+'''
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """A server of its own that has imported only numpy, and the module that the tests start."""
+    (tmp_path / "told.py").write_text(PROGRAM)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    made = Server(["numpy.random", "no_such_module"])
+    monkeypatch.setattr(forks._Known, "server", made)
+    monkeypatch.setattr(forks._Known, "address", made.address)
+    monkeypatch.setattr(forks._Known, "environ", made.environ)
+    yield made
+    made.close()
+    made.process.kill()
+    made.process.wait()
+
+
+def told(tmp_path: Path, *words: str, stdin: bool = True, said: bytes = b"hello") -> tuple[Forked, list[str]]:
+    """A process that has ended, and its lines."""
+    with (tmp_path / "log").open("wb") as log:
+        process = fork("told", *words, log=log, stdin=stdin)
+    if process.stdin is not None:
+        process.stdin.write(said)
+        process.stdin.close()
+    process.wait(30)
+    return process, (tmp_path / "log").read_text().splitlines()
+
+
+def test_a_fork_is_a_program_of_its_own(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("SEEN", "yes")
+    process, (first, *rest) = told(tmp_path, "7", "more")
+    assert process.returncode == process.poll() == process.wait() == 7
+    assert rest == ["thread", "at exit"], "threads are waited for, exit functions run, all is written"
+    own = json.loads(first)
+    assert own["argv"] == [str(tmp_path / "told.py"), "7", "more"] and own["cwd"] == str(tmp_path)
+    assert own["session"] and own["pid"] == process.pid != os.getpid()
+    assert own["signals"] == ["<built-in function default_int_handler>", "0", "0"]
+    assert own["plain"] == "yes" and own["threads"] == "1" and own["read"] == "hello"
+    assert own["files"] == [], "nothing of the server's is held"
+    assert json.loads(told(tmp_path, "0")[1][0])["draw"] != own["draw"], "forks do not draw the same"
+    assert json.loads(told(tmp_path, "0", stdin=False)[1][0])["read"] == ""
+
+
+def test_ends_are_told_as_of_any_process(server, tmp_path):
+    process, lines = told(tmp_path, "raise")
+    assert process.returncode == 1 and "KeyError: 'no luck today'" in lines
+    with (tmp_path / "log").open("wb") as log:
+        sleeps = fork("told", "sleep", log=log)
+    assert sleeps.poll() is None
+    with pytest.raises(subprocess.TimeoutExpired):
+        sleeps.wait(0.05)
+    seen = [w for w in psutil.Process(sleeps.pid).cmdline() if w]
+    sleeps.send_signal(signal.SIGTERM)
+    assert sleeps.wait(30) == -signal.SIGTERM
+    sleeps.kill()  # nothing happens
+    assert seen == [sys.executable, "-m", "told", "sleep"], "ps shows what runs"
+
+
+def test_a_server_that_is_killed_takes_nobody_along_and_is_done_without(server, tmp_path):
+    with (tmp_path / "log").open("wb") as log:
+        orphan = fork("told", "3", log=log, stdin=True)
+        server.process.kill()
+        server.process.wait()
+        assert orphan.poll() is None and orphan.stdin is not None
+        orphan.stdin.close()
+        assert orphan.wait(30) == forks.STATUS_LOST, "it ended; nobody could tell how"
+        with pytest.raises(ForkError, match="does not answer"):
+            fork("told", "3", log=log)
+        again = begin("json.tool", "--help", log=log)
+        assert isinstance(again, subprocess.Popen) and again.wait(30) == 0
+
+
+def test_a_server_ends_with_its_starter_once_nobody_needs_it(server, tmp_path):
+    with (tmp_path / "log").open("wb") as log:
+        process = fork("told", "3", log=log, stdin=True)
+    server.close()
+    assert server.process.poll() is None, "it has a status to tell"
+    assert process.stdin is not None
+    process.stdin.close()
+    assert process.wait(30) == 3 and server.process.wait(30) == 0
+
+
+def test_another_environment_is_a_fresh_process(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("QUINTAIN_SEEN", "yes")
+    with (tmp_path / "log").open("wb") as log, pytest.raises(ForkError, match="fits"):
+        fork("told", "3", log=log)
+
+
+def test_forks_share_the_server_they_came_from(server, tmp_path):
+    (tmp_path / "parent.py").write_text(
+        "import sys, told\nfrom quintain.runtime import forks\n"
+        "def main(words):\n    forks.ready()\n    child = forks.fork('told', '5', log=sys.stdout.buffer)\n"
+        "    return child.wait(30) + 10 * (forks._Known.server is None)\n"
+    )
+    with (tmp_path / "log").open("wb") as log:
+        assert fork("parent", log=log).wait(30) == 15
+
+
+def test_what_ranks_import_leaves_one_thread_and_the_environment_fit():
+    code = (
+        "import os\nfrom quintain.runtime import forks\nforks._Known.environ = forks._with_threads(os.environ)\n"
+        "forks.load()\nassert len(os.listdir('/proc/self/task')) == 1\n"
+        "assert forks._decides(forks._with_threads(os.environ)) == forks._decides(forks._Known.environ)\n"
+        "import sys\nassert {'torch', 'transformers.modeling_utils', 'quintain.runtime.actor'} <= sys.modules.keys()\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_there_are_no_forks_where_there_is_a_gpu(monkeypatch):
+    monkeypatch.setattr(Path, "glob", lambda self, pattern: iter([self / "nvidia0"] if "nvidia" in pattern else []))
+    monkeypatch.setattr(forks._Known, "address", "")
+    forks.ready()
+    assert forks._Known.address == ""

@@ -1,0 +1,78 @@
+"""Every world on many instances: `python tools/honest.py [WORLD...]` measures the worlds whose code has changed since, or those named.
+
+A row per world goes to claims/worlds/honest.json, with a hash of all code that the world stands on; tests fail where it is another.
+Exit status 1 where a world does not keep what it declares.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+ROWS = ROOT / "claims" / "worlds" / "honest.json"
+
+
+def rows() -> dict[str, dict[str, Any]]:
+    """What is on record, by world."""
+    return json.loads(ROWS.read_text()) if ROWS.exists() else {}
+
+
+def stale() -> list[str]:
+    """The worlds whose row is of other code, or lacks."""
+    from quintain.registry import names
+    from quintain.testing.honest import digest
+
+    there = rows()
+    return [name for name in names("world") if there.get(name, {}).get("digest") != digest(name)]
+
+
+def one(name: str) -> dict[str, Any]:
+    """A row."""
+    from quintain.testing.honest import digest, measure
+
+    begun = time.process_time()
+    row = measure(name)
+    return {"digest": digest(name), **row, "seconds": round(time.process_time() - begun, 1)}
+
+
+def apart(name: str) -> dict[str, Any]:
+    """The same from a process of its own."""
+    done = subprocess.run([sys.executable, __file__, "--row", name], stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+def main() -> int:
+    """Measure, write, tell."""
+    from quintain.registry import names
+    from quintain.testing.honest import broken
+
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("worlds", nargs="*", metavar="WORLD", help="these, whether their code has changed or not")
+    parser.add_argument("--row", metavar="WORLD", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.row:
+        print(json.dumps(one(given.row)))
+        return 0
+    chosen, failed = given.worlds or stale(), 0
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done in as_completed(asked := {pool.submit(apart, name): name for name in chosen}):
+            name, row = asked[done], done.result()
+            known = {k: v for k, v in (rows() | {name: row}).items() if k in names("world")}
+            ROWS.parent.mkdir(parents=True, exist_ok=True)
+            ROWS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+            failed += bool(found := broken(name, row))
+            print(f"{name:20} {row['seconds']:6.1f} s  " + ("; ".join(found) or "keeps what it declares"), flush=True)
+    print(f"{len(chosen)} measured, {len(names('world'))} on record, {failed} do not keep what they declare")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
