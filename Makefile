@@ -107,7 +107,7 @@ ifeq ($(NO_SETUP),)
 endif
 
 ray: setup-ray  ## the tests that start a Ray cluster on this machine
-	$(PYTEST) -m "ray and not gpu" tests/ray $(ARGS)
+	$(PYTEST) -n $(JOBS) --dist loadfile -m "ray and not gpu" tests/ray $(ARGS)
 
 venv-vllm:  ## make .venv-vllm, the environment of the vLLM engine
 	@$(PYTHON) tools/bootstrap.py --venv .venv-vllm --torch cpu --extras train,test \

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import pytest
 
 from quintain import config as configs
 from quintain.cli.train import run
@@ -29,6 +33,22 @@ def begin(out: Path, *words: str) -> Started:
     forks.ready()
     with out.open("wb") as log:
         return begin_process("quintain.cli", *words, log=log)
+
+
+@contextlib.contextmanager
+def forking(modules: Sequence[str] = forks.PRELOADED) -> Iterator[forks.Server]:
+    """A fork server with the environment of this moment, which processes are split off from until this ends."""
+    with pytest.MonkeyPatch.context() as patch:
+        server = forks.Server(modules)
+        patch.setattr(forks._Known, "server", server)
+        patch.setattr(forks._Known, "address", server.address)
+        patch.setattr(forks._Known, "environ", server.environ)
+        try:
+            yield server
+        finally:
+            server.close()
+            server.process.kill()
+            server.process.wait()
 
 
 def prints(folder: Path) -> dict[str, str]:

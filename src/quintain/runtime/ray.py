@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import secrets
 import shutil
@@ -41,6 +42,7 @@ from quintain.runtime.transport import Rank
 from quintain.types import QuintainError, Weights
 from ray import exceptions  # pyrefly: ignore
 
+BESIDE: dict[str, Any] = {"concurrency_groups": {"pulse": 1}}  # a thread of an actor that answers while it works
 NEVER_AGAIN = {"max_restarts": 0, "max_task_retries": 0}
 MANY = 100_000  # calls that an actor may have open at once
 PROBE_S, MISSES = 1.0, 5  # seconds between two looks at the cluster, and failed looks in a row until it is lost
@@ -215,7 +217,7 @@ class Cluster:
     async def learners(self) -> tuple[list[Rank], str, str, Callable[[bytes], Any]]:
         """Start the ranks of the learner group: what `GroupLearner.begin` takes."""
         first = len(self.slots) + len(self.helpers)
-        made = ray.remote(concurrency_groups={"pulse": 1})(LearnWorker)
+        made = ray.remote(**BESIDE)(LearnWorker)
         ranks: list[Rank] = []
         for index, slot in enumerate(self.leaders, first):
             placed = made.options(**self._options(slot, index), **NEVER_AGAIN)
@@ -229,7 +231,7 @@ class Cluster:
         return RayActor(slot, self.silent_s, partial(self._make, number), self._parcel, str(self._probe))
 
     def _make(self, number: int) -> Any:
-        made = ray.remote(concurrency_groups={"pulse": 1})(PlayWorker)
+        made = ray.remote(**BESIDE)(PlayWorker)
         made = made.options(**self._options(self.slots[number], number), **NEVER_AGAIN)
         return made.remote(self.toml, EnvLines([EnvAsk(h) for h in self._envs], number) if self._envs else None)
 
@@ -380,7 +382,7 @@ def connect(section: ClusterSection, room: Path, token: Path | None) -> None:
         own = {"num_cpus": section.local_cpus or None, "include_dashboard": False, "_temp_dir": str(room / "ray")}
     handlers = {s: signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGINT)}
     try:
-        ray.init(address or "local", log_to_driver=False, logging_level="error", **own)
+        ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **own)
     except (ConnectionError, RuntimeError, ValueError, SystemExit, exceptions.RayError) as error:
         raise ClusterError(
             f"cluster.address {section.address!r} cannot be used: {first_line(error)}; run this on a node of a running cluster "

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.e2e.runs import forking
 
 from quintain.runtime import forks
 from quintain.runtime.children import begin
-from quintain.runtime.forks import Forked, ForkError, Server, fork
+from quintain.runtime.forks import Forked, ForkError, fork
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are for Linux")
 PROGRAM = '''
@@ -48,14 +49,8 @@ def server(tmp_path, monkeypatch):
     (tmp_path / "told.py").write_text(PROGRAM)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
-    made = Server(["numpy.random", "no_such_module"])
-    monkeypatch.setattr(forks._Known, "server", made)
-    monkeypatch.setattr(forks._Known, "address", made.address)
-    monkeypatch.setattr(forks._Known, "environ", made.environ)
-    yield made
-    made.close()
-    made.process.kill()
-    made.process.wait()
+    with forking(["numpy.random", "no_such_module"]) as made:
+        yield made
 
 
 def told(tmp_path: Path, *words: str, stdin: bool = True, said: bytes = b"hello") -> tuple[Forked, list[str]]:

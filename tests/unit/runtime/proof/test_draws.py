@@ -66,7 +66,7 @@ def test_healthy_draws_of_many_runs_are_never_refused(sampling):
         logits = 2 * torch.randn(64, 30, generator=dice)
         p = law(logits, sampling)
         drawn = torch.multinomial(p.float(), 100, replacement=True, generator=dice)
-        found = [tilts(logits, drawn[:, e], sampling).sum(0).numpy() for e in range(100)]
+        found = tilts(logits.repeat_interleave(100, 0), drawn.reshape(-1), sampling).reshape(64, 100, -1).sum(0).numpy()
         for e in range(100):
             assert draws.heard(str(e), [reading(found[e])], 64, sampling) == "", sync
             most = max(most, draws.odds(str(e)))
