@@ -47,12 +47,14 @@ READ_AT_IMPORT = (
     "TRANSFORMERS_",
     "QUINTAIN_",
 )
+OTHER_GPUS = ("/dev/kfd", "/dev/dxg")  # of AMD, and in a Linux under Windows
 ROOM = " " * 2000  # the last argument of a server: where a process that it splits off writes its own command line
 PROGRAM = "import sys; from quintain.runtime import forks; forks.main(sys.argv[1:])"
 STATUS_LOST = 255  # of a process whose server was killed before it could tell
 _HEAD = struct.Struct("<I")
 _PEER = struct.Struct("3i")
 _TELL_S = 5.0  # how long the status of a process that has ended may take to arrive
+_IMPORT_S = 120.0  # how long a server may take to import and answer
 
 
 class ForkError(OSError):
@@ -153,9 +155,14 @@ class _Known:
 
 
 def possible() -> bool:
-    """Whether processes of this machine may be forked."""
-    gpus = any(Path("/dev").glob("nvidia[0-9c]*")) or Path("/dev/kfd").exists()
-    return sys.platform == "linux" and not gpus
+    """Whether processes of this machine may be forked: Linux with pidfds, and no GPU."""
+    if sys.platform != "linux" or any(Path("/dev").glob("nvidia[0-9c]*")) or any(map(os.path.exists, OTHER_GPUS)):
+        return False
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except OSError:
+        return False
+    return True
 
 
 def load(modules: Sequence[str] = PRELOADED) -> None:
@@ -196,6 +203,7 @@ def fork(module: str, *words: str, log: IO[bytes], stdin: bool = False) -> Forke
     line = socket.socket(socket.AF_UNIX)
     theirs, ours = os.pipe() if stdin else (None, None)
     try:
+        line.settimeout(_IMPORT_S)
         line.connect(_Known.address)
         _check_peer(line)
         asked = {"module": module, "words": list(words), "environ": environ, "folder": os.getcwd(), "path": sys.path}
@@ -225,7 +233,9 @@ def main(arguments: list[str]) -> NoReturn:
     gc.collect()
     gc.freeze()  # so that collections in the forks leave shared pages alone
     asked = _Loop(int(arguments[0]), int(arguments[1])).serve()
-    sys.exit(None if asked is None else _begin(**asked))
+    if asked is None:
+        os._exit(0)  # at once: nothing was begun here
+    sys.exit(_begin(**asked))
 
 
 class _Loop:
@@ -263,6 +273,8 @@ class _Loop:
             line.settimeout(_TELL_S)
             head, given, _, _ = socket.recv_fds(line, _HEAD.size, 2)
             asked = plain.unpack(_exactly(line, *_HEAD.unpack(head)))
+            if _gave_up(line):
+                raise ForkError("who asked waits no longer")
             pid = os.fork()
             if not pid:
                 return self._split(line, given, asked)
@@ -343,6 +355,11 @@ def _check_peer(line: socket.socket) -> None:
     _, user, _ = _PEER.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
     if user != os.getuid():
         raise ForkError(f"the other side belongs to user {user}, not to {os.getuid()}")
+
+
+def _gave_up(line: socket.socket) -> bool:
+    """Whether the other side has closed a connection that nothing more is to come over."""
+    return bool(select.select([line], [], [], 0)[0]) and not line.recv(1, socket.MSG_PEEK)
 
 
 def _number(line: socket.socket) -> int:

@@ -124,6 +124,17 @@ def test_another_environment_is_a_fresh_process(server, tmp_path, monkeypatch):
         fork("told", "3", log=log)
 
 
+def test_nothing_is_begun_for_who_waits_no_longer(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(forks, "_IMPORT_S", 0.2)
+    server.process.send_signal(signal.SIGSTOP)  # it imports for ever
+    with (tmp_path / "log").open("wb") as log, pytest.raises(ForkError, match="timed out"):
+        fork("told", "sleep", log=log)
+    server.process.send_signal(signal.SIGCONT)
+    monkeypatch.setattr(forks, "_IMPORT_S", 60.0)
+    assert told(tmp_path, "4")[0].returncode == 4, "the request after it is answered"
+    assert [w.cmdline() for w in psutil.Process(server.process.pid).children()] == []
+
+
 def test_forks_share_the_server_they_came_from(server, tmp_path):
     (tmp_path / "parent.py").write_text(
         "import sys, told\nfrom quintain.runtime import forks\n"
@@ -147,5 +158,14 @@ def test_what_ranks_import_leaves_one_thread_and_the_environment_fit():
 def test_there_are_no_forks_where_there_is_a_gpu(monkeypatch):
     monkeypatch.setattr(Path, "glob", lambda self, pattern: iter([self / "nvidia0"] if "nvidia" in pattern else []))
     monkeypatch.setattr(forks._Known, "address", "")
+    assert not forks.possible()
     forks.ready()
     assert forks._Known.address == ""
+
+
+def test_there_are_no_forks_without_pidfds(monkeypatch):
+    def refused(pid):
+        raise OSError(38, "not here")
+
+    monkeypatch.setattr(os, "pidfd_open", refused)
+    assert not forks.possible()
