@@ -21,6 +21,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -72,19 +73,21 @@ class Forked:
         self._line = line
         self.stdin: IO[bytes] | None = None  # our end of its standard input, if that is a pipe
         self.returncode: int | None = None
+        self._asking = threading.Lock()  # the status comes once, and several threads may ask
         self.pid = _number(line)
         self._end = os.pidfd_open(self.pid)
 
     def poll(self) -> int | None:
         """Its status, negative for a signal; None while it runs."""
-        if self.returncode is None and select.select([self._end], [], [], 0)[0]:
-            self._line.settimeout(_TELL_S)
-            try:
-                self.returncode = _number(self._line)
-            except OSError:
-                self.returncode = STATUS_LOST
-            self._line.close()
-        return self.returncode
+        with self._asking:
+            if self.returncode is None and select.select([self._end], [], [], 0)[0]:
+                self._line.settimeout(_TELL_S)
+                try:
+                    self.returncode = _number(self._line)
+                except OSError:
+                    self.returncode = STATUS_LOST
+                self._line.close()
+            return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         """Its status, once it has ended.

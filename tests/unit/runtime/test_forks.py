@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -92,6 +94,15 @@ def test_ends_are_told_as_of_any_process(server, tmp_path):
     assert sleeps.wait(30) == -signal.SIGTERM
     sleeps.kill()  # nothing happens
     assert seen == [sys.executable, "-m", "told", "sleep"], "ps shows what runs"
+
+
+def test_all_threads_that_ask_are_told_the_same(server, tmp_path, monkeypatch):
+    real = forks._number
+    monkeypatch.setattr(forks, "_number", lambda line: (time.sleep(0.01), real(line))[1])  # the others come meanwhile
+    with (tmp_path / "log").open("wb") as log, ThreadPoolExecutor(8) as pool:
+        for _ in range(3):
+            process = fork("told", "6", log=log)
+            assert {f.result() for f in [pool.submit(process.wait, 30) for _ in range(8)]} == {6}
 
 
 def test_a_server_that_is_killed_takes_nobody_along_and_is_done_without(server, tmp_path):

@@ -51,6 +51,6 @@ async def test_files_are_healthy(stand_of, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "steps"), [("plain", 250), ("LoRA", 50), ("bf16", 80), ("fp16", 40), ("cut", 80)])
+@pytest.mark.parametrize(("kind", "steps"), [("plain", 500), ("LoRA", 60), ("bf16", 120), ("fp16", 40), ("cut", 120)])
 async def test_many_healthy_syncs_never_alarm(kind, steps, stand_of):
     await healthy(stand_of, KINDS[kind], steps)
