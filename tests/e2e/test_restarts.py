@@ -15,6 +15,7 @@ import pytest
 from quintain.cli.restarts import Supervisor
 from quintain.cli.train import without
 from quintain.ledger import RunDir, audit
+from quintain.runtime import forks
 from quintain.runtime.watch import read_live
 
 
@@ -63,6 +64,34 @@ def test_a_run_ends_with_its_supervisor(tmp_path):
     process.wait()
     _, alive = psutil.wait_procs(children, timeout=20)
     assert not alive
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not forks.possible(), reason="processes are not forked here")
+def test_actors_of_a_run_that_goes_on_come_from_a_server_that_was_ready(tmp_path):
+    run = tmp_path / "tiny"
+    process = begin(
+        tmp_path, "run.steps=100000", "run.checkpoint_every=2", "runtime.actors=1", "run.max_lag=2", "--restarts", "2"
+    )
+
+    def servers() -> list[int]:
+        """Fork servers below the process that stands by."""
+        first = (read_live(run) or {}).get("pid")
+        waiting = [p for p in psutil.Process(process.pid).children() if p.pid != first]
+        return [c.pid for p in waiting for c in p.children() if any("forks.main" in w for w in c.cmdline())]
+
+    def actors() -> list[int]:
+        return [a["pid"] for a in (read_live(run) or {}).get("actors", []) if a["state"] == "up" and a["finished"]]
+
+    try:
+        until(lambda: list((run / "checkpoints").glob("step-00000[2-9]*")) and servers() and actors(), process)
+        (server,), old = servers(), actors()
+        os.kill(read_live(run)["pid"], signal.SIGKILL)
+        until(lambda: actors() and actors() != old, process)
+        assert psutil.Process(actors()[0]).ppid() == server
+    finally:
+        process.terminate()
+        process.wait(20)
 
 
 @pytest.mark.slow

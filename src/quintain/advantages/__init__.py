@@ -19,8 +19,9 @@ from quintain.advantages.priors import prior_fused, prior_shrunk, recall_prior
 from quintain.advantages.returns import gae, returns
 from quintain.advantages.scales import mad, spread, std
 from quintain.advantages.sets import credit_sets
-from quintain.advantages.shaping import charge_kl, shape_overlong
+from quintain.advantages.shaping import charge_kl, scale_rewards, shape_overlong
 from quintain.advantages.steps import grade_steps, redistribute, scale_dense, segment
+from quintain.advantages.traces import credit_traces
 from quintain.advantages.trees import credit_tree, share_prefixes
 from quintain.advantages.units import credited, trajectory, turn
 from quintain.advantages.whiten import bound, whiten
@@ -34,6 +35,7 @@ __all__ = [
     "combine",
     "compare_histories",
     "credit_sets",
+    "credit_traces",
     "credit_tree",
     "credited",
     "distinct_mean",
@@ -60,6 +62,7 @@ __all__ = [
     "returns",
     "running",
     "scale_dense",
+    "scale_rewards",
     "segment",
     "shape_overlong",
     "share_prefixes",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from quintain.parts import Advantage, Groups, PartError, stateless
+from quintain.advantages.rows import bad_reward
+from quintain.advantages.steps import charge_turns, last_nodes
+from quintain.parts import Advantage, Groups, PartError, State, Transform, stateless
 from quintain.registry import register, unknown
 from quintain.types import Trajectory
 
@@ -110,6 +113,73 @@ def charge_kl(coef: float = 0.001, anchor: str = "old") -> Advantage:
         return trajectory.with_stream("token_reward", tuple(rows))
 
     return stateless(lambda groups: _each(groups, one), needs=("ref", *(["old"] if anchor == "old" else [])))
+
+
+@register(
+    "advantage",
+    "scale_rewards",
+    paper="2307.04964",
+    status="paper",
+    confidence="code",
+    writes="token_reward",
+)
+def scale_rewards(limit: float = 0.0, centre: bool = False) -> Advantage:
+    """Divide rewards by how much they have varied in the run so far, and hold them within a limit.
+
+    When to use: rewards of a model, whose scale is arbitrary and drifts, before a critic (PPO-max).
+
+    Maths: `R <- clip((R - [centre] mean) / std, -limit, limit)`, mean and deviation (of a sample) over all trajectories of this and of
+    earlier steps.
+
+    Args:
+        limit: of the scaled reward, >= 0; 0 holds nothing back.
+        centre: take the mean off too, which changes what a group without spread earns.
+
+    Returns: A link that adds to the stream `token_reward` what makes the reward, and those of turns in proportion, what they shall be; its
+    state is `{"count", "mean", "square"}`. It stands behind `charge_kl`.
+    Special cases: rewards that never varied are left as they are but for the limit.
+
+    Example:
+        >>> scale_rewards().init()
+        {'count': 0, 'mean': 0.0, 'square': 0.0}
+
+    Reference: Secrets of RLHF I (PPO-max), 2023, arXiv 2307.04964, read in the authors' code. Differs from the paper: its text centres and
+    clips, its published runs do neither; that is the default here.
+    """
+    if not limit >= 0:
+        raise PartError(f"scale_rewards: limit is {limit}; it must be >= 0")
+
+    def apply(groups: Groups, state: State) -> tuple[Groups, State]:
+        for group, t in ((g, t) for g in groups for t in g.trajectories if not math.isfinite(t.reward)):
+            raise bad_reward(group, t)
+        paid = [t.reward for g in groups for t in g.trajectories]
+        state = _pooled(state, paid)
+        std = math.sqrt(state["square"] / (state["count"] - 1)) if state["count"] > 1 else 0.0
+        by, off = 1 / (std or 1.0), -state["mean"] if centre else 0.0
+
+        def one(t: Trajectory) -> Trajectory:
+            goal = by * (t.reward + off)
+            factor = by * limit / abs(goal) if 0 < limit < abs(goal) else by
+            nodes = last_nodes(t)
+            owed = {k: (factor - 1) * r for k, r in enumerate(t.turn_rewards) if k in nodes}
+            for last in list(nodes)[-1:]:  # what turns leave of the reward sits on the last one
+                owed[last] = owed.get(last, 0.0) + factor * (t.reward + off) - t.reward - sum(owed.values())
+            return charge_turns(t, owed)
+
+        return _each(groups, one), state
+
+    return Transform(lambda: {"count": 0, "mean": 0.0, "square": 0.0}, apply)
+
+
+def _pooled(state: State, values: Sequence[float]) -> State:
+    """Count, mean and sum of squared distances from it, of what was seen and of more values."""
+    if not values:
+        return state
+    seen, more = state["count"], len(values)
+    mean = math.fsum(values) / more
+    move = mean - state["mean"]
+    square = state["square"] + math.fsum((v - mean) ** 2 for v in values) + move * move * seen * more / (seen + more)
+    return {"count": seen + more, "mean": state["mean"] + move * more / (seen + more), "square": square}
 
 
 def _each(groups: Groups, function: Callable[[Trajectory], Trajectory]) -> Groups:

@@ -15,9 +15,10 @@ from quintain.algorithms.likelihood import (
     prerl_guess,
     rl_co,
     trimpi_guess,
+    variational,
 )
 from quintain.algorithms.mismatch import decoupled_ppo, geo_rejection, icepop, tis
-from quintain.algorithms.ppo import ppo
+from quintain.algorithms.ppo import ppo, ppo_max
 from quintain.algorithms.record import Algorithm, assemble, preset
 from quintain.algorithms.reinforce import reinforce
 from quintain.algorithms.rloo import rloo
@@ -35,6 +36,7 @@ __all__ = [
     "rloo",
     "dapo",
     "ppo",
+    "ppo_max",
     "dppo",
     "minirl",
     "gspo",
@@ -57,6 +59,7 @@ __all__ = [
     "dsrl_guess",
     "fcp",
     "trimpi_guess",
+    "variational",
     "dpo",
     "direct_advantage_guess",
     "rl_co",

@@ -1,10 +1,10 @@
-"""Aliases of likelihoods: PreRL, NSR, DSRL, FCP, TriMPI, DPO, SPECS, Direct Advantage, RL-Co."""
+"""Aliases of likelihoods: PreRL, NSR, DSRL, FCP, TriMPI, variational reasoning, DPO, SPECS, Direct Advantage, RL-Co."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from quintain.advantages import imitate_demos, judge, normalise, take_turns
+from quintain.advantages import credit_traces, imitate_demos, judge, normalise, take_turns
 from quintain.algorithms.record import Algorithm, clipped
 from quintain.gates import rewrite_context
 from quintain.objectives import (
@@ -194,6 +194,55 @@ def trimpi_guess(advantage: Any = "normalise") -> Algorithm:
     """
     gate = rewrite_context(["hint"])
     return Algorithm(advantage=resolve("advantage", advantage), objective=clipped("old"), gate=gate)
+
+
+@register(
+    "algorithm",
+    "variational",
+    methods={
+        "Variational reasoning": {"cases": ("variational", "accuracy_weighting")},
+        "Variational posterior": {
+            "preset": "posterior",
+            "wants": "a context with room for a hint, and the tag `hint` with the ids of the answer",
+            "shown": "tests/unit/gates/test_context.py::test_a_posterior_is_trained_behind_the_hint_that_it_was_not_shown",
+        },
+    },
+    paper="2509.22637",
+    status="paper",
+    confidence="code",
+    presets={"posterior": {"put": "hint"}, "as_released": {"rule": "best"}},
+    rewrites=True,
+    imitates=True,
+)
+def variational(rule: str = "share", put: str = "") -> Algorithm:
+    """Variational reasoning: answers played with a hint train the policy without it, weighed by how well it would have said them.
+
+    When to use: questions that the policy seldom answers, with an answer to hint at. With `put` it is the other half: answers
+    that were played without the hint train the policy that has it, so that its hinted answers come near those that are right.
+
+    Maths: hints lose their tokens; `loss = -1/S sum_i A_i sum_t log pi(y_it | x)`, A by `credit_traces`: the gradient of the bound
+    `log 1/K sum_k pi(z_k, Y | x) / q(z_k | x, hint)`. With `put` the hint takes the ids of that tag, and A is 1 for right answers and 0
+    for others: the forward KL from the policy's right answers.
+
+    Args:
+        rule: of `credit_traces`: `share`, `accuracy` or `best`.
+        put: tag of the trajectory that holds the hint's token ids; empty trains the policy.
+
+    Returns:
+        The algorithm.
+
+    Special cases: without hints `accuracy` is imitation in proportion to the reward.
+
+    Example:
+        >>> variational().expand()["advantage"][0]["name"], variational(put="hint").expand()["advantage"][0]["name"]
+        ('credit_traces', 'judge')
+
+    Reference: Variational reasoning, 2025, arXiv 2509.22637. Differs from the paper: both halves train one policy, online; there
+    they are models of their own, trained one after the other.
+    """
+    gate = rewrite_context(["hint"], put)
+    credit = judge(1.0, 0.0, 0.5) if put else credit_traces(rule)
+    return Algorithm(advantage=credit, objective=chain(policy_gradient(), sequence_sum()), gate=gate)
 
 
 @register(

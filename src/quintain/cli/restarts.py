@@ -19,20 +19,26 @@ from types import FrameType
 
 EXPLAINED = b"explained"  # what the run says before it ends with an error that another start would meet again
 STEPPED = b"stepped"  # what it says after its first step or evaluation
+FORKS = b"forks"  # what it says if processes are split off for it, so that the next one has a fork server ready too
 STALLED, OVERDUE = 76, 124
 LONGEST_S = 30.0
+STANDBY = "import sys; from quintain.cli.standby import main; sys.exit(main(sys.argv[1:]))"
 _PR_SET_PDEATHSIG = 1
 
 
 class Process:
-    """A process that has imported all that it needs before it is given the words of a run, so that a restart is quick."""
+    """A process that has imported all that it needs before it is given the words of a run, so that a restart is quick.
 
-    def __init__(self) -> None:
+    Args:
+        forks: have it start a fork server for ranks and actors beforehand, too.
+    """
+
+    def __init__(self, forks: bool = False) -> None:
         mine, its = os.pipe()
         parent = os.getpid()
         self.fd, self.told = its, os.fdopen(mine, "rb")
         self.child = subprocess.Popen(
-            [sys.executable, "-c", "from quintain.cli.standby import main; raise SystemExit(main())"],
+            [sys.executable, "-c", STANDBY, *(["forks"] if forks else [])],
             stdin=subprocess.PIPE,
             pass_fds=(its,),
             start_new_session=True,  # a Ctrl-C comes through the supervisor, once
@@ -72,7 +78,7 @@ class Supervisor:
         self.asked = 0
         self._child: subprocess.Popen[bytes] | None = None
         self._next: Process | None = None
-        self._explained = False
+        self._explained = self._forks = False
 
     def run(self) -> int:
         """Run to the end; the exit status of the last process."""
@@ -120,8 +126,9 @@ class Supervisor:
             self.folder = Path(os.fsdecode(first))
         for line in process.told:  # until it ends
             self._explained = self._explained or EXPLAINED in line
+            self._forks = self._forks or FORKS in line
             if STEPPED in line and self._next is None and not self.asked:
-                self._next = Process()  # not before: until then the run and its actors need the processor
+                self._next = Process(self._forks)  # not before: until then the run and its actors need the processor
         process.told.close()
         return self._child.wait()
 

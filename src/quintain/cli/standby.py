@@ -5,10 +5,18 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from collections.abc import Sequence
 
 
-def main() -> int:
-    """Import, read one line with the arguments of `quintain train`, and run it; nothing where the line never comes."""
+def main(words: Sequence[str] = ()) -> int:
+    """Import, read one line with the arguments of `quintain train`, and run it; nothing where the line never comes.
+
+    With the word `forks` a fork server imports meanwhile, so that ranks and actors begin at once too.
+    """
+    if "forks" in words:
+        from quintain.runtime import forks
+
+        forks.ready()
     for name in ("quintain.runtime.check", "quintain.cli.live", "quintain.runtime.assemble", "quintain.runtime.launch"):
         importlib.import_module(name)
     warm()

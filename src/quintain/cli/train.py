@@ -16,7 +16,7 @@ from typing import Any
 from quintain import config as configs
 from quintain.cli.args import sources
 from quintain.cli.paths import absolute
-from quintain.cli.restarts import EXPLAINED, STEPPED, Supervisor
+from quintain.cli.restarts import EXPLAINED, FORKS, STEPPED, Supervisor
 from quintain.registry import require_extra
 from quintain.runtime.check import check
 from quintain.runtime.transport import LearnerLost
@@ -233,6 +233,8 @@ def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None 
     count = config.runtime.processes
     if count > 1 or config.runtime.actors:
         forks.ready()
+        with contextlib.suppress(BrokenPipeError):  # as in `Stepped`
+            told(tell, FORKS)
     where = f"run folder {folder}; {count} process{'es' if count > 1 else ''}"
     asked = Asked()
     if resume:

@@ -127,7 +127,9 @@ class LearnerSection(BaseModel, extra="forbid", validate_default=True):
     checkpointing: bool = Field(
         False, description="compute activations again in the backward pass: less memory, more time"
     )
-    precision: str = Field("fp32", description="fp32, bf16 (autocast) or fp16 (autocast, loss scaling)")
+    precision: str = Field(
+        "fp32", description="fp32, bf16 (autocast), fp16 (autocast, loss scaling) or fp8 (emulated, in the engine too)"
+    )
     device: str = Field("auto", description="auto, cpu or cuda")
 
 

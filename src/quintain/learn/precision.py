@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import torch
+from torch import nn
 
+from quintain.models.quantised import quantise
 from quintain.registry import register
 from quintain.types import QuintainError, check
 
@@ -82,11 +84,16 @@ class LossScale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precision:
-    """A plan: `dtype` of the matrix products, and the loss scale if the plan has one."""
+    """A plan: `dtype` of the matrix products, the loss scale if the plan has one, and whether linear layers are `quantised`."""
 
     name: str
     dtype: torch.dtype
     scale: LossScale | None = None
+    quantised: bool = False
+
+    def prepare(self, model: nn.Module) -> nn.Module:
+        """The model as this plan computes with it, in engine and learner alike; low-rank factors are added afterwards."""
+        return quantise(model) if self.quantised else model
 
     def cast(self, device: torch.device) -> torch.autocast:
         """The context of a forward pass; float32 leaves everything as it is."""
@@ -126,6 +133,22 @@ def fp16(scale: float = 65536.0, growth_interval: int = 400) -> Precision:
         growth_interval: clean steps before the scale doubles.
     """
     return Precision(name="fp16", dtype=torch.float16, scale=LossScale(value=scale, growth_interval=growth_interval))
+
+
+@register(
+    "precision",
+    "fp8",
+    methods={
+        "Jet-RL": {
+            "confidence": "paper",
+            "shown": "tests/unit/models/test_quantised.py::test_the_same_flow_on_both_sides_leaves_no_mismatch",
+        }
+    },
+    paper="2601.14243",
+)
+def fp8() -> Precision:
+    """Linear layers in FP8 (e4m3), emulated, in the learner and in its local engine alike: the precision flow is one (Jet-RL)."""
+    return Precision(name="fp8", dtype=torch.float32, quantised=True)
 
 
 def rounding(logits: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:

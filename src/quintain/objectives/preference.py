@@ -1,8 +1,6 @@
-"""Likelihood losses of whole answers: preferences (DPO, with imitation), step advantages, and weights of reasoning traces."""
+"""Likelihood losses of whole answers: preferences (DPO, with imitation) and step advantages."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import torch
 
@@ -68,59 +66,3 @@ def fit_advantage(log_ratio: torch.Tensor, advantage: torch.Tensor, beta: float 
     Reference: Direct Advantage Policy Optimization (a summary was read). Differs from the paper: the scaling is ours.
     """
     return (beta * log_ratio - advantage.detach()).square() / 2
-
-
-class Traces(NamedTuple):
-    """What K reasoning traces of one question say: weights [K] and bounds in nats."""
-
-    log_weight: torch.Tensor
-    elbo: torch.Tensor
-    bound: torch.Tensor
-    share: torch.Tensor
-    likelihood: torch.Tensor
-    accuracy: torch.Tensor
-
-
-def weigh_traces(
-    policy: torch.Tensor,
-    posterior: torch.Tensor,
-    answer: torch.Tensor,
-    trace_length: torch.Tensor,
-    answer_length: torch.Tensor,
-    accuracy: torch.Tensor,
-) -> Traces:
-    """Weights of reasoning traces that were drawn with a hint at the answer.
-
-    When to use: to pick, or to weigh, the traces on which a policy is trained by imitation (variational reasoning).
-
-    Maths: `log w_k = policy_k + answer_k - posterior_k`; ELBO `mean log w`, bound `log mean w`, shares `softmax(log w)`; per token `(policy
-    - posterior) / trace_length + answer / answer_length`, and `accuracy exp((policy - posterior) / trace_length)`. All [K].
-
-    Args:
-        policy: logprob of the trace without the hint, nats.
-        posterior: logprob of the trace with the hint.
-        answer: logprob of the right answer behind the trace.
-        trace_length: tokens of the trace.
-        answer_length: tokens of the answer.
-        accuracy: share of right answers drawn behind the trace, in [0, 1].
-
-    Returns:
-        `log_weight`, `elbo`, `bound`, `share`, `likelihood` (geometric means, in nats) and `accuracy`.
-
-    Example:
-        >>> one = torch.ones(2)
-        >>> weigh_traces(-one, -one, -one, one, one, one).share.tolist()
-        [0.5, 0.5]
-
-    Reference: Variational reasoning, read in the authors' code.
-    """
-    logs = policy + answer - posterior
-    each = (policy - posterior) / trace_length.clamp(min=1)
-    return Traces(
-        log_weight=logs,
-        elbo=logs.mean(),
-        bound=torch.logsumexp(logs, 0) - torch.log(torch.tensor(float(len(logs)), dtype=logs.dtype)),
-        share=torch.softmax(logs, 0),
-        likelihood=each + answer / answer_length.clamp(min=1),
-        accuracy=accuracy * each.exp(),
-    )

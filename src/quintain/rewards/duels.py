@@ -1,4 +1,4 @@
-"""Rewards by comparison inside a group: shares of wins, and strengths fitted to them."""
+"""Rewards by comparison: shares of wins inside a group, strengths fitted to them, and debates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quintain.parts import Reward
 from quintain.registry import register, unknown, user_object
 from quintain.rewards.env import RewardError, rewarded
 from quintain.rewards.said import answer_of
-from quintain.types import Group
+from quintain.types import Group, Trajectory
 
 Matrix = Sequence[Sequence[float]]
 
@@ -141,3 +141,97 @@ def shorter(first: str, second: str, task: Any = None) -> float:
         (1.0, 0.5)
     """
     return 0.5 + 0.5 * ((len(first) < len(second)) - (len(first) > len(second)))
+
+
+@register(
+    "reward",
+    "debate",
+    methods={
+        "Debate reward": {
+            "wants": "a world with two debaters and a judge's verdict, or a judge: reward.options.path=FILE.py:function",
+            "shown": "tests/unit/rewards/test_roles.py::test_a_debate_pays_one_side_what_it_costs_the_other",
+        }
+    },
+    paper="2402.15826",
+    status="paper",
+    confidence="paper",
+    example={"share": 0.5},
+)
+def debate(
+    path: str | Callable[..., Any] = "",
+    sides: Sequence[str] = ("first", "second"),
+    decider: str = "",
+    share: float = 0.5,
+    tag: str = "verdict",
+    label: str = "debate",
+) -> Reward:
+    """A zero-sum debate: two sides give evidence for two decisions, a judge says whose is better; who decided shares in it.
+
+    When to use: decisions that must be justified: debaters learn to find evidence that withstands, and the decider to
+    prefer what can be defended.
+
+    Maths: with v in [-1, 1] the verdict for the first side, the sides earn `v` and `-v`; the decider, whose decision the
+    first side defends, `(1 - share) r + share v`, r its other rewards.
+
+    Args:
+        path: `FILE.py:name`, `package.module:name`, or the judge itself, sync or async: given what the `first` and the
+            `second` side said last and the `task`, it returns v. Empty reads the tag.
+        sides: the roles of both sides, the one for the decision first.
+        decider: the role whose decision is debated; empty where there is none.
+        share: of the debate in the decider's reward, in [0, 1]; 0, 0.25, 0.5, 0.75 and 1 in the paper.
+        tag: of any seat of the episode, with the verdict v.
+        label: name of the reward.
+
+    Raises:
+        RewardError: a share outside [0, 1], not two sides; (when scoring) a verdict outside [-1, 1], or a debate that has
+            no judge and no verdict.
+
+    Special cases: an episode without both sides is no debate: nobody earns or loses anything.
+
+    Example:
+        >>> debate(share=0.25) is not None
+        True
+
+    Reference: Sukovic and Radanovic, 2024, arXiv 2402.15826. Differs from the paper: the judge is the user's, there
+    a model fitted to preferences; the other decision is whatever the world lets the second side defend.
+    """
+    if not 0 <= share <= 1 or len(set(sides)) != 2 or decider in sides:
+        told = f"share is {share}, sides {list(sides)}, decider {decider!r}"
+        raise RewardError(f"debate: {told}; share in [0, 1], two sides and another role that decides needed")
+    judge: Any = user_object(path) if isinstance(path, str) and path else path
+
+    def shrunk(t: Trajectory, by: float) -> Trajectory:
+        turns = tuple(by * r for r in t.turn_rewards)
+        return replace(t, rewards={k: by * r for k, r in t.rewards.items()}, turn_rewards=turns)
+
+    async def verdict(group: Group, seats: Sequence[Trajectory], speakers: Sequence[Trajectory]) -> float:
+        if judge:
+            said = judge(*map(answer_of, speakers), group.task)
+            value = float(await said if inspect.isawaitable(said) else said)
+        else:
+            found = [t.tags[tag] for t in seats if tag in t.tags]
+            if not found:
+                raise RewardError(
+                    f"debate: no seat of episode {seats[0].episode} of task {group.task.key} has the tag {tag!r}; have the "
+                    "world tag it, or give a judge as `path`"
+                )
+            value = float(found[0])
+        if not -1 <= value <= 1:
+            raise RewardError(f"debate: the verdict on task {group.task.key} is {value}; it must lie in [-1, 1]")
+        return value
+
+    async def score(group: Group) -> Group:
+        out = {t.id: t for t in group.trajectories}
+        for number in {t.episode for t in group.trajectories}:
+            seats = [t for t in group.trajectories if t.episode == number]
+            speakers = [t for side in sides for t in seats if t.role == side]
+            if {t.role for t in speakers} != set(sides):
+                continue
+            value = await verdict(group, seats, [next(t for t in speakers if t.role == side) for side in sides])
+            paid = {sides[0]: value, sides[1]: -value} | ({decider: share * value} if decider else {})
+            for t in seats:
+                if t.role in paid:
+                    out[t.id] = rewarded(group, shrunk(t, 1 - share) if t.role == decider else t, {label: paid[t.role]})
+        return replace(group, trajectories=tuple(out[t.id] for t in group.trajectories))
+
+    return score

@@ -96,6 +96,31 @@ def all_of(*parts: Reward | Mapping[str, Any] | str, weights: Mapping[str, float
     return score
 
 
+@register("reward", "recycled", paper="2509.22624", status="paper", confidence="code", example={"solve": "number"})
+def recycled(
+    solve: Reward | Mapping[str, Any] | str = "exact", judge: Reward | Mapping[str, Any] | str = "exact"
+) -> Reward:
+    """Score verdicts on answers by one reward part, and the answers themselves by another.
+
+    Use it with the sampler `recycle`, whose verdicts are words, while the answers may be numbers or mathematics.
+
+    Args:
+        solve: for tasks of the data and wrong answers to mend: a reward part, or its name and options.
+        judge: for the tasks of the kinds `single` and `pair`.
+
+    Raises:
+        UnknownName: no such reward part.
+
+    Reference: SPARK, 2025, arXiv 2509.22624. Differs from the paper: nothing known.
+    """
+    parts: dict[bool, Reward] = {False: resolve("reward", solve), True: resolve("reward", judge)}
+
+    async def score(group: Group) -> Group:
+        return await parts[group.task.params.get("recycled") in ("single", "pair")](group)
+
+    return score
+
+
 def per_trajectory(value: Callable[[Group, Trajectory], Mapping[str, float]]) -> Reward:
     """A reward part that adds to each trajectory the named rewards `value(group, trajectory)`.
 

@@ -31,6 +31,13 @@ def make_model(config: Config, renderer: Renderer) -> Any:
         sizes = {"vocab": renderer.size, "context": section.context, **section.sizes}
         model = build_model(section.arch, seed=config.run.seed, **sizes).to(device)
         self_test(model)
+    plan = build("precision", config.learner.precision)
+    if plan.quantised and config.engine.name != "torch":
+        raise ConfigError(
+            f"learner.precision={plan.name} is emulated in engine.name=torch only, and {config.engine.name!r} would compute in "
+            "another precision than the learner; choose engine.name=torch, or fp32, bf16 or fp16"
+        )
+    model = plan.prepare(model)
     return add_lora(model, **section.lora) if section.lora else model
 
 

@@ -71,11 +71,12 @@ def mixture(
     shares = tuple(weights) or (1.0,) * len(parts)
     if not parts or len(shares) != len(parts) or min(shares) < 0 or not any(shares):
         raise SamplerError(f"mixture: {len(parts)} parts with weights {list(shares)}; give each part a weight >= 0")
-    made = [_part(p, {**kwargs, "seed": mixed(seed, i) % SEEDS}) for i, p in enumerate(parts)]
+    made = [part_of(p, {**kwargs, "seed": mixed(seed, i) % SEEDS}) for i, p in enumerate(parts)]
     return Mixture(made, shares, seed)
 
 
-def _part(part: Sampler | Mapping[str, Any] | str, shared: Mapping[str, Any]) -> Sampler:
+def part_of(part: Sampler | Mapping[str, Any] | str, shared: Mapping[str, Any]) -> Sampler:
+    """A sampler, or the one of that name with its options and those of the shared ones that it takes."""
     if not isinstance(part, str | Mapping):
         return part
     spec = {"name": part} if isinstance(part, str) else dict(part)

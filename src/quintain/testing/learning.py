@@ -46,7 +46,7 @@ def practise(
         exercise: the task.
         seed: of weights, tasks and sampling.
         plan: minibatches and epochs; one pass over the batch if None.
-        engine: the precision that the engine keeps its weights and computes in: fp32, bf16 or fp16.
+        engine: the precision that the engine keeps its weights and computes in: fp32, bf16, fp16 or fp8.
         learner: the precision plan of the learner, whose own weights stay fp32.
         checks: as many steps are played with the newest weights, and without learning, once all others are over.
 
@@ -77,13 +77,18 @@ async def _practise(
     algorithm: Algorithm, exercise: Exercise, seed: int, plan: Plan, kinds: tuple[str, str], checks: int
 ) -> Learned:
     needs = algorithm.needs
-    kept, plans = build("precision", kinds[0]).dtype, build("precision", kinds[1])
+    kept, plans = (build("precision", kind) for kind in kinds)
     value = value_head(SIZES["hidden"], needs, lr=0.03)
     learner = TorchLearner(
-        _model(seed), adamw(exercise.lr), plan=plan, precision=plans, value=value, reference="ref" in needs
+        plans.prepare(_model(seed)),
+        adamw(exercise.lr),
+        plan=plan,
+        precision=plans,
+        value=value,
+        reference="ref" in needs,
     )
     learner.check(needs & frozenset(learner.supplies | {"ref", "value", "values"}))
-    engine = TorchEngine(_model(seed).to(kept), slots=256, inline=True)
+    engine = TorchEngine(kept.prepare(_model(seed)).to(kept.dtype), slots=256, inline=True)
     gates = algorithm.gate
     state, held = algorithm.advantage.init(), gates.init() if gates else None
     said, trace, feed = list[tuple[Group, ...]](), list[dict[str, float]](), deque[Weights]()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from quintain.algorithms import fcp
+from quintain.algorithms import fcp, variational
 from quintain.gates import rewrite_context
 from quintain.learn.pack import pack
 from quintain.parts import PartError
@@ -18,7 +20,9 @@ def group(version: int = 0) -> tuple[Group, ...]:
         Node.given(0, (8, 9), kind=Kind.hint),
         Node.sampled(1, said),
     )
-    one = Trajectory(id="a", nodes=nodes, stop=Stop.done, tags={"critique": (7,)}).with_value("advantage", 1.0)
+    one = Trajectory(id="a", nodes=nodes, stop=Stop.done, tags={"critique": (7,), "hint": (4, 4)}).with_value(
+        "advantage", 1.0
+    )
     return (Group(task=Task(key="t", env="e"), trajectories=(one,), version=version),)
 
 
@@ -54,6 +58,20 @@ def test_later_policies_are_left_alone() -> None:
 def test_feedback_conditioned_training_reads_the_critique() -> None:
     gate = fcp().gate
     assert gate is not None and tokens(gate.apply(group(), None)[0]) == [1, 2, 3, 7, 5, 6]
+
+
+def test_a_policy_is_trained_without_the_hint_that_it_was_shown() -> None:
+    gate = variational().gate
+    assert gate is not None and tokens(gate.apply(group(), None)[0]) == [1, 2, 3, 5, 6]
+
+
+def test_a_posterior_is_trained_behind_the_hint_that_it_was_not_shown() -> None:
+    part = variational(put="hint")
+    assert part.gate is not None and tokens(part.gate.apply(group(), None)[0]) == [1, 2, 3, 4, 4, 5, 6]
+    one = group()[0].trajectories[0]
+    right, wrong = (replace(one, id=str(r), rewards={"correct": r}) for r in (1.0, 0.0))
+    both, _ = part.advantage.apply((replace(group()[0], trajectories=(right, wrong)),), part.advantage.init())
+    assert [t.streams["advantage"][2] for t in both[0].trajectories] == [(1.0, 1.0), (0.0, 0.0)]
 
 
 @pytest.mark.parametrize("options", [{"kinds": ["sampled"]}, {"keep": 0}])

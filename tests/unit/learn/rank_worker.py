@@ -48,17 +48,23 @@ def groups(count: int = 5) -> list[Group]:
 
 
 def measured() -> Transform:
-    """The loss divided by a sum over all rows of the step, and a state that adds it up."""
+    """The loss divided by sums over all rows of the step, the second of which stands on the first, and a state that adds up."""
     inner = chain(token_ratio("rollout"), clip(), reward_entropy(0.05), sequence_mean())
 
     def measure(terms):
-        return {"gap": (terms.new - terms.rollout).abs().sum(), "wide": np.array([len(terms.new), 1.0])}
+        gap = (terms.new - terms.rollout).abs()
+        found = {"gap": gap.sum(), "wide": np.array([len(terms.new), 1.0])}
+        if "gap" not in terms.totals:
+            return found
+        mean = float(terms.totals["gap"]) / float(terms.totals["wide"][0])
+        return found | {"spread": (gap - mean).square().sum()}
 
     def apply(terms, state):
         out, _ = inner.apply(terms, inner.init())
-        return replace(out, loss=out.loss / terms.totals["gap"]), [*state, float(terms.totals["wide"][0])]
+        whole = terms.totals["gap"] + terms.totals["spread"]
+        return replace(out, loss=out.loss / whole), [*state, float(terms.totals["wide"][0])]
 
-    return Transform(list, apply, inner.needs, measure, "mean")
+    return Transform(list, apply, inner.needs, measure, "mean", rounds=2)
 
 
 def learn(ranks: Ranks, folder: Path) -> dict[str, object]:

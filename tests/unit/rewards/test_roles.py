@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quintain.parts import BadReward
-from quintain.rewards.duels import pairwise, strengths
+from quintain.rewards.duels import debate, pairwise, strengths
 from quintain.rewards.env import RewardError
 from quintain.rewards.graded import f1, gated
 from quintain.rewards.roles import pay_role, red_team, signed
@@ -101,3 +101,35 @@ def test_strengths_find_the_order_that_made_the_duels() -> None:
     always = strengths([[0, 9, 9], [0, 0, 9], [0, 0, 0]])
     assert always == sorted(always, reverse=True) and abs(sum(always)) < 1e-9
     assert strengths([[0.5]]) == [0.0] and strengths([]) == []
+
+
+async def test_a_debate_pays_one_side_what_it_costs_the_other() -> None:
+    seats = [
+        run("d", {"env": 0.8}, role="doctor", turn_rewards=(0.8,)),
+        run("a", text="fever", role="first", tags={"verdict": -0.5}),
+        run("b", text="pressure", role="second"),
+    ]
+    out = await debate(decider="doctor", share=0.25)(group(*seats))
+    assert out.rewards == pytest.approx((0.75 * 0.8 - 0.25 * 0.5, -0.5, 0.5))
+    assert out.trajectories[0].turn_rewards == pytest.approx((0.6,))
+    assert (await debate()(group(*seats))).trajectories[0] is seats[0]  # nobody decides: only the sides are paid
+
+    async def judge(first: str, second: str, task: Task) -> float:
+        return 1.0 if (first, second) == ("fever", "pressure") else -1.0
+
+    assert (await debate(judge)(group(*seats))).rewards == pytest.approx((0.8, 1.0, -1.0))
+    other = [run("c", text="pressure", role="first", episode=1), run("e", text="fever", role="second", episode=1)]
+    assert (await debate(judge)(group(*seats, *other))).rewards == pytest.approx((0.8, 1.0, -1.0, -1.0, 1.0))
+    alone = group(run("a", {"env": 1.0}, role="first"))
+    assert (await debate(judge)(alone)).trajectories[0] is alone.trajectories[0]
+
+
+async def test_a_debate_without_a_verdict_or_with_a_wrong_one_is_told() -> None:
+    sides = [run("a", role="first"), run("b", role="second")]
+    with pytest.raises(RewardError, match="tag 'verdict'"):
+        await debate()(group(*sides))
+    with pytest.raises(RewardError, match=r"is 2\.0; it must lie in \[-1, 1\]"):
+        await debate(lambda first, second, task: 2.0)(group(*sides))
+    for wrong in ({"share": 1.5}, {"sides": ["first", "first"]}, {"decider": "first"}):
+        with pytest.raises(RewardError, match="share in"):
+            debate(**wrong)

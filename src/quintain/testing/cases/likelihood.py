@@ -6,10 +6,11 @@ from typing import Any
 
 import torch
 
+from quintain.advantages.traces import weigh_traces
 from quintain.evals.stats import cliff, generalisation, implicit_weights, outer_step
 from quintain.learn.precision import LossScale, rounding
 from quintain.models.task_vectors import contributors, gains, merge, overlap
-from quintain.objectives.preference import dpo, fit_advantage, imitate, weigh_traces
+from quintain.objectives.preference import dpo, fit_advantage, imitate
 from quintain.testing.cases.columns import array
 from quintain.testing.cases.table import Case, runs
 
@@ -24,16 +25,16 @@ def variational(case: Case) -> dict[str, Any]:
     """Weights of traces, and the two bounds."""
     given = case["inputs"]
     names = ("logp_z", "logq_z", "logp_y_given_z", "len_z", "len_y", "accuracy")
-    found = weigh_traces(*(tensor(given[name]) for name in names))
+    found = weigh_traces(*(array(given[name]).tolist() for name in names))
     return {
-        "log_w": found.log_weight.tolist(),
-        "elbo": float(found.elbo),
-        "multi_trace_bound": float(found.bound),
-        "snis_weights": found.share.tolist(),
-        "gml_score": found.likelihood.tolist(),
-        "gml_pick": int(found.likelihood.argmax()),
-        "acc_weight": found.accuracy.tolist(),
-        "acc_pick": int(found.accuracy.argmax()),
+        "log_w": list(found.log_weight),
+        "elbo": found.elbo,
+        "multi_trace_bound": found.bound,
+        "snis_weights": list(found.share),
+        "gml_score": list(found.likelihood),
+        "gml_pick": found.likelihood.index(max(found.likelihood)),
+        "acc_weight": list(found.accuracy),
+        "acc_pick": found.accuracy.index(max(found.accuracy)),
     }
 
 
