@@ -93,7 +93,7 @@ class Recycled:
     def _told(self, trajectory: Trajectory) -> str:
         """What was said behind the opening, its end if it is long."""
         spoken = (n.text for n in trajectory.nodes if n.kind is not Kind.prompt)
-        return "\n".join(filter(None, spoken))[-self.length :]
+        return "\n".join(filter(None, spoken)).strip()[-self.length :]
 
     def _one(self, texts: Sequence[str], ticket: int, number: int) -> str:
         return texts[choice([1.0] * len(texts), self.seed, ticket, number)]

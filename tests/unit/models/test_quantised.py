@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from quintain.algorithms import assemble
 from quintain.models import build_model, forward_hidden
-from quintain.models.quantised import LARGEST, QuantiseError, quantise, rounded
+from quintain.models.quantised import BLOCK, LARGEST, QuantiseError, quantise, rounded
 from quintain.testing.exercises import EXERCISES
 from quintain.testing.learning import practise
 
@@ -53,6 +54,16 @@ def test_weights_keep_their_names_and_values_and_outputs_move() -> None:
     )
     gap = float((plain - moved).abs().max())
     assert 1e-4 < gap < 0.5 and torch.equal(moved, again)
+
+
+def test_input_and_weight_are_rounded_before_they_are_multiplied() -> None:
+    layer = nn.Linear(200, 150)
+    x, weight, bias = torch.randn(4, 3, 200), layer.weight.detach(), layer.bias.detach()
+    want = rounded(x.reshape(12, 200)) @ rounded(weight, BLOCK).T + bias
+    found = quantise(nn.Sequential(layer))(x).detach()
+    assert torch.allclose(found.reshape(12, 150), want, atol=1e-5)
+    for other in (x.reshape(12, 200) @ weight.T, rounded(x.reshape(12, 200)) @ weight.T):
+        assert float((found.reshape(12, 150) - other - bias).abs().max()) > 1e-3
 
 
 def test_experts_are_refused() -> None:

@@ -130,8 +130,15 @@ def test_what_makes_no_sense_is_refused(options: dict) -> None:
 def test_verdicts_are_compared_as_words_and_answers_as_numbers() -> None:
     part = recycled(solve="number")
     verdict = replace(task(), params={"answer": "No", "recycled": "single"})
+    choice = replace(task(), params={"answer": "B", "recycled": "pair"})
     mend = replace(task(), params={"answer": 2, "recycled": "mend"})
-    for of, text, want in ((verdict, r"\boxed{no}", 1), (verdict, "2", 0), (mend, "so 2.0", 1), (task(), "so 2", 1)):
+    for of, text, want in (
+        (verdict, r"\boxed{no}", 1),
+        (verdict, "2", 0),
+        (choice, "b", 1),
+        (mend, "so 2.0", 1),
+        (task(), "so 2", 1),
+    ):
         one = Group(task=of, trajectories=(replace(said("a", text, 0), rewards={}),))
         assert asyncio.run(part(one)).rewards == (want,), (of.params, text)
 
