@@ -25,6 +25,22 @@ def check(condition: bool, message: str) -> None:
         raise InvariantError(message)
 
 
+def writable(text: str) -> str:
+    """The text, with `?` for what no file can hold: halves of surrogate pairs, as bytes that were no UTF-8 leave them.
+
+    Example:
+        >>> writable("é " + b"\\xff".decode(errors="surrogateescape"))
+        'é ?'
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="replace").decode()
+    return text
+
+
 class Role(StrEnum):
     """Who speaks in a message."""
 
@@ -36,9 +52,13 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A run of text inside a message."""
+    """A run of text inside a message; what cannot be written down is a question mark."""
 
     text: str
+
+    def __post_init__(self) -> None:
+        if not self.text.isascii():
+            object.__setattr__(self, "text", writable(self.text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,6 +85,10 @@ class ToolResult:
     text: str
     id: str = ""
     error: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.text.isascii():
+            object.__setattr__(self, "text", writable(self.text))
 
 
 Part = Text | Image | ToolCall | ToolResult

@@ -24,6 +24,7 @@ from quintain.messages import Tool as Tool
 from quintain.messages import ToolCall as ToolCall
 from quintain.messages import ToolResult as ToolResult
 from quintain.messages import check as check
+from quintain.messages import writable as writable
 
 Ints = tuple[int, ...]
 Floats = tuple[float, ...]

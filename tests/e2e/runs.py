@@ -43,6 +43,7 @@ def forking(modules: Sequence[str] = forks.PRELOADED) -> Iterator[forks.Server]:
         patch.setattr(forks._Known, "server", server)
         patch.setattr(forks._Known, "address", server.address)
         patch.setattr(forks._Known, "environ", server.environ)
+        patch.setattr(forks._Known, "answered", False)
         try:
             yield server
         finally:

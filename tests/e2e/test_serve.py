@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import select
@@ -15,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from quintain.cli import main
-from quintain.ledger import RunDir, audit
-from quintain.types import Kind
+from quintain.cli import main, serve
+from quintain.ledger import DiskFull, RunDir, audit
+from quintain.types import Event, Kind
 
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
@@ -305,3 +306,39 @@ def test_what_serve_refuses(home, tmp_path, capsys):
     assert main(["serve", str(home / "model"), "keydoor"]) == 1
     assert "'keydoor' is no key=value" in capsys.readouterr().err
     assert os.environ.get("QUINTAIN_SERVE_TOKEN") is None
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--port", "70000"), "ServeError: the port 70000 is not one of 0..65535; choose another --port"),
+        (("--port", "-1"), "ServeError: the port -1 is not one of 0..65535; choose another --port"),
+        (("--idle-s", "-5"), "ConfigError: --idle-s -5 is no time; give seconds > 0"),
+        (("--idle-s", "nan"), "ConfigError: --idle-s nan is no time; give seconds > 0"),
+        (("--record", "trained"), "NotARecord: "),
+    ],
+)
+def test_what_serve_refuses_before_it_loads_a_model(words, told, home, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(serve, "_policy", None)
+    with RunDir.create("trained", "") as store:
+        store.append(Event(time=0.0, step=0, actor="run", kind="issued", payload={"ticket": 0}))
+    assert main(["serve", str(home / "model"), *words]) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_a_full_disk_is_told_once_and_ends_nothing(monkeypatch, capsys):
+    rooms = [False, False, True, False]
+
+    class Desk:
+        async def sweep(self, idle_s):
+            room = rooms.pop(0)
+            if not rooms:
+                signal.raise_signal(signal.SIGTERM)
+            if not room:
+                raise DiskFull("make space and go on")
+
+    monkeypatch.setattr(serve, "SWEEP_S", 0)
+    asyncio.run(serve._until_signal(Desk(), 60.0))
+    told = capsys.readouterr().err.splitlines()
+    assert ["make space" in line for line in told] == [True, False, True] and "room again" in told[1] and not rooms

@@ -231,7 +231,7 @@ def variational(rule: str = "share", put: str = "") -> Algorithm:
     Returns:
         The algorithm.
 
-    Special cases: without hints `accuracy` is imitation in proportion to the reward.
+    Special cases: where nothing is hinted it is imitation of right answers, by `accuracy` in proportion to the reward.
 
     Example:
         >>> variational().expand()["advantage"][0]["name"], variational(put="hint").expand()["advantage"][0]["name"]

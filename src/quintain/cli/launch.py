@@ -21,6 +21,8 @@ from quintain.config import Config, ConfigError
 TEMPLATES = Path(__file__).parent / "launchers"
 FILES = {"slurm": "slurm.sh.j2", "kuberay": "kuberay.yaml.j2"}
 MEMORY_GB = 8  # of a pod whose pool reserves none
+OWN = "ray.io/"  # prefix of labels that are Ray's own; no node of Kubernetes has them
+DETECTED = OWN + "accelerator-type"  # a node of Ray finds it out by itself
 
 
 def main(arguments: list[str]) -> int:
@@ -72,7 +74,7 @@ def slurm(config: Config, options: Mapping[str, Any]) -> str:
         options: nodes, time, partition, port, activate, config.
 
     Raises:
-        ConfigError: there is no cluster block, or an option is none of Slurm's.
+        ConfigError: there is no cluster block, its pools want different nodes, or an option is none of Slurm's.
     """
     pools = _pools(config)
     if options["nodes"] < 1:
@@ -88,7 +90,7 @@ def slurm(config: Config, options: Mapping[str, Any]) -> str:
     learner = _learner_gpus(config)
     actors = [pool.gpus for pool in pools.values() for _ in range(pool.count) if pool.gpus]
     gpus = {"gpus_per_node": gpus_per_node(actors, options["nodes"], learner), "learner_gpus": learner}
-    more = {"name": _name(run.name), "run": folder, **gpus}
+    more = {"name": _name(run.name), "run": folder, "offers": offers(pools), **gpus}
     return _render("slurm", {**options, **more})
 
 
@@ -118,6 +120,64 @@ def gpus_per_node(actors: Sequence[float], nodes: int, learner: int) -> int:
     return next(each for each in itertools.count(least) if fit(each))
 
 
+def offers(pools: Mapping[str, Any]) -> list[str]:
+    """What `ray start` says of every node of a Slurm job, since all are alike: the labels that any pool selects, and as much of a
+    custom resource as all actors together ask for, so that none waits for it wherever the others are.
+
+    Args:
+        pools: of the cluster block, by name.
+
+    Raises:
+        ConfigError: two pools select different values of a label, or what a pool asks for cannot be offered.
+    """
+    labels: dict[str, str] = {}
+    whose: dict[str, str] = {}
+    resources: dict[str, float] = {}
+    for name, pool in pools.items():
+        for key, value in _labels(name, pool.selector).items():
+            if labels.setdefault(key, value) != value:
+                raise ConfigError(
+                    f"cluster.pools.{whose[key]} selects {key}={labels[key]} and cluster.pools.{name} {key}={value}, but the nodes of "
+                    "a Slurm file are all alike; give both pools one value, or use `quintain launch kuberay`"
+                )
+            whose.setdefault(key, name)
+        for key, value in _resources(name, pool.resources).items():
+            resources[key] = resources.get(key, 0.0) + pool.count * value
+    told = [f"--labels={','.join(f'{k}={v}' for k, v in labels.items())}"] if labels else []
+    whole = {key: math.ceil(value) for key, value in resources.items()}
+    return [*told, f"--resources={json.dumps(whole)}"] if whole else told
+
+
+def _labels(name: str, selector: Mapping[str, str]) -> dict[str, str]:
+    """The labels that a node is given for the selector of a pool.
+
+    Raises:
+        ConfigError: the selector is a condition of Ray's, such as `!spot`, or no label.
+    """
+    word = r"[a-zA-Z0-9]([a-zA-Z0-9_.-]{0,61}[a-zA-Z0-9])?"
+    for key, value in selector.items():
+        if not re.fullmatch(rf"([a-zA-Z0-9.-]+/)?{word}", key) or not re.fullmatch(word, value):
+            raise ConfigError(
+                f"cluster.pools.{name}.selector has {key} = {value!r}; in a launch file it must be one label of a node, of letters, "
+                "digits and .-_ between them, and no condition"
+            )
+    return {key: value for key, value in selector.items() if key != DETECTED}
+
+
+def _resources(name: str, resources: Mapping[str, float]) -> dict[str, float]:
+    """The custom resources of one actor of a pool.
+
+    Raises:
+        ConfigError: a name that cannot stand in a command.
+    """
+    for key in resources:
+        if not re.fullmatch(r"[\w.:/-]+", key):
+            raise ConfigError(
+                f"cluster.pools.{name}.resources has {key!r}; in a launch file it must be letters, digits and .:/-_"
+            )
+    return dict(resources)
+
+
 def kuberay(config: Config, options: Mapping[str, Any]) -> str:
     """A ConfigMap with the config and a RayJob with a worker group for each pool.
 
@@ -126,7 +186,7 @@ def kuberay(config: Config, options: Mapping[str, Any]) -> str:
         options: image, claim, mount, retries, ray_version, head.
 
     Raises:
-        ConfigError: there is no cluster block, or an option cannot stand in a manifest.
+        ConfigError: there is no cluster block, or an option or what a pool asks for cannot stand in a manifest.
     """
     for key in ("image", "claim", "mount", "ray_version"):
         if not re.fullmatch(r"[\w./:@-]+", options[key]):
@@ -142,8 +202,9 @@ def kuberay(config: Config, options: Mapping[str, Any]) -> str:
             "cpus": max(1, math.ceil(pool.cpus)),
             "gpus": math.ceil(pool.gpus),
             "memory_gb": math.ceil(pool.memory_gb) or MEMORY_GB,
-            "resources": json.dumps(json.dumps(pool.resources)) if pool.resources else "",
-            "selector": pool.selector,
+            "resources": _inline({k: math.ceil(v) for k, v in _resources(name, pool.resources).items()}),
+            "labels": _labels(name, pool.selector),
+            "nodes": {k: v for k, v in _labels(name, pool.selector).items() if not k.startswith(OWN)},
         }
         for name, pool in _pools(config).items()
     ]
@@ -151,6 +212,11 @@ def kuberay(config: Config, options: Mapping[str, Any]) -> str:
     sent = config.model_copy(deep=True)
     sent.run.name = names["run_name"]
     return _render("kuberay", {**options, **head, **names, "pools": pools, "toml": sent.toml()})
+
+
+def _inline(resources: Mapping[str, int]) -> str:
+    """JSON as KubeRay puts it behind `ray start --resources=`, into a shell; empty for none."""
+    return json.dumps(json.dumps(resources)) if resources else ""
 
 
 def _pools(config: Config) -> Mapping[str, Any]:

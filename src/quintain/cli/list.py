@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
         rows = [{"name": f"quintain list {kind}", "summary": summary} for kind, summary in KINDS.items()]
         return _print(rows, given.json, "things to list")
     rows = {"worlds": worlds, "parts": parts, "papers": papers, "recipes": recipes}[given.what]()
-    return _print(rows, given.json, given.what)
+    return _print(rows, given.json, "methods" if given.what == "papers" else given.what)
 
 
 def _print(rows: list[dict[str, Any]], as_json: bool, what: str) -> int:

@@ -51,13 +51,13 @@ def sparkline(values: list[float], width: int = 40) -> str:
 
 
 def shown(metrics: Mapping[str, float]) -> dict[str, str]:
-    """The numbers of a step as text; `-` for what nobody measured: of learning without a trained group, of playing without a group.
+    """The numbers of a step as text; `-` for what nobody measured: of learning without a trained token, of playing without a group.
 
     Example:
         >>> shown({"reward": 0.0, "entropy": 0.0, "groups_trained": 0.0, "groups_played": 0.0, "tokens_per_second": 0.0})
         {'reward': '0.000', 'entropy': '-', 'groups_trained': '0', 'tokens_per_second': '-'}
     """
-    unknown = set(LEARNED if metrics.get("groups_trained") == 0 else ())
+    unknown = set(LEARNED if 0 in (metrics.get("groups_trained"), metrics.get("tokens")) else ())
     unknown |= {"tokens_per_second"} if metrics.get("groups_played") == 0 else set()
     return {k: "-" if k in unknown else ROWS[k][1].format(v) for k, v in metrics.items() if k in ROWS}
 

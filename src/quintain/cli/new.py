@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import keyword
 import re
 import shlex
 import sys
@@ -85,8 +86,10 @@ def write(what: str, name: str, folder: Path) -> list[str]:
     Raises:
         BadName: the name is no Python name, or that of another module, or one of the files exists.
     """
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise BadName(f"{name!r} is no module name; use lower-case letters, digits and _, such as corner_walk")
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        raise BadName(
+            f"{name!r} is no module name; use lower-case letters, digits and _, such as corner_walk, and no word of the language"
+        )
     template = TEMPLATES[what]
     paths = {folder / f"{name}.py": template.code, folder / f"test_{name}.py": template.test}
     for path in paths:
@@ -105,7 +108,8 @@ def write(what: str, name: str, folder: Path) -> list[str]:
         told.append(
             "         first `pip install pytest` (in a checkout: `make setup-dev`), which is not installed here"
         )
-    return [*told, template.use.replace("NAME", name).replace("TITLE", title)]
+    use = template.use.replace("NAME.py", str(folder / f"{name}.py"))
+    return [*told, use.replace("NAME", name).replace("TITLE", title)]
 
 
 def _installed(module: str) -> bool:

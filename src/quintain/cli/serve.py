@@ -41,7 +41,24 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--idle-s", type=float, default=600.0, help="an episode ends after so many idle seconds (600)")
     given = parser.parse_intermixed_args(arguments)
     require_extra("serve", "starlette", "uvicorn")
+    _check(given)
     return asyncio.run(_serve(given))
+
+
+def _check(given: argparse.Namespace) -> None:
+    """Refuse what cannot be done before a model is loaded for it."""
+    from quintain.ledger import RunDir
+    from quintain.serve.desk import check_record
+    from quintain.serve.http import check_port
+
+    check_port(given.port)
+    if not given.idle_s > 0:
+        raise configs.ConfigError(
+            f"--idle-s {given.idle_s:g} is no time; give seconds > 0 (inf: no episode ends of it)"
+        )
+    if given.record is not None and (given.record / "run.json").is_file():
+        with RunDir.open(given.record) as store:
+            check_record(store)
 
 
 async def _serve(given: argparse.Namespace) -> int:
@@ -73,9 +90,9 @@ async def _serve(given: argparse.Namespace) -> int:
     try:
         await _until_signal(desk, given.idle_s)
     finally:
+        file.unlink(missing_ok=True)
         await server.stop()
         await desk.close()
-        file.unlink(missing_ok=True)
         if book is not None:
             book.close()
     print(f"stopped: {gateway.load.answered} answered, {gateway.load.refused} refused", flush=True)
@@ -168,9 +185,25 @@ async def _until_signal(desk: Any, idle_s: float) -> None:
     loop = asyncio.get_running_loop()
     for sign in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(sign, asked.set)
+    full = False
     while not asked.is_set():
-        await desk.sweep(idle_s)
+        full = await _sweep(desk, idle_s, full)
         try:
             await asyncio.wait_for(asked.wait(), SWEEP_S)
         except TimeoutError:
             continue
+
+
+async def _sweep(desk: Any, idle_s: float, told: bool) -> bool:
+    """End idle episodes; true where the disk is full, which is said once until there is room again."""
+    from quintain.ledger import DiskFull
+
+    try:
+        await desk.sweep(idle_s)
+    except DiskFull as error:
+        if not told:
+            print(f"ended episodes wait to be written, tried every {SWEEP_S:g} s: {error}", file=sys.stderr, flush=True)
+        return True
+    if told:
+        print("there is room again: what waited is written", file=sys.stderr, flush=True)
+    return False

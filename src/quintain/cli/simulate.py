@@ -8,9 +8,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from quintain.registry import UnknownName, unknown
 from quintain.simulate import claims, search, settings, timeline
 from quintain.simulate.run import once
-from quintain.simulate.settings import Scenario, ScenarioError
+from quintain.simulate.settings import RunPart, Scenario, ScenarioError
 from quintain.simulate.summary import Summary, bottlenecks, many
 
 ROLES = {
@@ -33,6 +34,7 @@ def main(arguments: list[str]) -> int:
     path = claims.where(first)
     tree = settings.read(path)
     is_paper = "claim" in tree
+    _fits(given, path.name, claims.load(first) if is_paper else None)
     if is_paper and not given.variant:
         if rest:
             raise ScenarioError(
@@ -51,6 +53,31 @@ def main(arguments: list[str]) -> int:
     if given.best:
         return _best(scenario, given.seeds, given.json)
     return _one(scenario, given)
+
+
+def _fits(given: argparse.Namespace, name: str, paper: claims.Paper | None) -> None:
+    """Refuse options that the file has no use for.
+
+    Raises:
+        UnknownName: the paper has no such variant or case.
+        ScenarioError: an option has no meaning here.
+    """
+    if paper is None:
+        for option, value in (("--variant", given.variant), ("--case", given.case)):
+            if value:
+                raise ScenarioError(
+                    f"{option} {value}: {name} is one scenario and no paper, which alone has them; leave it out, or name a paper: "
+                    f"{', '.join(claims.papers())}"
+                )
+        return
+    for what, value, known in (("variant", given.variant, paper.variants), ("case", given.case, paper.cases)):
+        if value and value not in known:
+            raise UnknownName(unknown(f"{what} of {paper.name}", value, known))
+    for option in ("case", "timeline", "sweep", "best", "why"):
+        if getattr(given, option) and not given.variant:
+            raise ScenarioError(
+                f"--{option} is for one run, and a paper is compared as a whole; add --variant, one of: {', '.join(paper.variants)}"
+            )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -87,6 +114,10 @@ def _one(scenario: Scenario, given: argparse.Namespace) -> int:
     if causes:
         print(f"\nbottleneck               {causes[0][0]}")
         print("  gain of easing it      " + ", ".join(f"{name} {gain:+.0%}" for name, gain in causes[:5]))
+    elif asked and not found.mean("throughput"):
+        print(
+            "\nbottleneck               environments: no trajectory was trained on, as every one of the counted steps failed"
+        )
     elif asked:
         print(
             "\nbottleneck               none that gives way by itself: easing any single thing by a fifth gains less than 1 %"
@@ -105,7 +136,10 @@ def told(found: Summary) -> list[str]:
         about = f" ± {_short(half)}" if math.isfinite(half) else ""
         return f"{label:<24} {_short(found.mean(name) * scale)}{about} {unit}"
 
-    lines = [f"{scenario.gpus} GPUs, {len(found.outcomes)} seeds, steps {run.skip} to {run.steps}, 95 % intervals", ""]
+    lines = [f"{scenario.gpus} GPUs, {len(found.outcomes)} seeds, steps {run.skip} to {run.steps}, 95 % intervals"]
+    if run.max_lag and run.skip <= run.max_lag:
+        lines.append(f"counting begins before the window has settled: {_settled(run)} tells more")
+    lines.append("")
     lines += [row("throughput", "throughput", "trajectories/s"), row("tokens trained", "tokens", "tokens/s")]
     lines += [row("step", "step_s", "s"), ""]
     lines += [f"{label:<24} {found.mean(name):6.1%}" for name, label in ROLES.items() if found.mean(name) > 0]
@@ -119,6 +153,11 @@ def told(found: Summary) -> list[str]:
         lines.append(row("cost", "cost_1k", "for 1,000 trajectories"))
     lines += ["", "staleness (steps between the first token's version and training)"]
     return [*lines, *(f"  {k:>3}  {'█' * round(share * 40):<40} {share:6.1%}" for k, share in found.staleness.items())]
+
+
+def _settled(run: RunPart) -> str:
+    skip = run.max_lag + 1
+    return f"run.skip={skip} run.steps={run.steps + skip - run.skip}"
 
 
 def _short(value: float) -> str:

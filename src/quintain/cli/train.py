@@ -235,7 +235,10 @@ def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None 
         forks.ready()
         with contextlib.suppress(BrokenPipeError):  # as in `Stepped`
             told(tell, FORKS)
-    where = f"run folder {folder}; {count} process{'es' if count > 1 else ''}"
+    actors = (
+        f", {config.runtime.actors} actor{'s' if config.runtime.actors > 1 else ''}" if config.runtime.actors else ""
+    )
+    where = f"run folder {folder}; {count} process{'es' if count > 1 else ''}{actors}"
     asked = Asked()
     if resume:
         say(where)

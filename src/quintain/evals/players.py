@@ -154,9 +154,10 @@ def cast_of(player: str, config: Config, overrides: Sequence[str], options: Mapp
         return of_run(folder, overrides)[:2]
     if (folder / "config.json").is_file():
         return config, of_folder(folder, config)
+    near, all_of_them, _ = unknown("player", player, PLAYERS).partition("; there are")
     raise UnknownName(
-        unknown("player", player, PLAYERS)
-        + f" players are {', '.join(sorted(PLAYERS))}, a run folder, a Hugging Face folder, or an http(s) URL"
+        f"{near}{';' if all_of_them else ''} players are {', '.join(sorted(PLAYERS))}, a run folder, a Hugging Face folder, or an "
+        "http(s) URL"
     )
 
 

@@ -84,8 +84,8 @@ def _tiles(rows: Rows, evals: Rows) -> Iterator[tuple[str, str]]:
 
 
 def _trained(rows: Rows) -> Rows:
-    """The steps that trained a group."""
-    return [(step, m) for step, m in rows if m.get("groups_trained") != 0]
+    """The steps that trained a token."""
+    return [(step, m) for step, m in rows if 0 not in (m.get("groups_trained"), m.get("tokens"))]
 
 
 def _told(rows: Rows) -> dict[str, list[float]]:

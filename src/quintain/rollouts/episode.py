@@ -13,7 +13,7 @@ from quintain.rollouts.deadline import Late, within
 from quintain.rollouts.patience import Patience
 from quintain.rollouts.records import trajectory
 from quintain.rollouts.seats import Plan, Seat
-from quintain.types import BadStop, Feedback, Message, Stop, Task, Trajectory
+from quintain.types import BadStop, Feedback, Message, Stop, Task, Trajectory, writable
 from quintain.waits import waiting
 
 Opening = AbstractAsyncContextManager[Any]
@@ -179,6 +179,7 @@ class _Ear:
         return None
 
     def _fault(self, stop: Stop, event: str) -> Stop:
+        event = writable(event)
         self.faults.append(event)
         for seat in self.seats.values():
             seat.events.append(event)
@@ -191,7 +192,7 @@ async def _clean_up(env: Env | None, seats: Mapping[str, Seat], plan: Plan) -> N
             await within(env.close(), plan.deadline_s)
     except (Late, Exception) as error:  # an env that cannot close is a fact to record, not a reason to lose the episode
         for seat in seats.values():
-            seat.events.append(f"close failed: {type(error).__name__}: {error}"[:300])
+            seat.events.append(writable(f"close failed: {type(error).__name__}: {error}"[:300]))
     finally:
         for seat in seats.values():
             await seat.engine.abort(seat.session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -93,6 +94,7 @@ class Recorder:
         self._paths: dict[int, int] = {}  # hash of the tokens of a path -> its last row
         self._lengths: set[int] = set()  # of those paths
         self._tips: dict[str, int | None] = {}  # session -> the row that it ends with, None while it is busy
+        self._sessions: int = 0  # so far: a session that was freed leaves its name to no other
 
     @property
     def busy(self) -> bool:
@@ -120,17 +122,30 @@ class Recorder:
         sampling = self._sampling(ask, len(path))
         images = tuple([image for i in self._line(parent) for image in self._rows[i].message.images])
         turn, self.turn = self.turn, self.turn + ask.count
-        jobs = []
-        for i in range(ask.count):
-            session = self._session(parent)
-            own = (ask.seed, i) if ask.seed is not None and self.bounds.own else (*self.key, turn + i, 0)
-            request = Request(session=session, prompt=path, sampling=sampling, key=own, images=images)
-            jobs.append((turn + i, request))
-        answers = await together([self._generate(request) for _, request in jobs])
-        return [
-            self._write(ask, parent, key, (number, request, *answer))
-            for (number, request), answer in zip(jobs, answers, strict=True)
-        ]
+        sessions = [self._session(parent) for _ in range(ask.count)]
+        try:
+            jobs = []
+            for i, session in enumerate(sessions):
+                own = (ask.seed, i) if ask.seed is not None and self.bounds.own else (*self.key, turn + i, 0)
+                request = Request(session=session, prompt=path, sampling=sampling, key=own, images=images)
+                jobs.append((turn + i, request))
+            answers = await together([self._generate(request) for _, request in jobs])
+            return [
+                self._write(ask, parent, key, (number, request, *answer))
+                for (number, request), answer in zip(jobs, answers, strict=True)
+            ]
+        except BaseException:  # the engine failed, or the client went away
+            await self._free(sessions)
+            raise
+
+    async def _free(self, sessions: Sequence[str]) -> None:
+        """Nothing goes on from the sessions of a request that was not answered; the first error is the one to see."""
+        unanswered = [s for s in sessions if s in self._tips and self._tips[s] is None]
+        for session in unanswered:
+            del self._tips[session]
+        for session in unanswered if not self.over else ():  # `close` has freed them
+            with contextlib.suppress(Exception):
+                await self.engine.abort(session)
 
     def _check(self, ask: Ask) -> None:
         if self.over:
@@ -161,10 +176,6 @@ class Recorder:
             completion = await self.engine.generate(request)
         except Exception as error:
             self.failure = self.failure or error
-            raise
-        except BaseException:  # the client went away
-            await self.engine.abort(request.session)
-            self._tips.pop(request.session, None)
             raise
         if completion.finish == "abort" or self.over:
             raise EpisodeOver(f"episode {self.name} ended while a request was answered")
@@ -283,7 +294,8 @@ class Recorder:
         if held is not None:
             self._tips[held] = None
             return held
-        session = f"{self.stem}.{len(self._tips)}"
+        session = f"{self.stem}.{self._sessions}"
+        self._sessions += 1
         self._tips[session] = None
         return session
 

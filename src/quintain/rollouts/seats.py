@@ -24,6 +24,7 @@ from quintain.types import (
     Stop,
     Tool,
     check_stop,
+    writable,
 )
 from quintain.waits import waiting
 
@@ -123,11 +124,11 @@ class Seat:
         if said.reward:
             self._reward(said.reward)
         if said.events:
-            self.events.extend(said.events)
+            self.events.extend(map(writable, said.events))
         if said.tools and said.tools != self.tools:
             self.tools, self.retold = said.tools, bool(self.line)
         if said.action and self.turn:
-            self.actions[-1] = said.action
+            self.actions[-1] = writable(said.action)
         self.acts, self.env_seconds = said.acts, seconds
         if said.stop is not None:
             self.stop = Stop.truncated_tokens if self.cut and said.stop is Stop.done else said.stop

@@ -26,7 +26,7 @@ from quintain.parts import Cast
 from quintain.runtime import policy
 from quintain.runtime.assemble import make_algorithm
 from quintain.runtime.env_pool import EnvPool
-from quintain.runtime.frames import receive, send
+from quintain.runtime.frames import framed, receive, send
 from quintain.runtime.measure import engines
 from quintain.runtime.memory import settle
 from quintain.runtime.playing import make_cast, rollouts_of
@@ -97,6 +97,15 @@ class Actor:
         return {"told": await answers_of(self.cast.engine("policy"), Questions.of(message["asked"]))}
 
 
+def _reply(answer: Mapping[str, Any], number: int) -> bytes:
+    """The bytes of an answer; those of an error where it cannot be sent, since who asked waits for either."""
+    try:
+        return framed({**answer, "id": number})
+    except Exception as error:
+        kept = {"env_workers": answer["env_workers"]} if "env_workers" in answer else {}
+        return framed({"error": f"{type(error).__name__}: {error}", **kept, "id": number})
+
+
 async def serve(config: Config, number: int, address: str) -> bool:
     """Do what the first process asks for until it says that this is all, or is gone; whether it said so."""
     reader, writer = await asyncio.open_unix_connection(address)
@@ -104,9 +113,10 @@ async def serve(config: Config, number: int, address: str) -> bool:
     working: set[asyncio.Task[None]] = set()
 
     async def answer(message: dict[str, Any]) -> None:
-        done = await actor.do(message)
+        data = _reply(await actor.do(message), message["id"])
         async with lock:
-            await send(writer, {**done, "id": message["id"]})
+            writer.write(data)
+            await writer.drain()
 
     clock, hello = LoopClock(), {"actor": number, "pid": os.getpid()}
     clock.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO
 
 from quintain.runtime.forks import Forked, ForkError, fork
@@ -39,7 +39,9 @@ def start(
     )
 
 
-def begin(module: str, *words: str, log: IO[bytes], stdin: bool = False) -> Started:
+def begin(
+    module: str, *words: str, log: IO[bytes], stdin: bool = False, check_in: Callable[[], None] = lambda: None
+) -> Started:
     """As `start`, but split off from the fork server where there is one that fits: without the seconds that imports take.
 
     Args:
@@ -47,8 +49,9 @@ def begin(module: str, *words: str, log: IO[bytes], stdin: bool = False) -> Star
         words: its arguments.
         log: an open file.
         stdin: whether its standard input is a pipe, with our end in `stdin` of what is returned.
+        check_in: called again and again while a fork server still imports; what it raises ends the wait.
     """
     try:
-        return fork(module, *words, log=log, stdin=stdin)
+        return fork(module, *words, log=log, stdin=stdin, check_in=check_in)
     except ForkError:
         return start(module, *words, log=log, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL)

@@ -12,7 +12,7 @@ from quintain import faults
 from quintain.codec import decode, encode
 from quintain.ports import Env
 from quintain.registry import build, import_file, user_object
-from quintain.types import Feedback, Message, Task, check_stop
+from quintain.types import Feedback, Message, Task, check_stop, writable
 
 
 def make_envs(spec: Mapping[str, Any]) -> Callable[[Task], Env]:
@@ -29,10 +29,11 @@ def make_envs(spec: Mapping[str, Any]) -> Callable[[Task], Env]:
 def told(feedback: Feedback) -> Any:
     """Feedback as plain data; a private state that is none stays behind."""
     check_stop(feedback.stop)  # of a type of the env's own, nobody has looked yet
+    clean = replace(feedback, events=tuple(map(writable, feedback.events)), action=writable(feedback.action))
     try:
-        return encode(feedback)
+        return encode(clean)
     except TypeError:
-        return encode(replace(feedback, state=None))
+        return encode(replace(clean, state=None))
 
 
 class Host:
@@ -70,7 +71,7 @@ class Host:
         except asyncio.CancelledError:
             answer = {"error": ["CancelledError", "it was too late"]}
         except BaseException as error:  # SystemExit too: what an env does ends its episode, not this process
-            answer = {"error": [type(error).__name__, str(error)[:4000]]}
+            answer = {"error": [type(error).__name__, writable(str(error)[:4000])]}
         finally:
             del self.running[message["id"]]
         faults.point("env.answer")

@@ -9,7 +9,13 @@ from quintain.types import Group, QuintainError, Stop, Trajectory
 STEPS = 3  # steps in which not one episode may get through before the run ends
 SHARE = 0.9  # of a step's episodes: from here on nearly all
 IDLE = 10  # steps on end that train nothing before it is said
-COUNTED = ("groups_played", "groups_withheld", "groups_refilled_for_lag", "tokens")  # summed over such steps
+COUNTED = (
+    "groups_played",
+    "groups_withheld",
+    "groups_refilled_for_lag",
+    "groups_trained",
+    "tokens",
+)  # summed over such steps
 MEANT = ("reward", "solved_some", "malformed", "turns")  # means of a step, averaged over them
 
 
@@ -96,7 +102,7 @@ def _idle(total: Mapping[str, float], steps: int) -> str:
     reward, some = total["reward"] / steps, total["solved_some"] / steps
     if late and late >= SHARE * groups:
         return f"{late:.0f} of {groups:.0f} groups came too late; raise run.max_lag, or set run.over_limit=wait"
-    if total["tokens"]:
+    if total["tokens"] or total["groups_trained"]:  # trajectories without an advantage are not even read
         why = "all advantages are 0"
     else:
         why = f"the gates left out every one of {groups:.0f} groups, as their episodes all earned the same"

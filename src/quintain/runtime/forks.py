@@ -14,7 +14,6 @@ import ctypes
 import gc
 import importlib
 import os
-import select
 import selectors
 import signal
 import socket
@@ -22,11 +21,12 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from quintain.ledger import plain
+from quintain.runtime.fork_line import HEAD, ForkError, await_answer, check_peer, exactly, gave_up, number, readable
 
 PRELOADED = (
     "quintain.runtime.assemble",
@@ -52,14 +52,9 @@ OTHER_GPUS = ("/dev/kfd", "/dev/dxg")  # of AMD, and in a Linux under Windows
 ROOM = " " * 2000  # the last argument of a server: where a process that it splits off writes its own command line
 PROGRAM = "import sys; from quintain.runtime import forks; forks.main(sys.argv[1:])"
 STATUS_LOST = 255  # of a process whose server was killed before it could tell
-_HEAD = struct.Struct("<I")
-_PEER = struct.Struct("3i")
 _TELL_S = 5.0  # how long the status of a process that has ended may take to arrive
 _IMPORT_S = 120.0  # how long a server may take to import and answer
-
-
-class ForkError(OSError):
-    """The fork server is gone, or refuses; the process is to be started afresh."""
+_ANSWER_S = 10.0  # and to answer once it has
 
 
 class Forked:
@@ -74,16 +69,16 @@ class Forked:
         self.stdin: IO[bytes] | None = None  # our end of its standard input, if that is a pipe
         self.returncode: int | None = None
         self._asking = threading.Lock()  # the status comes once, and several threads may ask
-        self.pid = _number(line)
+        self.pid = number(line)
         self._end = os.pidfd_open(self.pid)
 
     def poll(self) -> int | None:
         """Its status, negative for a signal; None while it runs."""
         with self._asking:
-            if self.returncode is None and select.select([self._end], [], [], 0)[0]:
+            if self.returncode is None and readable(self._end):
                 self._line.settimeout(_TELL_S)
                 try:
-                    self.returncode = _number(self._line)
+                    self.returncode = number(self._line)
                 except OSError:
                     self.returncode = STATUS_LOST
                 self._line.close()
@@ -95,17 +90,17 @@ class Forked:
         Raises:
             TimeoutExpired: of `subprocess`; it runs on.
         """
-        if self.returncode is None and not select.select([self._end], [], [], timeout)[0]:
+        if self.returncode is None and not readable(self._end, timeout):
             raise subprocess.TimeoutExpired(f"process {self.pid}", timeout or 0.0)
         status = self.poll()
         assert status is not None
         return status
 
-    def send_signal(self, number: int) -> None:
+    def send_signal(self, sign: int) -> None:
         """Send a signal; nothing happens to one that has ended."""
         if self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._end, number)
+                signal.pidfd_send_signal(self._end, sign)
 
     def kill(self) -> None:
         """Send SIGKILL."""
@@ -141,8 +136,10 @@ class Server:
         os.close(alive)
 
     def close(self) -> None:
-        """Let it end as soon as nobody waits for the status of a process of it."""
+        """Let it end as soon as nobody waits for the status of a process of it; at once if it has split off none."""
         if self._alive >= 0:
+            if not (self.address == _Known.address and _Known.answered):
+                self.process.kill()
             os.close(self._alive)
             self._alive = -1
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -155,6 +152,7 @@ class _Known:
     server: Server | None = None
     address: str = ""
     environ: Mapping[str, str] = {}  # of that server
+    answered = False  # it has imported, and answers at once
 
 
 def possible() -> bool:
@@ -178,16 +176,20 @@ def load(modules: Sequence[str] = PRELOADED) -> None:
 def ready() -> None:
     """Have a fork server start, where there may be one and there is none; returns at once."""
     living = _Known.address and (_Known.server is None or _Known.server.process.poll() is None)
-    if living or not possible():
+    if (
+        living or not possible() or _with_threads(os.environ)["OMP_NUM_THREADS"] != "1"
+    ):  # a process with threads cannot be forked
         return
     if _Known.server is not None:
         _Known.server.close()
     _Known.server = Server()
     atexit.register(_Known.server.close)
-    _Known.address, _Known.environ = _Known.server.address, _Known.server.environ
+    _Known.address, _Known.environ, _Known.answered = _Known.server.address, _Known.server.environ, False
 
 
-def fork(module: str, *words: str, log: IO[bytes], stdin: bool = False) -> Forked:
+def fork(
+    module: str, *words: str, log: IO[bytes], stdin: bool = False, check_in: Callable[[], None] = lambda: None
+) -> Forked:
     """Split off a process that calls `main(words)` of a module and prints into `log`; it has a session of its own.
 
     Args:
@@ -195,41 +197,49 @@ def fork(module: str, *words: str, log: IO[bytes], stdin: bool = False) -> Forke
         words: its arguments.
         log: an open file.
         stdin: whether its standard input is a pipe, with our end in `stdin` of what is returned.
+        check_in: called again and again while the server still imports; what it raises ends the wait.
 
     Raises:
-        ForkError: there is no server, or it is gone, or this process's environment has changed since in what modules read when they
-            are imported.
+        ForkError: there is no server, or it is gone or hangs (it is asked no more then), or this process's environment has changed
+            since in what modules read when they are imported, or what is asked for cannot be sent.
     """
     environ = _with_threads(os.environ)
     if not _Known.address or _decides(environ) != _decides(_Known.environ):
         raise ForkError("no fork server that fits")
     line = socket.socket(socket.AF_UNIX)
     theirs, ours = os.pipe() if stdin else (None, None)
+    begun = False
     try:
-        line.settimeout(_IMPORT_S)
+        line.settimeout(_ANSWER_S)  # a connection is made while the server imports; it is answered afterwards
         line.connect(_Known.address)
-        _check_peer(line)
+        check_peer(line)
         asked = {"module": module, "words": list(words), "environ": environ, "folder": os.getcwd(), "path": sys.path}
         data = plain.pack(asked)
-        socket.send_fds(line, [_HEAD.pack(len(data))], [log.fileno(), *([] if theirs is None else [theirs])])
+        socket.send_fds(line, [HEAD.pack(len(data))], [log.fileno(), *([] if theirs is None else [theirs])])
         line.sendall(data)
+        await_answer(line, _ANSWER_S if _Known.answered else _IMPORT_S, check_in)
         made = Forked(line)
+        begun = _Known.answered = True
     except OSError as error:
-        line.close()
-        if ours is not None:
-            os.close(ours)
+        _Known.address = ""
         raise ForkError(f"the fork server does not answer: {error}") from error
+    except (ValueError, TypeError) as error:  # words or variables that are no UTF-8, a path that is no text
+        raise ForkError(f"the fork server cannot be asked for this: {error}") from error
     finally:
         if theirs is not None:
             os.close(theirs)
+        if not begun:
+            line.close()
+            if ours is not None:
+                os.close(ours)
     made.stdin = None if ours is None else os.fdopen(ours, "wb", buffering=0)
     return made
 
 
 def main(arguments: list[str]) -> NoReturn:
     """Import, then split off what is asked for: the program of the server, with words LISTENER ALIVE MODULE... ROOM."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # it ends with its starter
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, signal.SIG_IGN)  # it ends with its starter
     load(arguments[2:-1])
     if (threads := len(os.listdir("/proc/self/task"))) > 1:
         sys.exit(f"fork server: {threads} threads after its imports; a fork would lack them")
@@ -272,17 +282,17 @@ class _Loop:
         line, _ = self.listener.accept()
         given: list[int] = []
         try:
-            _check_peer(line)
+            check_peer(line)
             line.settimeout(_TELL_S)
-            head, given, _, _ = socket.recv_fds(line, _HEAD.size, 2)
-            asked = plain.unpack(_exactly(line, *_HEAD.unpack(head)))
-            if _gave_up(line):
+            head, given, _, _ = socket.recv_fds(line, HEAD.size, 2)
+            asked = plain.unpack(exactly(line, *HEAD.unpack(head)))
+            if gave_up(line):
                 raise ForkError("who asked waits no longer")
             pid = os.fork()
             if not pid:
                 return self._split(line, given, asked)
             self.lines[pid] = line
-            line.sendall(_HEAD.pack(pid))
+            line.sendall(HEAD.pack(pid))
         except (OSError, struct.error, ValueError):  # who asked is gone, or is no client of ours
             line.close()
         for fd in given:
@@ -292,9 +302,9 @@ class _Loop:
     def _split(self, line: socket.socket, given: list[int], asked: dict[str, Any]) -> dict[str, Any]:
         """In the new process: let go of all that is the server's."""
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
-            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-        _Known.address, _Known.environ = self.listener.getsockname().decode(), dict(os.environ)
+        for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
+            signal.signal(sign, signal.default_int_handler if sign == signal.SIGINT else signal.SIG_DFL)
+        _Known.address, _Known.environ, _Known.answered = self.listener.getsockname().decode(), dict(os.environ), True
         for thing in (line, self.listener, *self.lines.values()):
             thing.close()
         for fd in (self.alive, self.wake, self._wake):
@@ -308,7 +318,7 @@ class _Loop:
                 line = self.lines.pop(found[0], None)
                 if line is not None:
                     with contextlib.suppress(OSError):  # nobody waits for it
-                        line.sendall(_HEAD.pack(os.waitstatus_to_exitcode(found[1]) & 0xFFFFFFFF))
+                        line.sendall(HEAD.pack(os.waitstatus_to_exitcode(found[1]) & 0xFFFFFFFF))
                     line.close()
 
 
@@ -340,6 +350,8 @@ def _entitle(words: Sequence[str]) -> None:
     """Let `ps` and whoever looks for a process by its words find these, not those of the server; their room is not left."""
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     begin, end = int(fields[45]), int(fields[46])  # arg_start and arg_end of proc(5)
+    if not begin:  # a kernel that does not tell
+        return
     text = b"".join(os.fsencode(word) + b"\0" for word in words)[: end - begin - 1]
     ctypes.memmove(begin, text.ljust(end - begin, b"\0"), end - begin)
 
@@ -351,30 +363,3 @@ def _with_threads(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _decides(environ: Mapping[str, str]) -> dict[str, str]:
     return {k: v for k, v in environ.items() if k.startswith(READ_AT_IMPORT)}
-
-
-def _check_peer(line: socket.socket) -> None:
-    """Refuse the processes of other users: names of abstract sockets are known to all."""
-    _, user, _ = _PEER.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
-    if user != os.getuid():
-        raise ForkError(f"the other side belongs to user {user}, not to {os.getuid()}")
-
-
-def _gave_up(line: socket.socket) -> bool:
-    """Whether the other side has closed a connection that nothing more is to come over."""
-    return bool(select.select([line], [], [], 0)[0]) and not line.recv(1, socket.MSG_PEEK)
-
-
-def _number(line: socket.socket) -> int:
-    (number,) = _HEAD.unpack(_exactly(line, _HEAD.size))
-    return number - (1 << 32 if number >= 1 << 31 else 0)
-
-
-def _exactly(line: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        part = line.recv(size - len(data))
-        if not part:
-            raise ForkError("the connection ended")
-        data += part
-    return data

@@ -10,6 +10,7 @@ import contextlib
 import os
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -113,9 +114,7 @@ def ranks(
         StoppedEarly: `check_in` raised it while the ranks met.
     """
     place = Place(size=size, port=free_port() if size > 1 else 0, resume=resume, step=step)
-    if size > 1:
-        forks.load()  # here too, while the fork server does
-    children = [_start(folder, replace(place, rank=r)) for r in range(1, size)]
+    children = list[Child]()
 
     def look() -> None:
         check_in()
@@ -123,6 +122,10 @@ def ranks(
             raise RankError(_told(found))
 
     try:
+        if size > 1:
+            _load(check_in)
+        for rank in range(1, size):
+            children.append(_start(folder, replace(place, rank=rank), check_in))
         yield replace(place, others=tuple(children), check_in=look)
         _leave(children)
     except StoppedEarly:
@@ -149,11 +152,27 @@ def _cause(error: Exception, children: list[Child]) -> Child | None:
     return next((c for c in children if c.failed), None)
 
 
-def _start(folder: Path, place: Place) -> Child:
+def _load(check_in: Callable[[], None]) -> None:
+    """Import what this rank needs, here too, while the fork server does; who asks the run to stop does not wait for it."""
+
+    def load() -> None:
+        with contextlib.suppress(
+            Exception
+        ):  # who needs it meets the error again; an interpreter that ends meanwhile makes some too
+            forks.load()
+
+    loading = threading.Thread(target=load, daemon=True)
+    loading.start()
+    while loading.is_alive():
+        check_in()
+        loading.join(0.05)
+
+
+def _start(folder: Path, place: Place, check_in: Callable[[], None]) -> Child:
     words = [str(folder), str(place.rank), str(place.size), str(place.port), *(["--resume"] if place.resume else [])]
     path = folder / f"rank{place.rank}.log"
     with path.open("ab") as log:
-        process = begin("quintain.runtime.rank", *words, log=log, stdin=True)
+        process = begin("quintain.runtime.rank", *words, log=log, stdin=True, check_in=check_in)
         return Child(place.rank, process, path, log.tell())
 
 

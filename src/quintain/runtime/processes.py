@@ -73,18 +73,28 @@ class Process:
         return await self.ask({"do": "load", "version": weights.version, "folder": weights.source})
 
     async def listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Take its answers until it is gone."""
+        """Take its answers until it is gone, or says what is no message.
+
+        Raises:
+            FrameError: what it said cannot be read; it counts as gone.
+        """
         self.writer = writer
         self._joined.set()
-        while (message := await receive(reader)) is not None and not self.given_up:
-            faults.point("crew.receive")
-            waiting = self._answers.get(message["id"])
-            if waiting is not None and not waiting.done():
-                waiting.set_result(message)
-        self._over.set()
-        for waiting in self._answers.values():
-            if not waiting.done():
-                waiting.set_exception(GoneError(f"actor {self.number} is gone"))
+        why = "is gone"
+        try:
+            while (message := await receive(reader)) is not None and not self.given_up:
+                faults.point("crew.receive")
+                waiting = self._answers.get(message["id"])
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(message)
+        except Exception as error:
+            why = f"is gone: {error}"
+            raise
+        finally:
+            self._over.set()
+            for waiting in self._answers.values():
+                if not waiting.done():
+                    waiting.set_exception(GoneError(f"actor {self.number} {why}"))
 
     async def end(self) -> int:
         """Tell it to leave; where it does not within two seconds it is killed."""

@@ -134,7 +134,7 @@ def recycle(
         kinds: of tasks to make: `single`, `pair`, `mend`.
         share: of the draws that may be such tasks, in [0, 1); where none waits the inner sampler goes on.
         limits: `single` (0.3): how often a mixed group gives a verdict in place of a choice; `bar` (0.5): what a right answer
-            earns more than; `keep` (256): tasks that wait, the oldest go first; `length` (4000): characters of an answer, its
+            earns more than; `keep` (256): tasks that wait, the oldest go first; `length` (2000): characters of an answer, its
             last ones.
         seed: chooses among the answers.
         **kwargs: options for the inner sampler where it is named, such as `path`, `split` and `shard`.
@@ -152,7 +152,7 @@ def recycle(
     Reference: SPARK, 2025, arXiv 2509.22624. Differs from the paper: the wording, one per kind; judges see what was said, not
     the boxed answer alone; an even share of the draws instead of up to 64 prompts a step.
     """
-    given = {"single": 0.3, "bar": 0.5, "keep": 256, "length": 4000, **(limits or {}), "seed": seed}
+    given = {"single": 0.3, "bar": 0.5, "keep": 256, "length": 2000, **(limits or {}), "seed": seed}
     for name in given:
         if name not in ("single", "bar", "keep", "length", "seed"):
             raise SamplerError(unknown("entry of limits:", name, ("single", "bar", "keep", "length")))

@@ -10,12 +10,19 @@ from dataclasses import replace
 from typing import Any
 
 from quintain.ledger import RunDir
+from quintain.ledger.audit import ticket_of
 from quintain.parts import Cast
 from quintain.rollouts.asked import digests
 from quintain.rollouts.recorder import Bounds, Recorder
 from quintain.serve.call import Refusal
 from quintain.serve.schema import Wanted
-from quintain.types import Event, Group, Kind, Stop, Task, Ticket, Trajectory
+from quintain.types import Event, Group, Kind, QuintainError, Stop, Task, Ticket, Trajectory
+
+ACTOR = "serve"  # who writes the events of a record
+
+
+class NotARecord(QuintainError):
+    """Ended episodes cannot be written into this run."""
 
 
 class Book:
@@ -23,11 +30,15 @@ class Book:
 
     Args:
         store: open for writing.
+
+    Raises:
+        NotARecord: the run holds other things than served episodes, such as steps of training.
     """
 
     def __init__(self, store: RunDir) -> None:
+        check_record(store)
         self.store = store
-        self.next: int = 1 + max((e.payload["ticket"]["index"] for e in store.events(["issued"])), default=-1)
+        self.next: int = 1 + max((ticket_of(e.payload) for e in store.events(["issued"])), default=-1)
 
     def write(self, name: str, trajectory: Trajectory, seed: int) -> str:
         """Keep an ended episode, durably, and give the id of its trajectory: a name may come again, an id does not."""
@@ -38,15 +49,37 @@ class Book:
         group = Group(task=task, trajectories=(trajectory,), ticket=ticket, version=oldest)
         issued = Ticket(index=ticket, task=task, version=oldest)
         payloads = (("issued", {"ticket": issued}), ("played", {"ticket": ticket, "group": group}))
-        self.store.append(*[Event(time=time.time(), step=0, actor="serve", kind=k, payload=p) for k, p in payloads])
+        self.store.append(*[Event(time=time.time(), step=0, actor=ACTOR, kind=k, payload=p) for k, p in payloads])
         self.store.commit()
         return trajectory.id
+
+    def settle(self) -> None:
+        """Write what a full disk had no room for.
+
+        Raises:
+            DiskFull: there is still none; nothing is lost.
+        """
+        self.store.commit()
 
     def close(self) -> None:
         """Write that nothing more comes, and free the run folder."""
         end = {"reason": "served"}
-        self.store.append(Event(time=time.time(), step=0, actor="serve", kind="stopped", payload=end))
+        self.store.append(Event(time=time.time(), step=0, actor=ACTOR, kind="stopped", payload=end))
         self.store.close()
+
+
+def check_record(store: RunDir) -> None:
+    """Whether served episodes may be written into a run; the tickets of a training that goes on would be mixed with theirs.
+
+    Raises:
+        NotARecord: it holds other things than served episodes.
+    """
+    first = next(iter(store.events()), None)
+    if first is not None and first.actor != ACTOR:
+        raise NotARecord(
+            f"{store.path} holds a run of {first.actor!r} (first event {first.kind!r}), and served episodes would be mixed with "
+            "its tickets; choose another --record FOLDER: one that is not there, or one that `quintain serve` has written"
+        )
 
 
 class Episodes:
@@ -106,9 +139,14 @@ class Episodes:
             if not name:
                 self._nameless.add(recorder.name)
             return recorder
-        self._open.move_to_end(recorder.name)
-        self._used[recorder.name] = self.clock()
+        self.use(recorder)
         return recorder
+
+    def use(self, recorder: Recorder) -> None:
+        """An open episode is asked: it is not idle. Nothing happens if it is not open."""
+        if self._open.get(recorder.name) is recorder:
+            self._open.move_to_end(recorder.name)
+            self._used[recorder.name] = self.clock()
 
     def _continued(self, wanted: Wanted | None) -> Recorder | None:
         keys = digests(wanted.ask) if wanted is not None and wanted.ask.messages else []
@@ -147,7 +185,13 @@ class Episodes:
         return self.book.write(name, trajectory, self.cast.seed)
 
     async def sweep(self, idle_s: float) -> None:
-        """End the episodes that nobody has asked for `idle_s` seconds."""
+        """End the episodes that nobody has asked for `idle_s` seconds.
+
+        Raises:
+            DiskFull: there is no room to write them; nothing is lost, and the next call tries again.
+        """
+        if self.book is not None:
+            self.book.settle()
         late = self.clock() - idle_s
         for name in [n for n, at in self._used.items() if at < late and not self._open[n].busy]:
             if name in self._open:  # nobody has ended it meanwhile

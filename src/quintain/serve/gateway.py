@@ -29,6 +29,10 @@ class Desk(Protocol):
         """The open episode of a name, a new one if there is none; with an empty name the one that a request continues."""
         ...
 
+    def use(self, recorder: Recorder) -> None:
+        """An open episode, whose own token came, is asked: it is not idle."""
+        ...
+
     async def reward(self, name: str, rewards: Mapping[str, float], done: bool) -> dict[str, Any]:
         """Take rewards for an episode, and end it if `done`."""
         ...
@@ -45,6 +49,12 @@ class Room:
     name: str
     recorder: Recorder
     facts: Facts
+    shut: bool = False
+
+    def check(self) -> None:
+        """Refuse what comes too late: an episode may end while the body of a request that was let in is on its way."""
+        if self.shut or self.recorder.over:
+            raise Refusal(401, f"episode {self.name} has ended", code="episode_over")
 
 
 @dataclass(slots=True)
@@ -91,7 +101,10 @@ class Gateway:
 
     def expel(self, recorder: Recorder) -> None:
         """The tokens of an episode are worth nothing from here on."""
-        self.rooms = {d: room for d, room in self.rooms.items() if room.recorder is not recorder}
+        for at, room in list(self.rooms.items()):
+            if room.recorder is recorder:
+                room.shut = True
+                del self.rooms[at]
 
     async def __call__(self, call: Call) -> Reply:
         """The answer to a call; never raises but for cancellation."""
@@ -233,10 +246,13 @@ async def _complete(gateway: Gateway, visit: Visit) -> Reply:
 
 
 async def _ask(gateway: Gateway, visit: Visit, wanted: Wanted) -> tuple[Recorder, list[Any]]:
-    if gateway.desk is not None:
-        recorder = await gateway.desk.find(visit.name, wanted)
-    elif visit.room is not None:
+    if visit.room is not None:
+        visit.room.check()
         recorder = visit.room.recorder
+        if gateway.desk is not None:
+            gateway.desk.use(recorder)
+    elif gateway.desk is not None:
+        recorder = await gateway.desk.find(visit.name, wanted)
     else:
         raise Refusal(404, "no policy is served here", code="model_not_found")
     try:
@@ -255,6 +271,7 @@ async def _feedback(gateway: Gateway, visit: Visit) -> Reply:
     rewards = _rewards(body)
     done = body.flag("done")
     if visit.room is not None:
+        visit.room.check()
         recorder = visit.room.recorder
         for name, value in rewards.items():
             recorder.rewards[name] = recorder.rewards.get(name, 0.0) + value

@@ -15,6 +15,7 @@ from quintain.types import QuintainError
 Answer = Callable[[Call], Coroutine[Any, Any, Reply]]
 HEADER_BYTES = 1 << 16
 CONNECTIONS = 2048
+PORTS = 65535
 ONCE = ("authorization", "x-quintain-episode")  # headers that say who calls: of two, nobody knows which was meant
 FAREWELL_S = 1.0
 KEEP_S = 120  # an idle connection: longer than clients keep theirs, so that they close first
@@ -22,6 +23,17 @@ KEEP_S = 120  # an idle connection: longer than clients keep theirs, so that the
 
 class ServeError(QuintainError):
     """The endpoint cannot listen where it is told to."""
+
+
+def check_port(port: int) -> int:
+    """The port, if there is such a one.
+
+    Raises:
+        ServeError: it is none.
+    """
+    if not 0 <= port <= PORTS:
+        raise ServeError(f"the port {port} is not one of 0..{PORTS}; choose another --port (0 takes a free one)")
+    return port
 
 
 class Server:
@@ -32,11 +44,14 @@ class Server:
         host: address to listen at.
         port: 0 takes a free one, which `port` holds after `start`.
         limits: bytes and seconds of a body.
+
+    Raises:
+        ServeError: there is no such port.
     """
 
     def __init__(self, answer: Answer, host: str = "127.0.0.1", port: int = 0, limits: Limits | None = None) -> None:
         require_extra("serve", "starlette", "uvicorn")
-        self.answer, self.host, self.port, self.limits = answer, host, port, limits or Limits()
+        self.answer, self.host, self.port, self.limits = answer, host, check_port(port), limits or Limits()
         self._socket: socket.socket | None = None
         self._server: Any = None
 
@@ -70,7 +85,6 @@ class Server:
             proxy_headers=False,
             ws="none",
             h11_max_incomplete_event_size=HEADER_BYTES,
-            limit_concurrency=CONNECTIONS,
         )
         config.load()
         self._server = uvicorn.Server(config)
@@ -119,22 +133,35 @@ class Server:
         headers = {name.lower(): value for name, value in request.headers.items()}
         call = Call(method=request.method, path=scope["path"], headers=headers, body=body)
         twice = [name for name in ONCE if len(request.headers.getlist(name)) > 1]
-        answer = _twice(twice[0]) if twice else self.answer(call)
+        full = self._full()
+        refused = full or (_twice(twice[0]) if twice else None)
+        answer = _refuse(refused) if refused else self.answer(call)
         reply = await _unless_gone(answer, read, receive)
         if reply is None:
             return
         more = {**reply.headers, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-        if reply.status in (408, 413):
-            more["Connection"] = "close"  # the rest of the body is not read
+        if full or reply.status == 408:
+            more["Connection"] = (
+                "close"  # not so after 413: a client that is still sending would see a reset and no answer
+            )
         if reply.events:
             out = StreamingResponse(_stream(reply), reply.status, more, "text/event-stream")
         else:
             out = Response(_json(reply.data), reply.status, more, "application/json")
         await out(scope, receive, send)
 
+    def _full(self) -> Refusal | None:
+        if self._server is None or len(self._server.server_state.connections) <= CONNECTIONS:
+            return None
+        return Refusal(503, f"{CONNECTIONS} connections are open; try again", code="too_many", retry_s=1)
 
-async def _twice(name: str) -> Reply:
-    return Refusal(400, f"the header {name} is there more than once; send one", code="duplicate_header").reply()
+
+def _twice(name: str) -> Refusal:
+    return Refusal(400, f"the header {name} is there more than once; send one", code="duplicate_header")
+
+
+async def _refuse(refusal: Refusal) -> Reply:
+    return refusal.reply()
 
 
 def _protocol() -> type:

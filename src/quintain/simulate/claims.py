@@ -7,21 +7,64 @@ value comes from. It is written before the first run and never tuned to the resu
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from pydantic import BaseModel, Field
+
+from quintain.config.tree import Form, fit
 from quintain.registry import UnknownName, unknown
 from quintain.simulate import settings
 from quintain.simulate.levers import LEVERS, turned
-from quintain.simulate.run import once
+from quintain.simulate.run import METRICS, once
 from quintain.simulate.settings import Scenario, ScenarioError
 
 HERE = Path(__file__)
 FOLDERS = (HERE.parents[1] / "claims", HERE.parents[3] / "claims")  # installed, or a checkout
 SPREAD = {"p50", "p99", "low", "high", "mean", "values", "min", "max"}
 REDUCE = {"mean": lambda v: sum(v) / len(v), "max": max, "min": min}
+MOST_SEEDS = 1000
+
+
+class ClaimTable(BaseModel, extra="forbid", allow_inf_nan=False):
+    """A `[[claim]]` table as it is written: one published figure, or `low` and `high` of its range."""
+
+    name: str = Field(min_length=1)
+    metric: str
+    baseline: str
+    variant: str
+    source: str = Field(min_length=1)
+    published: float | None = Field(None, gt=0)
+    low: float | None = Field(None, gt=0)
+    high: float | None = Field(None, gt=0)
+    case: str = ""
+    reduce: Literal["mean", "max", "min"] = "mean"
+
+
+class HeadTable(BaseModel, extra="forbid"):
+    """The `[paper]` table."""
+
+    title: str
+    arxiv: str
+    what: str
+
+
+class PaperFile(BaseModel, extra="forbid", allow_inf_nan=False):
+    """A parameter file as it is written."""
+
+    tolerance: float = Field(ge=0, lt=1)
+    seeds: int = Field(ge=1, le=MOST_SEEDS)
+    paper: HeadTable
+    claim: list[ClaimTable] = Field(min_length=1)
+    base: dict[str, Any]
+    variant: dict[str, dict[str, Any]] = Field(min_length=1)
+    case: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    sources: dict[str, str]
+
+
+FORM = Form(model=PaperFile, key="key of a paper's file", example="seeds=3", wrong=ScenarioError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,41 +167,69 @@ def load(name: str) -> Paper:
     """Read a paper's parameter file: a shipped one by its name, or any by its path.
 
     Raises:
-        UnknownName: there is no such paper.
-        ScenarioError: the file lacks something, or a value without a source.
+        UnknownName: there is no such paper, or a claim names a metric, variant or case that there is not.
+        ScenarioError: the file lacks something, holds a wrong value, or a value without a source.
     """
     path = where(name)
-    tree = settings.read(path)
     try:
-        head = tree["paper"]
-        claims = tuple(_claim(row) for row in tree["claim"])
+        said = fit(settings.read(path), FORM)
         paper = Paper(
             name=path.stem,
             path=path,
-            title=head["title"],
-            arxiv=head["arxiv"],
-            what=head["what"],
-            tolerance=tree["tolerance"],
-            seeds=tree["seeds"],
-            claims=claims,
-            base=tree["base"],
-            variants=tree["variant"],
-            cases=tree.get("case", {}),
-            sources=tree["sources"],
+            title=said.paper.title,
+            arxiv=said.paper.arxiv,
+            what=said.paper.what,
+            tolerance=said.tolerance,
+            seeds=said.seeds,
+            claims=tuple(_claim(row, said) for row in said.claim),
+            base=said.base,
+            variants=said.variant,
+            cases=said.case,
+            sources=said.sources,
         )
-    except (KeyError, TypeError) as error:
-        raise ScenarioError(f"{path}: {error} is missing or wrong in a parameter file") from error
+    except (UnknownName, ScenarioError) as error:
+        raise type(error)(f"{path}: {error}") from None
     unsaid = paper.leaves() - set(paper.sources)
     if unsaid:
         raise ScenarioError(f"{path}: no source is given for {', '.join(sorted(unsaid))}")
+    for claim in paper.claims:  # a wrong value is told before the first run
+        for variant, case in ((v, c) for v in (claim.baseline, claim.variant) for c in paper.over(claim)):
+            paper.scenario(variant, case)
     return paper
 
 
-def _claim(row: Mapping[str, Any]) -> Claim:
-    row = dict(row)
-    if "published" in row:
-        row["low"] = row["high"] = row.pop("published")
-    return Claim(**row)
+def _claim(row: ClaimTable, said: PaperFile) -> Claim:
+    known: tuple[tuple[str, str, Iterable[str]], ...] = (
+        ("metric", row.metric, METRICS),
+        ("variant", row.baseline, said.variant),
+        ("variant", row.variant, said.variant),
+        ("case", row.case or next(iter(said.case), ""), said.case or ("",)),
+    )
+    for what, name, names in known:
+        if name not in names:
+            raise UnknownName(f"claim {row.name!r}: {unknown(what, name, names)}")
+    low, high = (row.published, row.published) if row.published is not None else (row.low, row.high)
+    if low is None or high is None or low > high or (row.published is not None and (row.low or row.high)):
+        raise ScenarioError(
+            f"claim {row.name!r} has published = {row.published}, low = {row.low}, high = {row.high}; it needs either published, or "
+            "low and high with low <= high"
+        )
+    values = row.model_dump(exclude={"published", "low", "high"})
+    return Claim(**values, low=low, high=high)
+
+
+def _ratio(claim: Claim, ours: float, theirs: float) -> float:
+    """What a claim is about.
+
+    Raises:
+        ScenarioError: the baseline's metric is 0.
+    """
+    if not theirs:
+        raise ScenarioError(
+            f"claim {claim.name!r}: {claim.metric} of the baseline {claim.baseline!r} is 0, so nothing can be put in relation to it; "
+            "change the baseline's values or the metric"
+        )
+    return ours / theirs
 
 
 def rows(paper: Paper) -> list[Row]:
@@ -176,7 +247,7 @@ def rows(paper: Paper) -> list[Row]:
         for case in paper.over(claim):
             ours = sum(values(claim.variant, case, s)[claim.metric] for s in range(paper.seeds))
             theirs = sum(values(claim.baseline, case, s)[claim.metric] for s in range(paper.seeds))
-            by_case[case] = ours / theirs
+            by_case[case] = _ratio(claim, ours, theirs)
         simulated = REDUCE[claim.reduce](list(by_case.values()))
         out.append(Row(paper=paper, claim=claim, simulated=simulated, by_case=by_case))
     return out
@@ -202,7 +273,7 @@ def tornado(paper: Paper, claim: Claim, seed: int = 0) -> tuple[float, list[Swin
     ours, theirs = paper.scenario(claim.variant, case), paper.scenario(claim.baseline, case)
 
     def ratio(one: Scenario, other: Scenario) -> float:
-        return once(one, seed).values[claim.metric] / once(other, seed).values[claim.metric]
+        return _ratio(claim, once(one, seed).values[claim.metric], once(other, seed).values[claim.metric])
 
     swings = []
     for lever in LEVERS:
@@ -224,6 +295,10 @@ def _merge(tree: dict[str, Any], more: Mapping[str, Any], variant: str) -> None:
                 tree[key] = copy.deepcopy(value[variant])
             else:
                 inner = tree.setdefault(key, {})
+                if not isinstance(inner, dict):
+                    raise ScenarioError(
+                        f"{key} is {inner!r} in one table and a table in another; write it alike in both"
+                    )
                 _merge(inner, value, variant)
         else:
             tree[key] = copy.deepcopy(value)

@@ -11,6 +11,7 @@ from quintain.types import QuintainError
 
 Draw = Callable[[Random], float]
 Z99 = 2.3263478740408408  # the 99 % point of the standard normal distribution
+MOST = 1e9  # of any number of a scenario: more seconds than thirty years, more tokens than any episode has
 
 
 class DrawError(QuintainError):
@@ -25,7 +26,7 @@ def make(spec: float | Mapping[str, Any]) -> Draw:
             of a recorded list, each as likely); `min` and `max` clip any of them.
 
     Raises:
-        DrawError: the table is none of these, or its numbers contradict each other.
+        DrawError: the table is none of these, its numbers contradict each other, or one is not finite, below 0 or above `MOST`.
 
     Special cases: `{p50 = x, p99 = x}` is always x.
 
@@ -34,10 +35,12 @@ def make(spec: float | Mapping[str, Any]) -> Draw:
         (3.0, True)
     """
     if isinstance(spec, (int, float)):
-        value = float(spec)
+        value = _number(spec, "")
         return lambda rng: value
     table = dict(spec)
-    low, high = float(table.pop("min", -math.inf)), float(table.pop("max", math.inf))
+    low, high = (
+        _number(table.pop(k), k) if k in table else free for k, free in (("min", -math.inf), ("max", math.inf))
+    )
     draw = _shape(table)
     if low > high:
         raise DrawError(f"{dict(spec)}: min {low:g} lies above max {high:g}")
@@ -46,24 +49,31 @@ def make(spec: float | Mapping[str, Any]) -> Draw:
     return lambda rng: min(high, max(low, draw(rng)))
 
 
+def _number(value: Any, what: str) -> float:
+    """A number that a length, a count or a time may have."""
+    if isinstance(value, (str, bool)) or not 0 <= float(value) <= MOST:  # NaN is in no range
+        raise DrawError(f"{f'{what} is {value!r}; ' if what else ''}it must be a finite number from 0 to {MOST:g}")
+    return float(value)
+
+
 def _shape(table: dict[str, Any]) -> Draw:
     keys = set(table)
     if keys == {"p50", "p99"}:
-        p50, p99 = float(table["p50"]), float(table["p99"])
+        p50, p99 = _number(table["p50"], "p50"), _number(table["p99"], "p99")
         if not 0 < p50 <= p99:
             raise DrawError(f"{table}: a lognormal needs 0 < p50 <= p99")
         mu, sigma = math.log(p50), math.log(p99 / p50) / Z99
         return lambda rng: math.exp(mu + sigma * rng.gauss(0.0, 1.0))
     if keys == {"low", "high"}:
-        low, high = float(table["low"]), float(table["high"])
+        low, high = _number(table["low"], "low"), _number(table["high"], "high")
         if low > high:
             raise DrawError(f"{table}: low lies above high")
         return lambda rng: low + (high - low) * rng.random()
     if keys == {"mean"}:
-        mean = float(table["mean"])
+        mean = _number(table["mean"], "mean")
         return lambda rng: -mean * math.log(1.0 - rng.random())
     if keys == {"values"} and table["values"]:
-        values = [float(v) for v in table["values"]]
+        values = [_number(v, "one of values") for v in table["values"]]
         return lambda rng: values[int(rng.random() * len(values))]
     raise DrawError(
         f"{table}: a distribution is a number, {{p50, p99}}, {{low, high}}, {{mean}} or {{values}}, with min and max"

@@ -10,10 +10,11 @@ from typing import Any
 from quintain.simulate.draws import generator, mean
 from quintain.simulate.meter import Meter
 from quintain.simulate.replica import Job, Lost, Replica
-from quintain.simulate.settings import Scenario, TaskPart
+from quintain.simulate.settings import Scenario, ScenarioError, TaskPart
 from quintain.types import QuintainError, Weights
 
 LOOKED_AT = 8  # replicas of a kind that a request compares; all where there are no more
+MOST_LOST = 1000  # times that one request or episode is lost, before the scenario is taken to be hopeless
 
 
 class Restart(QuintainError):
@@ -75,8 +76,9 @@ class Fleet:
 
         Raises:
             Restart: the replica was lost, and `engine.partial` keeps nothing of an episode.
+            ScenarioError: the request was lost `MOST_LOST` times.
         """
-        left, sums = tokens, self.meter.sums
+        left, sums, times = tokens, self.meter.sums, 0
         while True:
             replica = await self._choose(seat)
             fresh = seat.context - (seat.cached if seat.place is replica and self.options.sticky else 0.0)
@@ -87,6 +89,7 @@ class Fleet:
                 await done
             except Lost as lost:
                 seat.place = None
+                times = lost_once_more(times)
                 if self.options.partial == "episode":
                     sums.lost_tokens += lost.tokens
                     raise Restart("the episode starts again") from None
@@ -215,6 +218,20 @@ class Fleet:
         raise QuintainError("a modelled fleet says how long tokens take, not which they are")
 
     score = fork = abort = resume = generate
+
+
+def lost_once_more(times: int) -> int:
+    """Count one more loss of a request or an episode.
+
+    Raises:
+        ScenarioError: that were too many to hope for an end.
+    """
+    if times >= MOST_LOST:
+        raise ScenarioError(
+            f"one request or episode was lost {MOST_LOST} times: it never gets through; lower failures.gpu_per_day or "
+            "failures.node_per_day, keep more of it with engine.partial=resume, or let it take less long"
+        )
+    return times + 1
 
 
 def expectation(classes: Mapping[str, TaskPart]) -> dict[str, float]:

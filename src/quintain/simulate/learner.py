@@ -16,6 +16,7 @@ from quintain.types import Group, Weights
 
 DAY_S = 86400.0
 MOST_TRIES = 1000  # of one step, before the scenario is taken to be hopeless
+MOST_FAILURES = 20_000  # of engines within one step, before it is
 
 
 class ModelledLearner:
@@ -135,22 +136,40 @@ class Breakdowns:
         self.rng = generator(seed, 17)
         self.spares = self.spec.spares
         self._tasks: set[asyncio.Task[None]] = set()
+        self.hopeless: ScenarioError | None = None  # why the run was cut off
+        self._step, self._within = 0, 0  # failures within a step
 
     def start(self, tasks: asyncio.TaskGroup | None = None) -> list[asyncio.Task[None]]:
         """One task for single GPUs, one for nodes."""
-        gpus = sum(r.spec.gpus for r in self.fleet.all)
+        gpus, run = sum(r.spec.gpus for r in self.fleet.all), asyncio.current_task()
         rates = (self.spec.gpu_per_day * gpus / DAY_S, self.spec.node_per_day * gpus / self.spec.gpus_per_node / DAY_S)
         loop = self.fleet.loop
         return [
-            loop.create_task(self._fell(rate, node), name=f"breakdowns {i}")
+            loop.create_task(self._fell(rate, node, run), name=f"breakdowns {i}")
             for i, (rate, node) in enumerate(zip(rates, (False, True), strict=True))
             if rate
         ]
 
-    async def _fell(self, per_s: float, node: bool) -> None:
+    def _counted(self, per_s: float) -> bool:
+        """Count a failure; False where one step has seen too many."""
+        if self._step != self.learner.version:
+            self._step, self._within = self.learner.version, 0
+        self._within += 1
+        if self._within > MOST_FAILURES:
+            self.hopeless = ScenarioError(
+                f"step {self._step} is not done after {MOST_FAILURES:,} failures of engines, one each {1 / per_s:.3g} s; lower "
+                "failures.gpu_per_day or failures.node_per_day, or let a step take less long"
+            )
+        return self.hopeless is None
+
+    async def _fell(self, per_s: float, node: bool, run: asyncio.Task[Any] | None) -> None:
         fleet = self.fleet
         while True:
             await asyncio.sleep(-math.log(1.0 - self.rng.random()) / per_s)
+            if not self._counted(per_s):
+                if run is not None:
+                    run.cancel()
+                return
             at = int(self.rng.random() * len(fleet.all))
             hit = [fleet.all[at]]
             if node:

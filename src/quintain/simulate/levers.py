@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quintain.simulate.settings import Scenario, make
+from quintain.simulate.settings import Scenario, ScenarioError, make
 
 INTEGERS = ("slots", "kv_tokens", "count", "workers", "look")
 
@@ -47,7 +48,7 @@ LEVERS = (
 
 
 def turned(scenario: Scenario, lever: Lever, factor: float) -> Scenario | None:
-    """The scenario with a lever's numbers times `factor`; None where that changes nothing.
+    """The scenario with a lever's numbers times `factor`; None where that changes nothing, or leads beyond a limit.
 
     Example:
         >>> turned(make({"env": {"step_s": 2.0}}), LEVERS[6], 0.5).env.step_s
@@ -57,7 +58,12 @@ def turned(scenario: Scenario, lever: Lever, factor: float) -> Scenario | None:
     before = copy.deepcopy(tree)
     for key in lever.keys:
         _scale(tree, key.split("."), factor)
-    return None if tree == before else make(tree)
+    if tree == before:
+        return None
+    try:
+        return make(tree)
+    except ScenarioError:
+        return None
 
 
 def _scale(node: Any, path: list[str], factor: float) -> None:
@@ -75,7 +81,7 @@ def _scale(node: Any, path: list[str], factor: float) -> None:
     if first in INTEGERS:
         node[first] = max(1, round(node[first])) if node[first] else 0
     elif first in ("errors", "hangs"):
-        node[first] = min(1.0, node[first])
+        node[first] = min(math.nextafter(1.0, 0.0), node[first])
     if first == "p99":
         node["p99"] = max(node["p99"], node["p50"])
 

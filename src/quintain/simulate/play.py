@@ -13,7 +13,7 @@ from typing import Any
 
 from quintain.parts import Cast
 from quintain.simulate import draws
-from quintain.simulate.fleet import Fleet, Restart, Seat, expectation
+from quintain.simulate.fleet import Fleet, Restart, Seat, expectation, lost_once_more
 from quintain.simulate.meter import Gauge, Meter
 from quintain.simulate.settings import Scenario, TaskPart
 from quintain.types import Completion, Group, Node, QuintainError, Span, Stop, Task, Trajectory
@@ -188,7 +188,7 @@ class Players:
     async def _member(self, kind: str, place: tuple[int, int], since: int, together: Lockstep | None) -> Played:
         """One episode with its retries."""
         try:
-            attempt = -1
+            attempt, lost = -1, 0
             while True:
                 attempt += 1
                 seat = Seat(place[0], self.expects[kind], since)
@@ -198,6 +198,7 @@ class Players:
                     return Played(tokens=tokens, oldest=seat.oldest, valid=True)
                 except Restart:
                     attempt -= 1  # nobody's fault: the same episode once more
+                    lost = lost_once_more(lost)
                     self.meter.sums.retries += 1
                 except Failed:
                     if attempt >= self.scenario.env.retries:

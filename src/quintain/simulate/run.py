@@ -21,8 +21,35 @@ from quintain.simulate.learner import Breakdowns, ModelledLearner
 from quintain.simulate.meter import Meter, Sums
 from quintain.simulate.play import Players
 from quintain.simulate.settings import Scenario, ScenarioError
-from quintain.types import Group, Task, Ticket
+from quintain.types import Group, QuintainError, Task, Ticket
 from quintain.window import WITHHELD, OverLimit, Window
+
+METRICS = (
+    "throughput",
+    "tokens",
+    "said",
+    "rollout",
+    "step_s",
+    "engine_busy",
+    "engine_slots",
+    "learner_busy",
+    "learner_waits",
+    "sync",
+    "env_busy",
+    "env_held",
+    "reward_busy",
+    "lost_tokens",
+    "invalid",
+    "late_groups",
+    "failures",
+    "staleness",
+    "cost_1k",
+)
+LONGEST_S = 1e12  # virtual seconds after which a run is given up
+
+
+class Unmeasured(QuintainError):
+    """The steps that were counted took no time, so that nothing can be said of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +98,7 @@ class SimulatedRun:
         self.total = run.total
         names = list(scenario.task)
         self._names, self._shares = names, _cumulative([scenario.task[n].share for n in names])
-        self._skip = min(run.skip, run.steps - 1)
+        self._skip = run.skip
         self._step_began = self.loop.time()
         self.start: Reading | None = None  # when counting began, and when it ended
         self.end: Reading | None = None
@@ -154,11 +181,19 @@ def once(scenario: Scenario, seed: int, trace: bool = False) -> Outcome:
 
     Returns:
         What was measured; the same seed gives the same outcome to the last bit.
+
+    Raises:
+        Unmeasured: the counted steps took no time.
+        ScenarioError: a step, an episode or a request fails so often that the run would have no end.
     """
     thresholds = gc.get_threshold()
     gc.set_threshold(200_000, 50, 1000)  # thousands of live coroutines would be walked over and over
     try:
-        return clock.run(_once(scenario, seed, trace))
+        return clock.run(_once(scenario, seed, trace), limit_s=LONGEST_S)
+    except clock.TimeLimitError as error:
+        raise ScenarioError(
+            f"seed {seed} is not done after {LONGEST_S:g} virtual seconds: let things take less long, or less fail"
+        ) from error
     finally:
         gc.set_threshold(*thresholds)
 
@@ -169,6 +204,10 @@ async def _once(scenario: Scenario, seed: int, trace: bool) -> Outcome:
     broken = run.breakdowns.start()
     try:
         await loops.train(run)
+    except asyncio.CancelledError:
+        if run.breakdowns.hopeless is not None:
+            raise run.breakdowns.hopeless from None
+        raise
     finally:
         for task in broken:
             task.cancel()
@@ -191,13 +230,19 @@ def read(run: SimulatedRun) -> Reading:
 
 
 def measures(scenario: Scenario, start: Reading, end: Reading) -> dict[str, float]:
-    """The metrics between two readings."""
-    was, now, span = start.sums, end.sums, max(1e-9, end.at - start.at)
+    """The metrics between two readings.
+
+    Raises:
+        Unmeasured: no time lies between them, or none in which anything was played.
+    """
+    was, now, span = start.sums, end.sums, end.at - start.at
     d = {key: end.areas[key] - start.areas[key] for key in end.areas}
     gpus = sum(kind.count * kind.gpus for kind in scenario.engines.values()) or 1
     steps = now.step_s[len(was.step_s) :]
     learning = d["phase.update"] + d["phase.switch"] + d["phase.checkpoint"]
-    rolling = max(1e-9, span - (learning + d["phase.sync"] if scenario.engine.during_update == "pause" else 0.0))
+    rolling = span - (learning + d["phase.sync"] if scenario.engine.during_update == "pause" else 0.0)
+    if rolling <= 1e-9 * max(1.0, span):
+        raise Unmeasured(_too_few(scenario))
     trajectories = now.trajectories - was.trajectories
     envs = scenario.env.count or max(1.0, d["env_held"] / span)
     lost = now.lost_tokens - was.lost_tokens
@@ -223,6 +268,16 @@ def measures(scenario: Scenario, start: Reading, end: Reading) -> dict[str, floa
         "cost_1k": cost_per_second(scenario) * span / max(1, trajectories) * 1000,
     }
     return out
+
+
+def _too_few(scenario: Scenario) -> str:
+    run = scenario.run
+    skip = max(run.skip, run.max_lag + 1)
+    steps = max(skip + max(run.steps - run.skip, run.max_lag + 1), run.steps + 1)
+    return (
+        f"nothing was played while steps {run.skip} to {run.steps} were counted: all of it was done before, as steps 0 to "
+        f"{run.max_lag} begin at once; set run.skip={skip} and run.steps={steps} or more"
+    )
 
 
 def cost_per_second(scenario: Scenario) -> float:

@@ -27,7 +27,10 @@ def sweep(scenario: Scenario, override: str, seeds: int) -> list[tuple[str, Summ
     if not mark or not values:
         raise ScenarioError(f"--sweep {override!r}: write key=a,b,c, such as run.max_lag=0,1,2,4")
     tree = scenario.model_dump()
-    return [(value, many(make(tree, [f"{key}={value}"]), seeds)) for value in values]
+    scenarios = [
+        (value, make(tree, [f"{key}={value}"])) for value in values
+    ]  # a wrong one is told before the first runs
+    return [(value, many(each, seeds)) for value, each in scenarios]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,9 @@ def best(scenario: Scenario, seeds: int = 2, most_lag: int = 8) -> Found:
         scenario: where to start.
         seeds: seeds of each setting.
         most_lag: highest `max_lag` to try.
+
+    Raises:
+        ScenarioError: nothing is trained on in the scenario as given.
 
     Special cases: GPUs that the learner shares with the engines are not moved.
     """
@@ -85,6 +91,11 @@ def best(scenario: Scenario, seeds: int = 2, most_lag: int = 8) -> Found:
                 break
         return at
 
+    if not score(at):
+        raise ScenarioError(
+            "no trajectory is trained on in the scenario as given, so no setting can be compared with it: let fewer environments fail "
+            "(env.errors, env.hangs, env.step_s against env.deadline_s)"
+        )
     pairs = itertools.product(knobs["max_lag"], knobs.get("learner_gpus", (at["learner_gpus"],)))
     starts = [at, *({**at, "max_lag": lag, "learner_gpus": gpus} for lag, gpus in pairs)]
     found = overrides(scenario, climb(dict(max(starts, key=score))))

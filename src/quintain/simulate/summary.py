@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from quintain.simulate.levers import LEVERS, turned
-from quintain.simulate.run import Outcome, once
-from quintain.simulate.settings import Scenario, make
+from quintain.simulate.run import Outcome, Unmeasured, once
+from quintain.simulate.settings import Scenario, ScenarioError, make
 
 # 97.5 % points of Student's distribution with 1, 2, 3... degrees of freedom
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
@@ -95,22 +95,37 @@ def bottlenecks(scenario: Scenario, metric: str = "throughput") -> list[tuple[st
     Returns:
         Names and relative gains of `metric`, such as `[("decoding", 0.17), ("learner", 0.04)]`.
 
-    Special cases: [] where nothing helps by itself.
+    Special cases: [] where nothing helps by itself, or where `metric` is 0 as it stands, so that no gain is relative to it; what
+    cannot be eased within the limits of a scenario, or leaves nothing to measure then, is left out.
     """
     base = once(scenario, scenario.run.seed).values[metric]
+    if not base:
+        return []
     easier = {lever.name: turned(scenario, lever, lever.relief) for lever in LEVERS if not lever.workload}
+    easier["waiting for the slowest of a step"] = _lagging(scenario)
+    gains = [(name, value / base - 1) for name, eased in easier.items() if (value := _value(eased, metric)) is not None]
+    return sorted(((n, g) for n, g in gains if g >= SIGNIFICANT), key=lambda pair: -pair[1])
+
+
+def _value(scenario: Scenario | None, metric: str) -> float | None:
+    try:
+        return None if scenario is None else once(scenario, scenario.run.seed).values[metric]
+    except Unmeasured:
+        return None
+
+
+def _lagging(scenario: Scenario) -> Scenario | None:
+    """The scenario with one step more of lag, counted after its window has settled."""
     more = scenario.run.max_lag + 1
+    skip = max(scenario.run.skip, more) + 1
     look = max(scenario.run.look, more * scenario.run.groups_per_step)
     keys = [
         f"run.max_lag={more}",
         f"run.look={look}",
-        f"run.skip={scenario.run.skip + 1}",
-        f"run.steps={scenario.run.steps + 1}",
+        f"run.skip={skip}",
+        f"run.steps={scenario.run.steps + skip - scenario.run.skip}",
     ]
-    easier["waiting for the slowest of a step"] = make(scenario.model_dump(), keys)
-    gains = [
-        (name, once(eased, eased.run.seed).values[metric] / base - 1)
-        for name, eased in easier.items()
-        if eased is not None
-    ]
-    return sorted(((n, g) for n, g in gains if g >= SIGNIFICANT), key=lambda pair: -pair[1])
+    try:
+        return make(scenario.model_dump(), keys)
+    except ScenarioError:
+        return None

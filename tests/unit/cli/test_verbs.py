@@ -61,6 +61,8 @@ def test_every_verb_explains_itself(verb, capsys):
         (["train", "--resume", "nowhere"], "not a run folder"),
         (["report", "nowhere"], "not a run folder"),
         (["new", "reward", "Bad Name"], "no module name"),
+        (["new", "world", "class"], "no word of the language"),
+        (["eval", "nobody"], "unknown player 'nobody'; players are oracle, random, a run folder"),
         (["sft", "tiny", "--out", "/proc/self"], "/proc/self is not empty; choose another folder"),
         (["new", "model", "/proc/self"], "/proc/self is not empty; choose another folder"),
         (["new", "reward", "random"], "'random' is a module that is installed already"),

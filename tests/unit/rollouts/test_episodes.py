@@ -10,11 +10,14 @@ import pytest
 
 from quintain.codec import digest_of
 from quintain.engines.scripted import Player, ScriptedEngine
+from quintain.ledger import plain
 from quintain.parts import Cast
 from quintain.ports import SOLO
 from quintain.registry import build, provenance
 from quintain.render import RenderError, WordRenderer
 from quintain.rollouts.episodes import PlanError, episodes
+from quintain.rollouts.seats import Plan, Seat
+from quintain.runtime.env_host import told
 from quintain.types import (
     Completion,
     Feedback,
@@ -28,6 +31,7 @@ from quintain.types import (
     Stop,
     Task,
     Tool,
+    ToolResult,
 )
 
 M = Message.of
@@ -222,6 +226,19 @@ async def test_an_env_that_raises_ends_its_own_episode_only():
     assert stops == [Stop.done, Stop.crashed, Stop.crashed, Stop.done]
     assert group.trajectories[1].events == ("crashed: ValueError: boom",) and group.trajectories[1].turns == 2
     assert group.trajectories[2].nodes == () and group.trajectories[2].events[0].startswith("crashed: KeyError")
+
+
+async def test_what_cannot_be_written_down_is_a_question_mark():
+    torn = b"\xff".decode(errors="surrogateescape")
+    group = await play(Engine(), lambda: Count(faults={2: ValueError(f"bad byte {torn}")}), group_size=1)
+    assert group.trajectories[0].events == ("crashed: ValueError: bad byte ?",)
+    assert Message.of("user", f"out: {torn} é").text == "out: ? é" and ToolResult(text=torn).text == "?"
+    told_by_env = told(Feedback(events=(f"saw {torn}",), action=torn, messages=(Message.of("user", torn),)))
+    plain.pack(told_by_env)
+    assert "saw ?" in str(told_by_env)
+    seat = Seat("agent", 0, cast_of(Engine(), Count)[0], Plan(), (0, 0))
+    seat.hear(Feedback(events=(f"saw {torn}",)))
+    assert seat.events == ["saw ?"]
 
 
 async def test_a_factory_that_fails_ends_its_own_episode_only():

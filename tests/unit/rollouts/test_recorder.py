@@ -244,6 +244,49 @@ async def test_a_request_that_fails_is_remembered_and_one_given_up_frees_its_ses
     assert [n.tokens for n in t.nodes] == [(D,), (C, END)], "what was asked and never answered is left out"
 
 
+@pytest.mark.parametrize("count", [1, 2])
+async def test_a_request_that_fails_leaves_nothing_busy_and_its_session_to_nobody(count):
+    """Also where another answer of the same request had come."""
+
+    class Broken(Counting):
+        broken = True
+
+        async def generate(self, request):
+            said = await super().generate(request)
+            if self.broken and len(self.asked) == count:
+                raise ValueError("no")
+            return said
+
+    one = recorder(engine=Broken("b"))
+    one.engine.reply = lambda request: "b"
+    with pytest.raises(ValueError):
+        await one.ask(Ask(messages=(M("user", "a"),), count=count))
+    failed = [r.session for r in one.engine.asked]
+    assert not one.busy and sorted(one.engine.aborted) == sorted(failed) and len(failed) == count
+    one.engine.broken = False
+    await one.ask(Ask(messages=(M("user", "a"),)))
+    assert one.engine.asked[-1].session not in failed and not one.busy
+
+
+async def test_a_session_that_is_freed_is_not_that_of_a_request_that_still_waits():
+    gates = {word: asyncio.Event() for word in "ab"}
+
+    async def reply(request):
+        await gates["ab"[request.prompt[0] - A]].wait()
+        return "c"
+
+    one = recorder(reply)
+    first, second = (asyncio.ensure_future(one.ask(Ask(messages=(M("user", w),)))) for w in "ab")
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+    gates["a"].set()
+    await one.ask(Ask(messages=(M("user", "a"),)))
+    assert len({r.session for r in one.engine.asked}) == 3 and one.busy
+    gates["b"].set()
+    await second
+
+
 async def test_token_prompts_are_extended_by_their_tokens():
     one = recorder()
     assert (await one.ask(Ask(prompt=(A, C))))[0].completion.tokens == (B, END)

@@ -62,6 +62,7 @@ IDLE = {"tokens": 0.0, "grad_norm": 0.0, "groups_played": 8.0, "turns": 4.0, "re
         ({"malformed": 4.0}, "cannot be read as an action", "warm_start.steps=50"),
         ({"reward": 1.0, "solved_some": 1.0}, "tell its episodes apart no more", "a higher level"),
         ({"tokens": 99.0}, "all advantages are 0", "rollout.group_size"),
+        ({"groups_trained": 8.0}, "all advantages are 0", "rollout.group_size"),
         ({"groups_withheld": 8.0}, "80 of 80 groups came too late", "run.max_lag"),
     ],
 )

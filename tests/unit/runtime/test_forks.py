@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -97,8 +98,8 @@ def test_ends_are_told_as_of_any_process(server, tmp_path):
 
 
 def test_all_threads_that_ask_are_told_the_same(server, tmp_path, monkeypatch):
-    real = forks._number
-    monkeypatch.setattr(forks, "_number", lambda line: (time.sleep(0.01), real(line))[1])  # the others come meanwhile
+    real = forks.number
+    monkeypatch.setattr(forks, "number", lambda line: (time.sleep(0.01), real(line))[1])  # the others come meanwhile
     with (tmp_path / "log").open("wb") as log, ThreadPoolExecutor(8) as pool:
         for _ in range(3):
             process = fork("told", "6", log=log)
@@ -135,15 +136,66 @@ def test_another_environment_is_a_fresh_process(server, tmp_path, monkeypatch):
         fork("told", "3", log=log)
 
 
-def test_nothing_is_begun_for_who_waits_no_longer(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(forks, "_IMPORT_S", 0.2)
-    server.process.send_signal(signal.SIGSTOP)  # it imports for ever
-    with (tmp_path / "log").open("wb") as log, pytest.raises(ForkError, match="timed out"):
-        fork("told", "sleep", log=log)
+def test_nothing_is_begun_for_who_waits_no_longer_and_who_hangs_is_asked_no_more(server, tmp_path, monkeypatch):
+    address = forks._Known.address
+    assert told(tmp_path, "4")[0].returncode == 4
+    monkeypatch.setattr(forks, "_ANSWER_S", 0.2)  # it has imported, as it has answered
+    server.process.send_signal(signal.SIGSTOP)
+    with (tmp_path / "log").open("wb") as log:
+        with pytest.raises(ForkError, match="no answer within 0.2 s"):
+            fork("told", "sleep", log=log)
+        with pytest.raises(ForkError, match="no fork server"):
+            fork("told", "sleep", log=log)
     server.process.send_signal(signal.SIGCONT)
-    monkeypatch.setattr(forks, "_IMPORT_S", 60.0)
+    monkeypatch.setattr(forks, "_ANSWER_S", 60.0)
+    monkeypatch.setattr(forks._Known, "address", address)
     assert told(tmp_path, "4")[0].returncode == 4, "the request after it is answered"
     assert [w.cmdline() for w in psutil.Process(server.process.pid).children()] == []
+
+
+def test_who_is_asked_to_stop_does_not_wait_for_imports(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(forks._Known, "answered", False)
+    server.process.send_signal(signal.SIGSTOP)  # it imports for ever
+    asked = iter([None, KeyboardInterrupt()])
+
+    def check_in() -> None:
+        if (stop := next(asked)) is not None:
+            raise stop
+
+    with (tmp_path / "log").open("wb") as log, pytest.raises(KeyboardInterrupt):
+        fork("told", "sleep", log=log, check_in=check_in)
+    server.process.send_signal(signal.SIGCONT)
+
+
+def test_what_cannot_be_sent_begins_afresh(server, tmp_path, monkeypatch):
+    with (tmp_path / "log").open("wb") as log:
+        with monkeypatch.context() as with_path, pytest.raises(ForkError, match="cannot be asked"):
+            with_path.setattr(sys, "path", [*sys.path, tmp_path])
+            fork("told", "3", log=log)
+        monkeypatch.setenv("SEEN", os.fsdecode(b"\xff"))
+        with pytest.raises(ForkError, match="cannot be asked"):
+            fork("told", "3", log=log)
+        again = begin("json.tool", "--help", log=log)
+        assert isinstance(again, subprocess.Popen) and again.wait(30) == 0
+
+
+def test_descriptors_of_any_number_are_waited_for(server, tmp_path):
+    first, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    ends = [os.pipe() for _ in range(min(600, (first - 100) // 2))]  # `select` takes none from 1,024 on
+    try:
+        assert max(map(max, ends)) > 1024
+        assert told(tmp_path, "4")[0].returncode == 4
+    finally:
+        for end in ends:
+            for fd in end:
+                os.close(fd)
+
+
+def test_a_process_with_threads_is_not_forked(monkeypatch):
+    monkeypatch.setattr(forks._Known, "address", "")
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    forks.ready()
+    assert forks._Known.address == ""
 
 
 def test_forks_share_the_server_they_came_from(server, tmp_path):

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-from quintain.ledger import RunDir, audit
+from quintain.ledger import DiskFull, RunDir, audit
 from quintain.render import CHATML, BranchWarning, ChatRenderer, WordRenderer, write_tokenizer
-from quintain.serve.call import Limits
-from quintain.serve.desk import Book
-from quintain.types import Kind, Message, Stop
+from quintain.serve.call import Call, Limits
+from quintain.serve.desk import Book, NotARecord
+from quintain.types import Event, Kind, Message, Stop
 
 
 def tool(name="find"):
@@ -218,6 +218,94 @@ async def test_the_holder_of_the_common_token_may_end_an_episode(client):
     assert (await ask("/v1/feedback", {"episode": "one", "reward": 1, "done": True})).status == 200
     assert (await ask("/e/one/v1/chat/completions", body, token=key)).status == 401
     assert (await ask("/e/one/v1/models", token=key)).status == 401
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/completions", "/v1/feedback"])
+async def test_an_episode_that_ends_while_a_body_comes_refuses_it_and_stays_ended(path, again, client):
+    """Also where another one has its name by then."""
+    ask = client()
+    key = (await ask("/v1/episodes", {"name": "one"})).data["api_key"]
+
+    async def body():
+        assert (await ask("/v1/feedback", {"episode": "one", "reward": 0, "done": True})).status == 200
+        if again:
+            await ask("/v1/episodes", {"name": "one"})
+        own = {"messages": [{"role": "user", "content": "a"}], "prompt": "a", "reward": 1, "done": True}
+        return json.dumps({"model": "m", **own}).encode()
+
+    headers = {"host": "localhost", "authorization": f"Bearer {key}"}
+    reply = await ask.gateway(Call(method="POST", path=path, headers=headers, body=body))
+    assert (reply.status, reply.data["error"]["code"]) == (401, "episode_over")
+    assert reply.data["error"]["type"] == "authentication_error"
+    assert list(ask.desk._open) == (["one"] if again else []) and ask.engine.asked == []
+    assert not again or not ask.desk._open["one"].rewards
+
+
+async def test_a_request_by_the_token_of_an_episode_is_use_of_it(client):
+    now = [0.0]
+    ask = client(clock=lambda: now[0])
+    key = (await ask("/v1/episodes", {"name": "one"})).data["api_key"]
+    now[0] = 50
+    assert (await ask.chat("a", token=key)).status == 200
+    now[0] = 70
+    await ask.desk.sweep(60)
+    assert (await ask.chat("a", token=key)).status == 200
+
+
+async def test_an_episode_whose_requests_failed_ends_and_makes_way(client):
+    def reply(request):
+        raise RuntimeError("no")
+
+    now = [0.0]
+    ask = client(reply, most=2, clock=lambda: now[0])
+    for words in ("a", "b", "c"):
+        assert (await ask.chat(words)).status == 500, "the third takes the place of the first"
+    now[0] = 100
+    await ask.desk.sweep(60)
+    assert not ask.desk._open
+
+
+async def test_episodes_are_not_written_into_a_run_of_training(tmp_path):
+    with RunDir.create(tmp_path / "run", "") as store:
+        store.append(Event(time=0.0, step=0, actor="run", kind="issued", payload={"ticket": 0}))
+        store.commit()
+        with pytest.raises(NotARecord, match="holds a run of 'run'.* choose another --record"):
+            Book(store)
+
+
+async def test_a_record_is_gone_on_with(client, tmp_path):
+    for begun in (False, True):
+        with RunDir.open(tmp_path / "run", "a") if begun else RunDir.create(tmp_path / "run", "") as store:
+            ask = client(book=Book(store))
+            await ask.chat("a", x_quintain_episode="one")
+            told = (await ask("/v1/feedback", {"episode": "one", "reward": 1, "done": True})).data
+            assert told["trajectory"] == f"{int(begun)}.0" and audit(store).ok
+
+
+async def test_what_a_full_disk_had_no_room_for_is_written_when_there_is_room(client, tmp_path, monkeypatch):
+    with RunDir.create(tmp_path / "run", "") as store:
+        now = [0.0]
+        ask = client(book=Book(store), clock=lambda: now[0])
+        for name in ("one", "two"):
+            await ask.chat("a", x_quintain_episode=name)
+        now[0] = 100
+
+        commits = iter([store.commit])  # the first finds nothing to write
+
+        def full():
+            for commit in commits:
+                return commit()
+            raise DiskFull("no space")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "commit", full)
+            for _ in range(3):
+                with pytest.raises(DiskFull):
+                    await ask.desk.sweep(60)
+        assert not list(store.groups())
+        await ask.desk.sweep(60)
+        assert {g.task.key for g in store.groups()} == {"one", "two"} and audit(store).ok
 
 
 async def test_an_episode_is_not_idle_while_it_is_answered(client):

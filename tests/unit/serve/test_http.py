@@ -1,6 +1,7 @@
 """The same over real sockets: bodies, time, connections, and our own client against our own server."""
 
 import asyncio
+import http.client
 import json
 import random
 import socket
@@ -8,6 +9,7 @@ import socket
 import pytest
 
 from quintain.engines.openai import openai
+from quintain.serve import http as web_server
 from quintain.serve.call import Limits
 from quintain.serve.gateway import Gateway
 from quintain.serve.http import ServeError, Server
@@ -86,6 +88,36 @@ async def test_large_and_slow_bodies_are_refused(open_server):
         writer.close()
 
 
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_a_client_that_sends_first_and_reads_later_learns_that_its_body_is_too_large(chunked, open_server):
+    _, url = await open_server(limits=Limits(body_bytes=1000))
+
+    def ask():
+        link = http.client.HTTPConnection("127.0.0.1", int(url.rpartition(":")[2]), timeout=20)
+        body, headers = b"x" * (8 << 20), {"Authorization": "Bearer sesame"}
+        link.request("POST", "/v1/chat/completions", iter([body]) if chunked else body, headers, encode_chunked=chunked)
+        answer = link.getresponse()
+        told = answer.status, json.load(answer)["error"]["code"]
+        link.request("GET", "/health", headers=headers)
+        assert link.getresponse().status == 200, "the connection serves on"
+        link.close()
+        return told
+
+    for _ in range(4):
+        assert await asyncio.to_thread(ask) == (413, "body_too_large")
+
+
+async def test_one_connection_too_many_is_refused_in_the_shape_of_every_error(open_server, monkeypatch):
+    monkeypatch.setattr(web_server, "CONNECTIONS", 2)
+    _, url = await open_server()
+    async with web() as first, web() as second, web() as third:
+        for link in (first, second):
+            assert (await link.get(f"{url}/health")).status_code == 200
+        said = await third.get(f"{url}/health")
+        assert (said.status_code, said.json()["error"]["code"]) == (503, "too_many")
+        assert said.headers["retry-after"] == "1" and said.headers["connection"] == "close"
+
+
 async def _pieces(parts):
     for part in parts:
         yield part
@@ -154,6 +186,12 @@ async def test_an_address_that_is_taken_and_a_server_that_stopped(open_server, c
             await http.get(f"http://127.0.0.1:{server.port}/health")
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", server.port)) != 0
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 70000])
+def test_a_port_that_there_is_not_is_refused(port, client):
+    with pytest.raises(ServeError, match=rf"the port {port} is not one of 0\.\.65535; choose another --port"):
+        Server(client().gateway, port=port)
 
 
 def raw_request(rng):
