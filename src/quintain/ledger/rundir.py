@@ -115,9 +115,8 @@ class RunDir:
         try:
             facts = json.loads((home / _MARKER).read_text())
         except (OSError, ValueError) as error:
-            raise NotARun(
-                f"{home} is not a run folder: it has no readable {_MARKER}; `quintain train` makes one"
-            ) from error
+            lacking = f"it has no readable {_MARKER}" if home.is_dir() else "there is no such folder"
+            raise NotARun(f"{home} is not a run folder: {lacking}; `quintain train` makes one") from error
         if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
             raise NotARun(f"{home} was written in another format; this quintain reads format {_FORMAT}")
         recording = Recording(record)

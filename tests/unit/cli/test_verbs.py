@@ -59,7 +59,7 @@ def test_every_verb_explains_itself(verb, capsys):
         (["config", "show", "algorithm=grop"], "did you mean 'grpo'"),
         (["train", "env.scaffold.style=plain"], "set model=FOLDER"),
         (["train", "--resume", "nowhere"], "not a run folder"),
-        (["report", "nowhere"], "not a run folder"),
+        (["report", "nowhere"], "not a run folder: there is no such folder"),
         (["new", "reward", "Bad Name"], "no module name"),
         (["new", "world", "class"], "no word of the language"),
         (["eval", "nobody"], "unknown player 'nobody'; players are oracle, random, a run folder"),
