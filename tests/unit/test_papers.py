@@ -109,7 +109,11 @@ def test_there_are_as_many_methods_as_are_promised() -> None:
 
 
 @by_name()
-def test_a_method_is_what_it_is_reached_by(row: dict[str, Any]) -> None:
+def test_a_method_is_what_it_is_reached_by(
+    row: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "prompts.jsonl").write_text('{"prompt": "1 + 1?", "answer": "2"}\n')  # what an example reads
+    monkeypatch.chdir(tmp_path)
     kind, name, *form = row["by"].split(" ")
     if form:
         assert isinstance(preset(name, form[-1], **entry(kind, name).tags.get("example", {})), Algorithm)

@@ -61,8 +61,11 @@ def measured() -> Transform:
 
     def apply(terms, state):
         out, _ = inner.apply(terms, inner.init())
-        whole = terms.totals["gap"] + terms.totals["spread"]
-        return replace(out, loss=out.loss / whole), [*state, float(terms.totals["wide"][0])]
+        gap, spread = terms.totals["gap"], terms.totals["spread"]
+        return replace(out, loss=out.loss * (1 + spread / (gap + spread)) / gap), [
+            *state,
+            float(terms.totals["wide"][0]),
+        ]
 
     return Transform(list, apply, inner.needs, measure, "mean", rounds=2)
 
