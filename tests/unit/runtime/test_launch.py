@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -80,3 +81,13 @@ def test_ranks_that_did_not_begin_are_ended_without_a_word(tmp_path, monkeypatch
     with pytest.raises(StoppedEarly), launch.ranks(tmp_path, 2, check_in=asked.check) as place:
         Ranks.join(0, 2, port=place.port, deadline_s=60, check_in=place.check_in)
     assert place.others[0].process.poll() == -signal.SIGKILL
+
+
+def test_who_is_asked_to_stop_does_not_wait_for_what_the_first_process_imports(monkeypatch, tmp_path):
+    held, begun, asked = threading.Event(), [], Asked()
+    monkeypatch.setattr(launch.forks, "load", lambda: (asked.drain(), held.wait(20)))
+    monkeypatch.setattr(launch, "begin", lambda *words, **options: begun.append(words))
+    with pytest.raises(StoppedEarly), launch.ranks(tmp_path, 2, check_in=asked.check):
+        pass
+    assert begun == [] and not held.is_set()
+    held.set()
