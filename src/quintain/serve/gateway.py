@@ -145,7 +145,11 @@ class Gateway:
     def _check_host(self, host: str) -> None:
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
         if name.lower() not in self.hosts:
-            raise Refusal(403, f"the host {name[:80]!r} is not one of {', '.join(dict.fromkeys(self.hosts))}", code="host_not_allowed")
+            raise Refusal(
+                403,
+                f"the host {name[:80]!r} is not one of {', '.join(dict.fromkeys(self.hosts))}",
+                code="host_not_allowed",
+            )
 
     def _who(self, header: str, episode: str) -> Room | None:
         """The episode whose token was sent, None for the common one."""
