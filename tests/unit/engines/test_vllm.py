@@ -479,8 +479,8 @@ async def test_a_server_that_dies_is_replaced_and_its_requests_go_on(tmp_path, p
         job = asyncio.create_task(engine.generate(request()))
         await until(lambda: bool(engine._flights) and len(flight(engine).tokens) == 3)
         first = list(flight(engine).tokens)
-        hold.unlink()
         os.kill(engine.server.pid, signal.SIGKILL)
+        hold.unlink()
         got = await job
         assert list(got.tokens[:3]) == first and len(got.tokens) == 8 and got.finish == "length"
         assert [(s.start, s.stop, s.version) for s in got.spans] == [(0, 8, 4)]
