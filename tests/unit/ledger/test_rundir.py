@@ -227,9 +227,11 @@ def test_a_second_writer_is_refused_and_says_who_writes(home):
 
 
 def test_folders_that_are_not_runs_are_refused(home, tmp_path):
-    with pytest.raises(NotARun, match="no readable run.json"):
+    with pytest.raises(NotARun, match="there is no such folder"):
         RunDir.open(home)
     (tmp_path / "mine").mkdir()
+    with pytest.raises(NotARun, match="no readable run.json"):
+        RunDir.open(tmp_path / "mine")
     (tmp_path / "mine" / "thesis.tex").write_text("precious")
     with pytest.raises(NotARun, match=r"thesis\.tex"):
         RunDir.create(tmp_path / "mine", "")
