@@ -13,6 +13,7 @@ from typing import Any
 from quintain.parts import Cast, Rollout
 from quintain.registry import UnknownName, register, unknown
 from quintain.rollouts.episode import Episode, together
+from quintain.rollouts.hints import Hinting
 from quintain.rollouts.patience import Patience
 from quintain.rollouts.race import INVALID, LOST, metered, race
 from quintain.rollouts.seats import Plan
@@ -74,13 +75,15 @@ def episodes(
     depend on time, so that a run is repeatable only where env and engine answer at once.
     """
     plan = _plan(group_size, {"max_turns": max_turns, "max_tokens": max_tokens, "context": context}, deadline_s, kwargs)
+    hinting = Hinting.of(kwargs["hint"]) if "hint" in kwargs else None
     patience = Patience(plan.factor, plan.floor_s, plan.deadline_s) if plan.learned else None
     slots, resets = _Slots(plan.slots), _Slots(plan.resets)
 
     async def play_group(task: Task, cast: Cast, ticket: int) -> Group:
         count = group_size + plan.redundancy
         opening = resets.gate()
-        members = [Episode(task, cast, plan, (ticket, m), patience, opening) for m in range(count)]
+        plans = [replace(plan, hint=hinting.episode(task, m)) if hinting else plan for m in range(count)]
+        members = [Episode(task, cast, own, (ticket, m), patience, opening) for m, own in enumerate(plans)]
         turns, tags = _Turns(slots.gate()), {}
         plays = [partial(turns.play, member) for member in members]
         if plan.redundancy:
@@ -114,7 +117,7 @@ def _plan(size: int, limits: dict[str, int], deadline_s: float | str, options: d
             raise PlanError(
                 f"episodes: {name} is {told!r}; group_size must be >= 1 and {', '.join(numbers)} numbers >= 0, all finite"
             )
-    plan = Plan(**numbers, learned=learned, **options)
+    plan = Plan(**numbers, learned=learned, **{n: v for n, v in options.items() if n != "hint"})
     for name in ("redundancy", "retries", "slots", "resets"):
         if not isinstance(options.get(name, 0), int) or options.get(name, 0) < 0:
             raise PlanError(f"episodes: {name} is {options[name]!r}; it is a whole number >= 0")

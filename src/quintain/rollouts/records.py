@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from quintain.rollouts.hints import SAID, filled, middles, parted, told
 from quintain.rollouts.seats import Row, Seat
-from quintain.types import Kind, Node, Role, Stop, Text, Trajectory
+from quintain.types import Ints, Kind, Message, Node, Role, Stop, Text, Tool, Trajectory
 
 
 def trajectory(seat: Seat, name: str, episode: int) -> Trajectory:
     """The record of a seat whose episode is over; what was heard after its last turn becomes nodes without tokens."""
+    said = " ".join(m.text for m in seat.fresh)[:SAID]
     if seat.fresh:
         seat._note((), Kind.obs if seat.line else Kind.prompt)
     turn_rewards = tuple(seat.turn_rewards)
     digests = tuple(seat.digests)
+    nodes, tags = _apart(seat, said, tuple([_node(row, seat.name) for row in seat.rows]))
     return Trajectory(
         id=name,
-        nodes=tuple([_node(row, seat.name) for row in seat.rows]),
+        nodes=nodes,
         stop=seat.stop or Stop.crashed,
         rewards=seat.rewards,
         turn_rewards=turn_rewards,
@@ -25,9 +31,34 @@ def trajectory(seat: Seat, name: str, episode: int) -> Trajectory:
         episode=episode,
         agent=seat.name,
         role=seat.role,
-        tags={} if _plain(seat) else {"plain": False},
+        tags=tags,
         states=tuple(seat.states),
     )
+
+
+def _apart(seat: Seat, said: str, nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], dict[str, Any]]:
+    """The nodes with the hint in one of its own, and as tags the token ids that may stand in its place."""
+    tags: dict[str, Any] = {} if _plain(seat) else {"plain": False}
+    for row, messages, tools in reversed(seat.openings):  # from the last on, as parting moves those behind
+        assert seat.hint is not None and seat.hinted is not None
+        first, ids = _places(seat, said, messages, tools)
+        shown = seat.hint.text if seat.hint.shown else ""
+        nodes = parted(nodes, row, (first, len(ids["hint" if shown else "bare"])), (seat.hinted[1].text, shown))
+        tags |= ids
+    return nodes, tags
+
+
+def _places(seat: Seat, said: str, messages: Sequence[Message], tools: Sequence[Tool]) -> tuple[int, dict[str, Ints]]:
+    """How many tokens stand before the hint, and the ids `hint`, `bare` (without one) and `critique` that may stand there."""
+    assert seat.hint is not None and seat.hinted is not None
+    at, message = seat.hinted
+    bare = [*messages[:at], message, *messages[at + 1 :]]
+    words = {"bare": "", "hint": seat.hint.text}
+    if seat.hint.critique:
+        facts = {**seat.hint.facts, "said": said, "reward": sum(seat.rewards.values())}
+        words["critique"] = filled("critique", seat.hint.critique, facts)
+    first, ids = middles([seat.renderer.open(told(bare, at, w) if w else bare, tools) for w in words.values()])
+    return first, dict(zip(words, ids, strict=True))
 
 
 def _plain(seat: Seat) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from quintain.codec import digest_of
 from quintain.parts import Cast
 from quintain.render import toolcalls
+from quintain.rollouts.hints import Hint, place, told
 from quintain.types import (
     Completion,
     Feedback,
@@ -47,6 +48,7 @@ class Plan:
     resets: int = 512  # of them in their reset at once
     digests: bool = False
     states: bool = False
+    hint: Hint | None = None  # of the episode
 
 
 class Row(NamedTuple):
@@ -89,6 +91,11 @@ class Seat:
         self.fresh: tuple[Message, ...] = ()  # heard since the last turn
         self.images: tuple[Image, ...] = ()
         self.tools: tuple[Tool, ...] = ()
+        self.hint = plan.hint if self.role not in cast.frozen else None
+        self.hinted: tuple[int, Message] | None = None  # the message that takes the hint, as it is without it
+        self.openings: list[
+            tuple[int, tuple[Message, ...], tuple[Tool, ...]]
+        ] = []  # row with the hint, and what it was rendered from
         self.retold: bool = False  # other tools than the path was opened with: it must be written anew
         self.state: Any = None
         self.acts: bool = True
@@ -120,7 +127,8 @@ class Seat:
         """
         check_stop(said.stop)
         if said.messages:
-            self.fresh = self.fresh + said.messages if self.fresh else said.messages
+            heard = self._shown(said.messages) if self.hint and self.hinted is None else said.messages
+            self.fresh = self.fresh + heard if self.fresh else heard
         if said.reward:
             self._reward(said.reward)
         if said.events:
@@ -137,6 +145,13 @@ class Seat:
             self.states.append(said.state)
         if self.plan.digests:
             self.digest = digest_of(said.state)
+
+    def _shown(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """The first messages, with the hint where this episode shows it."""
+        assert self.hint is not None
+        at = place(messages)
+        self.hinted = (at, messages[at])
+        return told(messages, at, self.hint.text) if self.hint.shown else messages
 
     def _reward(self, reward: Mapping[str, float]) -> None:
         for name, value in reward.items():
@@ -217,7 +232,13 @@ class Seat:
         if ids is None:
             await self._branch(context)
         elif not self._fills(len(self.path) + len(ids), context):
+            if not self.line:
+                self._opens(self.fresh)
             self._note(ids, kind)
+
+    def _opens(self, messages: tuple[Message, ...]) -> None:
+        if self.hinted:
+            self.openings.append((len(self.rows) + len(self.fresh) - 1, messages, self.tools))
 
     def _fills(self, size: int, context: int) -> bool:
         full = 0 < context <= size
@@ -301,4 +322,6 @@ class Seat:
         self.line, self.path, self.history = line, tokens[:at], list(messages[: len(line)])
         self.images = tuple(i for m in self.history for i in m.images)
         self.fresh = messages[len(line) :]
+        if not at:
+            self._opens(messages)
         self._note(tokens[at:], Kind.prompt)

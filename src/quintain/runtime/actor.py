@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import json
 import os
 import signal
 import sys
@@ -55,7 +56,8 @@ class Actor:
         bare = config.model_copy(update={"model": config.model.model_copy(update={"lora": {}})})
         model = policy.make_model(bare, stage.renderer)  # factors come merged into the published weights
         self.cast: Cast = make_cast(config, stage, policy.make_engine(config, model))
-        self.rollout = functools.cache(rollouts_of(config, policy.context_limit(model), make_algorithm(config).needs))
+        made = rollouts_of(config, policy.context_limit(model), make_algorithm(config).needs)
+        self.rollout = functools.cache(lambda members, options: made(members, **json.loads(options)))
         self._copy = functools.cache(lambda: make_cast(config, stage, policy.make_engine(config, model, own=True)))
         self._holds: Mapping[str, Any] = {}  # what the copy plays with
         self._turn = asyncio.Lock()
@@ -73,9 +75,9 @@ class Actor:
     async def _play(self, message: Mapping[str, Any]) -> dict[str, Any]:
         cast = await self._pinned(message["pinned"]) if message.get("pinned") else self.cast
         cast = replace(cast, sampling=decode(Sampling, message["sampling"]), seed=message["seed"])
-        task, options = decode(Task, message["task"]), message["options"]
+        task, options = decode(Task, message["task"]), json.dumps(message["options"], sort_keys=True)
         faults.point("actor.play")
-        group = await self.rollout(message["members"], **options)(task, cast, message["ticket"])
+        group = await self.rollout(message["members"], options)(task, cast, message["ticket"])
         return {"group": pack_group(group)}
 
     async def _pinned(self, asked: Mapping[str, Any]) -> Cast:

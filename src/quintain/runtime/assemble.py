@@ -33,7 +33,7 @@ from quintain.runtime.launch import Place, groups_of_rank
 from quintain.runtime.leading import leading
 from quintain.runtime.learner_group import GroupLearner
 from quintain.runtime.memory import settle
-from quintain.runtime.playing import close_engines, make_cast, make_reward, redundant, rollouts_of
+from quintain.runtime.playing import close_engines, make_cast, make_reward, rollouts_of, training_only
 from quintain.runtime.processes import Processes
 from quintain.runtime.run import LocalRun, Parts, Plan
 from quintain.runtime.stage import Stage, make_stage
@@ -127,7 +127,7 @@ def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] 
     window = Window(share, section.max_lag, section.look, algorithm.gate, steps=section.steps, **more)
     rollout = crew.rollout if crew else rollouts_of(config, policy.context_limit(model), algorithm.needs)
     parts = Parts(
-        rollout=rollout(config.rollout.group_size, **redundant(config)),
+        rollout=rollout(config.rollout.group_size, **training_only(config)),
         reward=crew.reward if crew and crew.reward else make_reward(config),
         sampler=stage.sampler("train", section.seed, (ranks.rank, ranks.size)),
         advantage=algorithm.advantage,

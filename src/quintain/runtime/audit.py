@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from quintain.gates.context import SEEN
 from quintain.learn.canary import Reading
 from quintain.parts import Cast
 from quintain.runtime import recorded, verdict
@@ -67,6 +68,7 @@ class Audit:
         self.moved: dict[int, float] = {}  # mean |change| of the canaries' logprobs from each version to the next
         self._groups: Sequence[Group] = ()
         self._rows: Sequence[Row] = ()
+        self._rewritten = False  # some rows are trained behind other words than they were said behind
 
     def first(self) -> Canaries:
         """Canaries before anything was played: ids of the vocabulary, drawn by the run's seed."""
@@ -88,6 +90,7 @@ class Audit:
         """
         groups, self._groups = self._groups, ()
         self.canaries, self._rows = None, []
+        self._rewritten = any(SEEN in t.tags for g in groups for t in g.trajectories)
         self.bench.forget()
         if not self.plan.count or not groups:
             return
@@ -197,12 +200,14 @@ class Audit:
     async def trained(self, metrics: Mapping[str, float]) -> None:
         """Hold the widest mismatch of all rows of the first minibatch against what the audited rows allow.
 
+        Special cases: none is held where a gate changed what rows are trained behind: they differ as they ought to.
+
         Raises:
             BatchRefused: rows that were not audited do not have the logprobs of the version that they are stamped with.
         """
         s, widest = self.cast.sampling, metrics.get("mismatch_max", 0.0)
         cut = s.top_p < 1 or s.top_k or s.min_p > 0 or s.temperature == 0
-        if self.canaries is None or self.plan.lag or cut or widest <= WHOLE_BATCH * FLOORS[4]:
+        if self.canaries is None or self._rewritten or self.plan.lag or cut or widest <= WHOLE_BATCH * FLOORS[4]:
             return
         limit = await self.bench.limit(widest, self.canaries[0], s)
         if widest > WHOLE_BATCH * limit.value:

@@ -8,7 +8,7 @@ from quintain.config import Config, ConfigError
 from quintain.registry import names, user_object
 from quintain.runtime import cluster, learner_pool
 from quintain.runtime.launch import groups_of_rank
-from quintain.runtime.playing import make_reward, make_rollout, redundant
+from quintain.runtime.playing import make_reward, make_rollout, training_only
 from quintain.runtime.stage import data_sampler, env_of
 from quintain.window import OverLimit
 from quintain.worlds.kernel import check_level
@@ -23,7 +23,7 @@ def check(config: Config) -> None:
         UnknownLevel: a world is asked for a level that it has not.
     """
     check_playing(config)
-    make_rollout(config, config.rollout.group_size, **redundant(config))
+    make_rollout(config, config.rollout.group_size, **training_only(config))
     groups_of_rank(config, config.runtime.processes)
     OverLimit(config.run.over_limit, config.run.ahead).check(config.run.max_lag)
     cluster.check(config)

@@ -26,7 +26,8 @@ def make_rollout(config: Config, group_size: int, **more: Any) -> Rollout:
             own = "model.context" if key == "context" else f"rollout.{key}"
             raise ConfigError(f"rollout.options.{key} is {section.options[key]!r}, which {own} sets; set {own} instead")
     limits = {"max_turns": section.max_turns, "context": config.model.context}
-    return build("rollout", {"name": section.name, "group_size": group_size, **limits, **section.options, **more})
+    options = {name: value for name, value in section.options.items() if name != "hint"}
+    return build("rollout", {"name": section.name, "group_size": group_size, **limits, **options, **more})
 
 
 def rollouts_of(config: Config, context: int, needs: Collection[str]) -> Callable[..., Rollout]:
@@ -41,10 +42,11 @@ def rollouts_of(config: Config, context: int, needs: Collection[str]) -> Callabl
     return partial(make_rollout, config, digests="digests" in needs, context=limit)
 
 
-def redundant(config: Config) -> dict[str, int]:
-    """The options that only the rollout of training has: evaluations start as many members as they score."""
-    count = config.rollout.redundancy
-    return {"redundancy": count} if count else {}
+def training_only(config: Config) -> dict[str, Any]:
+    """The options that only the rollout of training has: evaluations start as many members as they score, and show no hints."""
+    section = config.rollout
+    redundancy = {"redundancy": section.redundancy} if section.redundancy else {}
+    return redundancy | {name: value for name, value in section.options.items() if name == "hint"}
 
 
 def make_reward(config: Config) -> Reward:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from quintain.gates.context import as_seen
 from quintain.learn.canary import Reading
 from quintain.ports import Renderer
 from quintain.runtime import verdict
@@ -38,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pick:
-    """A trajectory that is looked at: its group, itself, and its number in the batch."""
+    """A trajectory that is looked at: its group, itself as the engine saw it, and its number in the batch."""
 
     group: Group
     trajectory: Trajectory
@@ -58,7 +59,7 @@ def choose(groups: Sequence[Group], count: int, seed: Sequence[int]) -> list[Pic
         ]
         if spoken and len(picks) < count:
             i = spoken[int(dice.integers(len(spoken)))]
-            picks.append(Pick(group=group, trajectory=group.trajectories[i], number=int(first[at]) + i))
+            picks.append(Pick(group=group, trajectory=as_seen(group.trajectories[i]), number=int(first[at]) + i))
     return picks
 
 
