@@ -21,7 +21,7 @@ _HOME = {
         "Terms",
         "Trajectory",
     ),
-    "parts": ("Cast", "Transform", "chain", "mix", "named", "per_agent", "stateless", "when", "when_task"),
+    "parts": ("Cast", "Transform", "chain", "mix", "named", "stateless", "when"),
     "registry": ("build", "provenance", "register"),
     "config": ("Config",),
     "loop": ("Run", "Window", "train"),

@@ -189,18 +189,6 @@ def when(active: Callable[[int], bool], part: Transform[X]) -> Transform[X]:
     return part._replace(init=lambda: [0, part.init()], apply=apply)
 
 
-def when_task(chosen: Callable[[Task], bool], part: Transform[Groups]) -> Transform[Groups]:
-    """Apply an advantage or gate to the groups whose task is `chosen`; the others pass in place."""
-
-    def apply(groups: Groups, state: State) -> tuple[Groups, State]:
-        mine, state = part.apply(tuple(g for g in groups if chosen(g.task)), state)
-        changed = {g.ticket: g for g in mine}
-        kept = (changed.get(g.ticket) if chosen(g.task) else g for g in groups)
-        return tuple(g for g in kept if g is not None), state
-
-    return part._replace(apply=apply)
-
-
 def mix(first: Transform[Groups], second: Transform[Groups], share: float) -> Transform[Groups]:
     """The advantage (1 - share) * first + share * second, token by token.
 
@@ -227,21 +215,3 @@ def _blend(one: Group, two: Group, share: float) -> Group:
         mixed = tuple(tuple((1 - share) * u + share * v for u, v in zip(x, y, strict=True)) for x, y in rows)
         blended.append(a.with_stream("advantage", mixed))
     return replace(one, trajectories=tuple(blended))
-
-
-def per_agent(parts: Mapping[str, Transform[Groups]]) -> Transform[Groups]:
-    """Give each agent (seat name) its own advantage; trajectories of other agents pass unchanged."""
-    from dataclasses import replace
-
-    def apply(groups: Groups, state: State) -> tuple[Groups, State]:
-        after = dict(state)
-        for agent, part in parts.items():
-            pieces = [tuple(t for t in g.trajectories if t.agent == agent) for g in groups]
-            mine = tuple(replace(g, trajectories=p) for g, p in zip(groups, pieces, strict=True))
-            out, after[agent] = part.apply(mine, after[agent])
-            done = {t.id: t for g in out for t in g.trajectories}
-            groups = tuple(replace(g, trajectories=tuple(done.get(t.id, t) for t in g.trajectories)) for g in groups)
-        return groups, after
-
-    needs = frozenset().union(*(p.needs for p in parts.values()))
-    return Transform(lambda: {k: p.init() for k, p in parts.items()}, apply, needs)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from quintain.parts import PartError, Transform, chain, mix, named, per_agent, stateless, when, when_task
+from quintain.parts import PartError, Transform, chain, mix, named, stateless, when
 from quintain.types import Group, Kind, Node, Stop, Task, Trajectory
 
 
@@ -92,18 +92,3 @@ def test_mix_blends_and_refuses_shares_outside_the_unit_interval():
     assert advantages(out) == [[1.5, 1.5]] and state == [1, 1]
     with pytest.raises(PartError, match="share is 2"):
         mix(constant(1.0), constant(2.0), 2)
-
-
-def test_when_task_leaves_other_groups_in_their_places():
-    part = when_task(lambda task: task.env == "b", constant(1.0))
-    out, state = part.apply((group(0), group(1, "b"), group(2)), part.init())
-    assert [g.ticket for g in out] == [0, 1, 2] and state == 1
-    assert advantages(out) == [[None, None], [1.0, 1.0], [None, None]]
-    drop = when_task(lambda task: task.env == "b", Transform(lambda: 0, lambda x, s: ((), s)))
-    assert [g.ticket for g in drop.apply((group(0), group(1, "b")), 0)[0]] == [0]
-
-
-def test_per_agent_gives_each_seat_its_own():
-    part = per_agent({"x": constant(1.0), "y": constant(2.0)})
-    out, _ = part.apply((group(0), group(1, agents=("x", "z"))), part.init())
-    assert advantages(out) == [[1.0, 2.0], [1.0, None]]

@@ -8,7 +8,7 @@ that is NaN or infinite is a `BadReward`, which names the task and the trajector
 from quintain.advantages.agents import align_calls, align_opponents, pay_calls
 from quintain.advantages.baselines import distinct_mean, leave_one_out, mean, median, running
 from quintain.advantages.beta import beta
-from quintain.advantages.combine import combine, drop_pivot, pool
+from quintain.advantages.combine import combine, drop_pivot, pool, split_by
 from quintain.advantages.filters import keep_steps, keep_surprising
 from quintain.advantages.hot import imitate_hot
 from quintain.advantages.judged import imitate_demos, judge, take_turns
@@ -55,6 +55,7 @@ __all__ = [
     "normalise",
     "pay_calls",
     "pool",
+    "split_by",
     "prior_fused",
     "prior_shrunk",
     "recall_prior",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from quintain.advantages.rows import Key, key_rows
 from quintain.advantages.units import credited
 from quintain.parts import Advantage, Groups, PartError, State, Transform, stateless
-from quintain.registry import register, resolve
+from quintain.registry import register, resolve, unknown
 from quintain.types import Group, Trajectory
 
 TWO = {"parts": ["normalise", {"name": "normalise", "key": "batch"}], "weights": [1.0, 0.5]}
@@ -56,6 +56,59 @@ def _sum(same: Sequence[Group], weights: Sequence[float]) -> Group:
 
 def _dot(weights: Sequence[float], values: Sequence[float]) -> float:
     return sum(w * v for w, v in zip(weights, values, strict=True))
+
+
+LABELS: dict[str, Callable[[Group, Trajectory], str]] = {
+    "agent": lambda group, t: t.agent,
+    "role": lambda group, t: t.role,
+    "env": lambda group, t: group.task.env,
+    "level": lambda group, t: str(group.task.level),
+}
+
+
+@register("advantage", "split_by", status="paper", confidence="paper", example={"parts": {"agent": "normalise"}})
+def split_by(parts: Mapping[str, Any], of: str = "agent", rest: Any = "normalise") -> Advantage:
+    """Give each agent, role, env or level an advantage of its own.
+
+    When to use: seats that are paid unlike one another, or a mixture of worlds of which some have a critic or rewards along the way.
+
+    Maths: `A_i = A^(l(i))_i`, l the label of trajectory i and `A^(l)` what the part of that label gives to those that have it.
+
+    Args:
+        parts: the advantage of each name, by name, mapping or value.
+        of: what is named: `agent` (the seat), `role` (the engine that played it), `env` or `level`.
+        rest: the advantage of everybody else.
+
+    Returns: An advantage that writes what its parts write; it needs what they need.
+    Special cases: a part sees the trajectories of its name alone, so that statistics of the whole step are over those; it does not see
+    groups that have none.
+    Example: `split_by({"attacker": "normalise"}, rest={"name": "normalise", "baseline": "none"})`
+    """
+    if not parts or "" in parts:
+        raise PartError(
+            f"split_by: parts are {list(parts)}; give at least one name, of a letter or more, its advantage"
+        )
+    if of not in LABELS:
+        raise PartError(unknown("label of split_by", of, LABELS))
+    label = LABELS[of]
+    made: dict[str, Advantage] = {name: resolve("advantage", part) for name, part in {**parts, "": rest}.items()}
+
+    def owner(group: Group, t: Trajectory) -> str:
+        name = label(group, t)
+        return name if name in made else ""
+
+    def apply(groups: Groups, state: State) -> tuple[Groups, State]:
+        done: dict[tuple[int, str], Trajectory] = {}
+        after = {}
+        for name, part in made.items():
+            own = (replace(g, trajectories=tuple(t for t in g.trajectories if owner(g, t) == name)) for g in groups)
+            out, after[name] = part.apply(tuple(g for g in own if g.trajectories), state[name])
+            done |= {(g.ticket, t.id): t for g in out for t in g.trajectories}
+        whole = (replace(g, trajectories=tuple(done[g.ticket, t.id] for t in g.trajectories)) for g in groups)
+        return tuple(whole), after
+
+    needs = frozenset().union(*(part.needs for part in made.values()))
+    return Transform(lambda: {name: part.init() for name, part in made.items()}, apply, needs)
 
 
 @register("advantage", "pool", paper="2510.20022", status="paper", confidence="note", after="normalise")

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from quintain.advantages.priors import prior_of
 from quintain.advantages.returns import scan
 from quintain.advantages.rows import bad_reward, write_nodes
 from quintain.advantages.units import first_value, node_rewards, sampled_nodes
 from quintain.parts import Advantage, Groups, PartError, stateless
+from quintain.priors import prior_of
 from quintain.registry import register, unknown
 from quintain.types import Group, Trajectory
 

@@ -206,6 +206,19 @@ def broken_returns(trajectory: Trajectory, gamma: float, closed: bool) -> dict[i
     return out
 
 
+def matched(trajectory: Trajectory, length: float = 0) -> tuple[float, float]:
+    """How many turns matched the expert before one did not, and how many there were; `length` where the recording was longer.
+
+    Example:
+        >>> from quintain.types import Stop
+        >>> grades = [{"exact": 1}, {"exact": 0}, {"exact": 1}]
+        >>> matched(Trajectory(id="a", nodes=(), stop=Stop.done, tags={"grades": grades}), length=5)
+        (1, 5)
+    """
+    exact = [bool(g.get("exact")) for g in trajectory.tags.get(GRADES, ())]
+    return [*exact, False].index(False), max(len(exact), length, 1)
+
+
 def semi_online_scores(done: Sequence[float], length: Sequence[float]) -> dict[str, float]:
     """How a policy fares on recorded episodes: mean progress, share that it completed, and the mean of both.
 

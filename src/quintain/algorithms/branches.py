@@ -159,7 +159,12 @@ def treeps_rag(rule: str = "local", group: float = 1.0, kl: float = 0.0, anchor:
 @register(
     "algorithm",
     "arpo",
-    methods={"ARPO (agentic)": {"cases": ("arpo_branch", "arpo_hard")}},
+    methods={
+        "ARPO (agentic)": {
+            "recipe": ("algorithm=arpo", "rollout.name=branching"),
+            "cases": ("arpo_branch", "arpo_hard"),
+        }
+    },
     paper="2507.19849",
     status="paper",
     confidence="code",
@@ -167,7 +172,7 @@ def treeps_rag(rule: str = "local", group: float = 1.0, kl: float = 0.0, anchor:
 def arpo(hard: bool = False, kl: float = 0.0, anchor: str = "rollout") -> Algorithm:
     """ARPO (agentic): rollouts fork after tools where the policy became unsure; branches are compared as trajectories.
 
-    When to use: tool use under a budget of calls, with a rollout that branches by `branch_probability`.
+    When to use: tool use under a budget of calls, with the rollout `branching`.
 
     Maths: GRPO's advantage of each branch; `hard` gives tokens that branches share the mean of theirs; GRPO's
     objective.
@@ -186,7 +191,7 @@ def arpo(hard: bool = False, kl: float = 0.0, anchor: str = "rollout") -> Algori
         >>> [link["name"] for link in arpo(hard=True).expand()["advantage"]]
         ['normalise', 'share_prefixes']
 
-    Reference: ARPO, 2025, arXiv 2507.19849. Differs from the paper: the rollout is chosen apart.
+    Reference: ARPO, 2025, arXiv 2507.19849. Differs from the paper: the rollout is chosen apart (`branching`).
     """
     part = chain(normalise(), share_prefixes()) if hard else normalise()
     return Algorithm(advantage=part, objective=clipped(anchor, kl=kl))

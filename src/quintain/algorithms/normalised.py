@@ -221,7 +221,7 @@ def v0_5(
         ['recall_prior', 'normalise']
 
     Reference: V_0.5, 2026, arXiv 2603.10848. Differs from the paper: the prior is a history of rewards, not the frozen
-    model V_0 (arXiv 2602.03584); the group has one size.
+    model V_0 (arXiv 2602.03584); the rollout is chosen apart (`sequential` has the paper's budget).
     """
     baseline = prior_shrunk() if estimated else prior_fused(noise)
     return Algorithm(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import time
 from collections.abc import Coroutine
 from dataclasses import replace
@@ -32,17 +33,62 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=7919, help="which held-out instances")
     parser.add_argument("--model", default="", help="model name behind a URL")
     parser.add_argument("--key-env", default="OPENAI_API_KEY", help="environment variable that holds the API key")
+    parser.add_argument(
+        "--away",
+        action="append",
+        default=[],
+        metavar="key=value",
+        help="play there too, such as --away level=6 (repeatable)",
+    )
+    parser.add_argument("--over", default="", metavar="PLAYER", help="with --away: what the player was trained from")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_intermixed_args(arguments)
+    if given.over and not given.away:
+        raise configs.ConfigError(
+            "--over compares gains at home and away; say where else to play, such as --away level=6"
+        )
     found = evaluate(given)
+    if given.away:
+        found = {**found, **_carried(given, found)}
     if given.json:
         print(json.dumps(found))
     else:
-        from quintain.evals.stats import table
-
-        print(table(f"{given.player} in {found['where']}", found))
-        print(f"  {found['episodes']} episodes in {found['seconds']:.1f} s")
+        _told(given.player, found)
     return 0
+
+
+def _told(player: str, found: dict[str, Any]) -> None:
+    from quintain.evals.stats import table
+
+    for one in [found, *([found["away"]] if "away" in found else [])]:
+        print(table(f"{player} in {one['where']}", one))
+        print(f"  {one['episodes']} episodes in {one['seconds']:.1f} s")
+    if gains := found.get("gains"):
+        said = {name: "-" if value is None else f"{value:.3f}" for name, value in gains.items() if name != "over"}
+        print(f"relative gains over {gains['over']}: " + "   ".join(f"{name} {value}" for name, value in said.items()))
+
+
+def _carried(given: argparse.Namespace, home: dict[str, Any]) -> dict[str, Any]:
+    """What was played away, and what was gained there and at home over the player that training began with."""
+    from quintain.evals.stats import generalisation, relative_gain
+
+    def played(player: str, *more: str) -> dict[str, Any]:
+        return evaluate(argparse.Namespace(**{**vars(given), "player": player, "items": [*given.items, *more]}))
+
+    away = played(given.player, *given.away)
+    if not given.over:
+        return {"away": away}
+    gains = []
+    for after, more in ((home, ()), (away, given.away)):
+        before = played(given.over, *more)
+        if before["where"] != after["where"]:
+            raise configs.ConfigError(
+                f"{given.player} played in {after['where']} and {given.over} in {before['where']}; name world and level for both"
+            )
+        gains.append(relative_gain(before["success"], after["success"]))
+    told = {"home": gains[0], "away": gains[1], "generalisation": generalisation(*gains)}
+    numbers = {name: value if math.isfinite(value) else None for name, value in told.items()}
+    return {"away": away, "gains": {"over": given.over, **numbers}}
 
 
 def _worlds(items: list[str]) -> list[str]:

@@ -8,8 +8,10 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from quintain.evals.stats import cliff
+from quintain.evals import objectives
+from quintain.evals.stats import cliff, implicit_weights, outer_step
 from quintain.ledger import RunDir
+from quintain.runtime.evaluate import succeeded
 from quintain.types import Group, Trajectory
 
 LEAST = 10  # steps, groups or trajectories on a side below which nothing is said
@@ -148,12 +150,49 @@ def _means(found: Sequence[Trajectory]) -> dict[str, float]:
     return {"trajectories": float(len(found)), **means}
 
 
+def hard_weight(groups: Sequence[Group]) -> dict[str, float]:
+    """How much of the pull on a policy comes from the questions that it mostly fails, by what weighs them.
+
+    Use it to see whether a change of the objective would turn training towards hard questions, or away from them.
+
+    Returns:
+        Over the groups of success rate p, 0 < p < 1: `played`, the share with p < 1/2; and their share of the weight by `rft`
+        (imitating right answers, p), by `grpo` (its advantages, `sqrt(p (1 - p))` on right minus wrong) and by `grpo_mean` (without
+        the division by the deviation, `p (1 - p)`). NaN for no such group.
+
+    Example:
+        >>> hard_weight([])["played"]
+        nan
+
+    Reference: variational reasoning, 2025, arXiv 2509.22637, on what binary rewards weigh; `grpo_mean`: ours.
+    """
+    wins = [[succeeded(t.rewards, t.reward) for t in g.trajectories] for g in groups if g.trajectories]
+    rates = [p for p in (sum(w) / len(w) for w in wins) if 0 < p < 1]
+    found = [implicit_weights(p) for p in rates]
+    columns = {
+        "played": [w["forward_kl"] for w in found],
+        "rft": [w["rft"] for w in found],
+        "grpo": [w["grpo_contrast"] for w in found],
+        "grpo_mean": [w["grpo_contrast"] ** 2 for w in found],
+    }
+    hard = [p < 0.5 for p in rates]
+    return {
+        name: sum(w for w, h in zip(weights, hard, strict=True) if h) / sum(weights) if weights else math.nan
+        for name, weights in columns.items()
+    }
+
+
 def _noise(cosines: Sequence[float], groups: float) -> str:
     mean, error = float(np.mean(cosines)), float(np.std(cosines, ddof=1)) / math.sqrt(len(cosines))
     told = f"gradients of successive steps have a mean cosine of {mean:.2f} +- {error:.2f}"
     if mean <= 2 * error:
         return f"{told}: they share nothing that is seen above the noise of {groups:g} groups a step"
-    return f"{told}: a noise scale of {step_noise(cosines) * groups:,.0f} groups at {groups:g} a step"
+    scale = step_noise(cosines) * groups
+    said = f"{told}: a noise scale of {scale:,.0f} groups at {groups:g} a step"
+    if scale < 2 * groups:
+        return said
+    more = outer_step(scale, 1, groups, groups)
+    return f"{said}; {more['minibatches']:.0f} updates of that size a step, at the same rate, leave {more['noise']:.2f} of the noise"
 
 
 def findings(store: RunDir, series: Mapping[str, Sequence[float]], groups_per_step: float) -> Iterator[tuple[str, str]]:
@@ -181,6 +220,16 @@ def findings(store: RunDir, series: Mapping[str, Sequence[float]], groups_per_st
             f"in {100 * seen['ties']:.0f} % of groups different answers share the best reward; {SHAKE:g} more for one of them moves "
             f"the best choice by {seen['greedy']:.2f} and a softmax choice by {seen['softmax']:.2f} of 2 (L1)",
         )
+        mixed = [g for g in groups if len({succeeded(t.rewards, t.reward) for t in g.trajectories}) == 2]
+        if len(mixed) >= LEAST:
+            hard = {name: f"{100 * share:.0f} %" for name, share in hard_weight(mixed).items()}
+            yield (
+                "Weight of hard questions",
+                f"{hard['played']} of the groups with both outcomes fail more often than not: they have {hard['grpo']} of the weight "
+                f"with advantages over the deviation, {hard['grpo_mean']} without, {hard['rft']} if right answers were imitated",
+            )
+        if (front := objectives.reached(groups)) is not None:
+            yield "Objectives", objectives.told(front)
     trained = {ticket for event in store.events(["trained"]) for ticket in event.payload["tickets"]}
     dropped = {event.payload["ticket"] for event in store.events(["dropped"])}
     sides = survivorship(groups, trained, dropped)

@@ -7,8 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from quintain.advantages.steps import GRADES, matched, semi_online_scores
+from quintain.evals import objectives
 from quintain.runtime.evaluate import succeeded
 from quintain.types import Group
+
+STEPS = "steps"  # column of a task: how many the recorded episode had
 
 
 def interval(successes: float, trials: float, z: float = 1.96) -> tuple[float, float]:
@@ -72,6 +76,8 @@ def summary(groups: Sequence[Group]) -> dict[str, Any]:
     Returns:
         `instances`, `episodes`, `success`, `interval` (95 %; several tries of an instance count as many as they are worth),
         `reward` and its standard error over instances, `pass` (k -> pass@k), `turns`, `tokens`, `stops`, `malformed` (a turn).
+        Where episodes are graded against recorded ones (tag `grades`), `recorded`: `progress`, `success` and their mean `score`;
+        where several objectives were scalarised, `front` (see `objectives.reached`).
     """
     episodes = [t for g in groups for t in g.trajectories]
     n = len(episodes)
@@ -96,7 +102,18 @@ def summary(groups: Sequence[Group]) -> dict[str, Any]:
         "tokens": sum(t.length for t in episodes) / max(1, n),
         "stops": {str(k): v / max(1, n) for k, v in Counter(t.stop for t in episodes).most_common()},
         "malformed": sum(e.startswith("malformed") for t in episodes for e in t.events) / max(1, turns),
+        **_besides(groups),
     }
+
+
+def _besides(groups: Sequence[Group]) -> dict[str, Any]:
+    """What only some episodes have: grades against recorded ones, several objectives."""
+    out: dict[str, Any] = {}
+    graded = [(t, float(g.task.params.get(STEPS, 0))) for g in groups for t in g.trajectories if GRADES in t.tags]
+    if graded:
+        out["recorded"] = semi_online_scores(*zip(*(matched(t, steps) for t, steps in graded), strict=True))
+    front = objectives.reached(groups)
+    return out | ({"front": front} if front else {})
 
 
 def _powers(tries: int) -> list[int]:
@@ -114,7 +131,21 @@ def table(name: str, found: Mapping[str, Any]) -> str:
     if len(found["pass"]) > 1:
         lines.append("  " + "   ".join(f"pass@{k} {v:.3f}" for k, v in found["pass"].items()))
     lines.append("  stops: " + ", ".join(f"{k} {100 * v:.1f} %" for k, v in found["stops"].items()))
+    if recorded := found.get("recorded"):
+        lines.append("  on recorded episodes: " + ", ".join(f"{k} {v:.3f}" for k, v in recorded.items()))
+    if front := found.get("front"):
+        lines.append(f"  {objectives.told(front)}")
     return "\n".join(lines)
+
+
+def relative_gain(before: float, after: float) -> float:
+    """How much success grew as a share of what it was; NaN where there was none.
+
+    Example:
+        >>> relative_gain(0.25, 0.5)
+        1.0
+    """
+    return (after - before) / before if before > 0 else math.nan
 
 
 def generalisation(home: float, away: float, beta: float = 2.0) -> float:
@@ -138,19 +169,20 @@ def generalisation(home: float, away: float, beta: float = 2.0) -> float:
     return (1 + beta**2) * home * away / below if min(home, away) >= 0 and below > 0 else math.nan
 
 
-def outer_step(envs: float, horizon: int, minibatch: int, lr: float, before: float) -> dict[str, float]:
+def outer_step(envs: float, horizon: int, minibatch: float, before: float) -> dict[str, float]:
     """What a step of PPO becomes when more environments play: more minibatches of the same size, at the same rate.
 
     Returns:
-        `minibatches` of a step, `lr`, and `noise`, the deviation of the step's direction over that with `before` environments.
+        `minibatches` of a step, `rate`, the factor of the learning rate, and `noise`, the deviation of the step's direction over that
+        with `before` environments.
 
     Example:
-        >>> outer_step(4096, 32, 8192, 3e-4, 1024)["noise"]
+        >>> outer_step(4096, 32, 8192, 1024)["noise"]
         0.5
 
     Reference: PPO at a million environments, from notes; others report a rate that grows with the root.
     """
-    return {"minibatches": max(1, envs * horizon // minibatch), "lr": lr, "noise": math.sqrt(before / envs)}
+    return {"minibatches": max(1, envs * horizon // minibatch), "rate": 1.0, "noise": math.sqrt(before / envs)}
 
 
 def implicit_weights(p: float) -> dict[str, float]:

@@ -227,8 +227,9 @@ def scalarise(
         RewardError: an unknown form; or (when scoring) no weights.
         BadReward: (when scoring) a reward is not finite.
 
-    Special cases: the objectives leave the rewards and stand in the tag `objectives`; other rewards stay; one that a
-    trajectory lacks counts 0. Turn rewards are dropped: what is scalarised is the whole episode.
+    Special cases: the objectives leave the rewards and stand in the tag `objectives`, beside their `weights`, from which
+    `quintain eval` and the report draw the front; other rewards stay; one that a trajectory lacks counts 0. Turn rewards are
+    dropped: what is scalarised is the whole episode.
 
     Example:
         >>> linear([1.0, 0.0], [0.7, 0.3]), tchebycheff([1.0, 0.0], [0.7, 0.3], [1.0, 1.0])
@@ -245,7 +246,8 @@ def scalarise(
         top = [(ideal or {}).get(n, 1.0) for n in given]
         value = SCALARISERS[form](list(point.values()), list(given.values()), top)
         rest = {n: v for n, v in t.rewards.items() if n not in point}
-        bare = replace(t, rewards=rest, turn_rewards=(), tags={**t.tags, "objectives": point})
+        told = {"objectives": point, "weights": {n: float(w) for n, w in given.items()}}
+        bare = replace(t, rewards=rest, turn_rewards=(), tags={**t.tags, **told})
         return rewarded(group, bare, {label: value})
 
     async def score(group: Group) -> Group:

@@ -25,16 +25,6 @@ def open_levels(levels: Sequence[float], threshold: float = 0.0, strict: bool = 
     return out
 
 
-def gated_levels(levels: Sequence[float], threshold: float = 0.0, strict: bool = True) -> list[float]:
-    """The levels, 0 where they do not count.
-
-    Example:
-        >>> gated_levels([1.0, 0.3]), gated_levels([0.0, 0.3]), gated_levels([0.0, 0.3], strict=False)
-        ([1.0, 0.3], [0.0, 0.0], [0.0, 0.3])
-    """
-    return [v if yes else 0.0 for v, yes in zip(levels, open_levels(levels, threshold, strict), strict=True)]
-
-
 @register(
     "reward",
     "gated",

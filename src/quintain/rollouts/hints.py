@@ -104,12 +104,12 @@ def place(messages: Sequence[Message]) -> int:
 def told(messages: Sequence[Message], at: int, text: str) -> tuple[Message, ...]:
     """The messages with `text` behind the words of number `at`."""
     message = messages[at]
-    parts = list(message.parts)
-    last = max((i for i, part in enumerate(parts) if type(part) is Text), default=-1)
-    if last < 0:
-        parts.append(Text(text))
+    parts, found = list(message.parts), [(i, part) for i, part in enumerate(message.parts) if isinstance(part, Text)]
+    if found:
+        last, own = found[-1]
+        parts[last] = Text(text=f"{own.text}\n\n{text}")
     else:
-        parts[last] = replace(parts[last], text=f"{parts[last].text}\n\n{text}")
+        parts.append(Text(text=text))
     return (*messages[:at], replace(message, parts=tuple(parts)), *messages[at + 1 :])
 
 

@@ -52,7 +52,8 @@ def played(finished: Sequence[Seen], shown: Sequence[Seen], trained: Sequence[Gr
     short episodes first, and steps of a few groups as large as others.
 
     What is rare is there only where it happened: `retries`, envs `rebuilt` on another worker, the largest learned `deadline_s`,
-    `busy_s` that episodes had their slots, members started in races, those that lost, and their tokens.
+    `busy_s` that episodes had their slots, members started in races, those that lost, and their tokens, members that were added to
+    groups or forked from others.
 
     Args:
         finished: what was played since the last step; sums are theirs.
@@ -89,6 +90,8 @@ def _cared(groups: Sequence[Seen]) -> dict[str, float]:
         "rebuilt": float(sum(g.rebuilt for g in groups)),
         "deadline_s": max((g.tags.get("deadline_s", 0.0) for g in groups), default=0.0),
         "busy_s": sum(g.tags.get("busy_s", 0.0) for g in groups),
+        "members_added": float(sum(g.tags.get("added", 0) for g in groups)),
+        "members_forked": float(sum(g.tags.get("forks", 0) for g in groups)),
         "members_started": float(sum(r["started"] for r in races)),
         "members_lost": float(sum(r["lost"] for r in races)),
         "tokens_lost": float(sum(r["tokens"] for r in races)),

@@ -8,12 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quintain.advantages import charge_kl, gae, mad, mean, normalise, returns, shape_overlong, spread, std, turn, whiten
+from quintain.advantages import (
+    charge_kl,
+    gae,
+    mad,
+    mean,
+    normalise,
+    returns,
+    shape_overlong,
+    split_by,
+    spread,
+    std,
+    turn,
+    whiten,
+)
 from quintain.advantages.rows import Rows, centred
 from quintain.advantages.units import node_rewards
-from quintain.parts import PartError, Transform, chain, mix, per_agent
+from quintain.parts import PartError, Transform, chain, mix
 from quintain.registry import UnknownName
-from quintain.types import Completion, Group, Kind, Node, Role, Span, Stop, Task, Trajectory
+from quintain.types import Completion, Group, Kind, Node, QuintainError, Role, Span, Stop, Task, Trajectory
 
 
 def said(parent: int, n: int, turn_: int = 0) -> Node:
@@ -168,8 +181,25 @@ def test_advantages_combine() -> None:
     a, b = episode("a", 1.0, (1,), agent="x"), episode("b", 0.0, (1,), agent="y")
     plain, raw = normalise(scale="none"), normalise(baseline="none", scale="none")
     assert credit(mix(plain, raw, 0.5), a, b)[0][1] == [0.75]
-    each = credit(per_agent({"x": raw, "y": plain}), a, b)
-    assert each[0][1] == [1.0] and each[1][1] == [0.0]
+
+
+def test_each_agent_env_or_level_has_an_advantage_of_its_own() -> None:
+    a, b, c = (episode(name, r, (1,), agent=name) for name, r in (("a", 1.0), ("b", 0.0), ("c", 0.5)))
+    plain, raw = normalise(scale="none"), normalise(baseline="none", scale="none")
+    assert [t[1] for t in credit(split_by({"a": raw}, rest=plain), a, b, c)] == [[1.0], [-0.25], [0.25]]
+    easy, hard = (Group(task=Task(key=f"{n}", env="e", level=n), trajectories=(a, b), ticket=n) for n in (0, 1))
+    counted = Transform(lambda: 0, lambda groups, seen: (raw.apply(groups, raw.init())[0], seen + len(groups)))
+    part = split_by({"1": counted}, of="level", rest=plain)
+    out, state = part.apply((easy, hard, replace(hard, ticket=2)), part.init())
+    firsts = [[t.streams["advantage"][1][0] for t in g.trajectories] for g in out]
+    assert [g.ticket for g in out] == [0, 1, 2] and firsts == [[0.5, -0.5], [1.0, 0.0], [1.0, 0.0]]
+    assert state["1"] == 2, "a part sees its own groups alone, and keeps its own state"
+    for wrong, told in (
+        ({"parts": {}, "of": "env"}, "at least one"),
+        ({"parts": {"x": raw}, "of": "ticket"}, "ticket"),
+    ):
+        with pytest.raises(QuintainError, match=told):
+            split_by(**wrong)
 
 
 def test_a_baseline_may_carry_state() -> None:

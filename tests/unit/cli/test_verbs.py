@@ -200,6 +200,19 @@ def test_the_bare_name_of_a_world_is_where_to_play(capsys):
     assert found["where"] == "EmptyRoom level 1 (test)" and found["success"] == 1.0
 
 
+def test_what_was_gained_at_home_is_told_beside_what_carries_over(capsys):
+    words = ["eval", "oracle", "EmptyRoom", "level=0", "-n", "20", "--over", "random"]
+    found = json.loads(told(capsys, *words, "--away", "level=1", "--json"))
+    away, gains = found["away"], found["gains"]
+    assert (found["where"], away["where"]) == ("EmptyRoom level 0 (test)", "EmptyRoom level 1 (test)")
+    home = 1 / json.loads(told(capsys, "eval", "random", "EmptyRoom", "level=0", "-n", "20", "--json"))["success"] - 1
+    assert gains["over"] == "random" and gains["home"] == pytest.approx(home)
+    assert min(gains["home"], gains["away"]) <= gains["generalisation"] <= max(gains["home"], gains["away"])
+    assert "relative gains over random: home " in told(capsys, *words, "--away", "level=1")
+    assert main(words) == 1 and "say where else to play" in capsys.readouterr().err
+    assert main([*words, "--away", "world=Sokoban", "--over", "nobody"]) == 1
+
+
 @pytest.mark.parametrize("verb", ["train", "plan", "eval oracle"])
 def test_a_file_as_a_reward_asks_for_one_of_its_functions(verb, capsys, tmp_path):
     (tmp_path / "my.py").write_text(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from quintain.config import make
-from quintain.evals.diagnose import LEAST, entropy_law, findings, reward_cliffs, step_noise, survivorship
+from quintain.evals.diagnose import LEAST, entropy_law, findings, hard_weight, reward_cliffs, step_noise, survivorship
 from quintain.ledger import RunDir
 from quintain.types import Event, Group, Kind, Node, Role, Span, Stop, Task, Trajectory
 
@@ -68,6 +68,29 @@ def test_what_was_dropped_is_counted_apart():
     assert sides["trained"] == {"trajectories": 1.0, "reward": 1.0, "turns": 2.0, "tokens": 4.0}
     assert sides["dropped"] == {"trajectories": 1.0, "reward": 0.0, "turns": 1.0, "tokens": 2.0}
     assert math.isnan(survivorship(groups, set(), set())["trained"]["reward"])
+
+
+def test_the_weight_of_hard_questions_depends_on_the_objective():
+    groups = [
+        group(0, (1.0, "a"), *[(0.0, "b")] * 9),
+        group(1, *[(1.0, "a")] * 8, *[(0.0, "b")] * 2),
+        group(2, (1.0, "a")),
+    ]
+    found = hard_weight(groups)
+    assert found["played"] == 0.5 and found["rft"] == pytest.approx(0.1 / 0.9)
+    assert found["grpo"] == pytest.approx(0.3 / 0.7) and found["grpo_mean"] == pytest.approx(0.09 / 0.25)
+
+
+def test_groups_of_both_outcomes_and_noise_are_told_of(tmp_path):
+    with RunDir.create(tmp_path / "run", make("tiny").toml()) as store:
+        for i in range(LEAST):
+            one = {"ticket": i, "group": group(i, (1.0, "a"), (float(i % 2), "b"), (0.0, "c"))}
+            store.append(Event(time=float(i), step=i, actor="run", kind="played", payload=one))
+        store.commit()
+        told = dict(findings(store, {"entropy": [], "reward": [], "grad_cosine": [0.2] * LEAST}, 8))
+    assert told["Weight of hard questions"].startswith("50 % of the groups with both outcomes fail more often than not")
+    assert "a noise scale of 32 groups at 8 a step; 4 updates of that size a step" in told["Noise of a step"]
+    assert told["Noise of a step"].endswith("leave 0.50 of the noise")
 
 
 @pytest.mark.parametrize("count", [LEAST - 1, LEAST])

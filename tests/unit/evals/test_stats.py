@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from quintain.evals.stats import effective, interval, summary
+from quintain.evals.stats import effective, interval, relative_gain, summary, table
+from quintain.rewards.fronts import scalarise
 from quintain.types import Group, Stop, Task, Trajectory
 
 
@@ -57,3 +58,40 @@ def test_one_try_an_instance_is_the_plain_interval():
     wins = np.arange(40)[:, None] % 3 > 0
     assert summary(played(wins))["interval"] == pytest.approx(list(interval(int(wins.sum()), 40)))
     assert effective([], 0.0, 0) == 0.0 and summary([])["interval"] == [0.0, 1.0]
+
+
+def test_grades_against_recorded_episodes_are_summed_up():
+    exact = [[1, 1, 0, 1], [1, 1], [0]]
+    runs = tuple(
+        Trajectory(id=str(i), nodes=(), stop=Stop.done, tags={"grades": [{"exact": e} for e in row]})
+        for i, row in enumerate(exact)
+    )
+    found = summary([Group(task=Task(key="t", env="none"), trajectories=runs)])
+    assert found["recorded"] == pytest.approx({"progress": 0.5, "success": 1 / 3, "score": 5 / 12})
+    assert "on recorded episodes: progress 0.500, success 0.333" in table("x", found)
+    longer = summary([Group(task=Task(key="t", env="none", params={"steps": 4}), trajectories=runs[1:2])])
+    assert longer["recorded"] == {"progress": 0.5, "success": 0.0, "score": 0.25}, "it stopped before the recording did"
+    assert "recorded" not in summary(played(np.ones((1, 1), dtype=bool)))
+
+
+async def test_several_objectives_have_a_front():
+    async def paid(weights: dict[str, float], *rewards: tuple[float, float]) -> Group:
+        runs = tuple(
+            Trajectory(id=str(i), nodes=(), stop=Stop.done, rewards={"win": a, "cheap": b})
+            for i, (a, b) in enumerate(rewards)
+        )
+        return await scalarise()(Group(task=Task(key="t", env="none", params={"weights": weights}), trajectories=runs))
+
+    fast, safe = {"win": 1.0, "cheap": 0.0}, {"win": 0.0, "cheap": 1.0}
+    groups = [await paid(fast, (3.0, 0.0), (1.0, 2.0)), await paid(safe, (0.0, 4.0), (2.0, 2.0))]
+    groups.append(await paid({"win": 0.5, "cheap": 0.5}, (1.0, 0.5)))
+    front = summary(groups)["front"]
+    assert front["objectives"] == ["cheap", "win"] and front["points"] == 3 and front["reference"] == [0.0, 0.0]
+    assert front["front"] == [[1.0, 2.0], [3.0, 1.0]] and front["hypervolume"] == 4.0 and front["sparsity"] == 5.0
+    assert front["loneliest"] in ([0.0, 1.0], [1.0, 0.0])
+    assert "front of cheap, win: 2 of 3 weightings, hypervolume 4 over" in table("x", summary(groups))
+    assert "front" not in summary([*groups, await scalarise({"win": 1.0})(groups[0])]), "not the same objectives"
+
+
+def test_a_gain_over_nothing_is_no_number():
+    assert relative_gain(0.2, 0.1) == pytest.approx(-0.5) and math.isnan(relative_gain(0.0, 1.0))

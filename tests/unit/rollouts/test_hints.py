@@ -22,7 +22,8 @@ TASK = Task(key="k", env="sum", params={"answer": "four", "none": ""})
 HINT = {"text": "The answer is {answer}.", "share": 0.5, "critique": "It was said: {said} Reward {reward}."}
 # written anew each turn: only the last message keeps its words
 FORGETFUL = """\
-{%- for m in messages %}{{- '<|im_start|>' + m.role + '\n' + (m.content if loop.last or m.role != 'assistant' else 'x') + '<|im_end|>\n' }}{%- endfor %}
+{%- for m in messages %}{%- set own = m.content if loop.last or m.role != 'assistant' else 'x' %}
+{{- '<|im_start|>' + m.role + '\n' + own + '<|im_end|>\n' }}{%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}{%- endif %}"""
 EVERY = Tool(name="look", description="Looks.", parameters={"type": "object", "properties": {}})
 

@@ -25,8 +25,8 @@ from quintain.advantages import (
 )
 from quintain.advantages.baselines import lower_median
 from quintain.advantages.beta import fit_beta
-from quintain.advantages.priors import draw_more, fuse, gain_of_one, smoothed_variance
 from quintain.parts import Advantage, chain
+from quintain.priors import draw_more, fuse, gain_of_one, smoothed_variance
 from quintain.samplers.budget import contrast, mixed, share_budget
 from quintain.testing.cases.columns import array
 from quintain.testing.cases.episodes import credited as credits

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from quintain.parts import Advantage
+from quintain.parts import Advantage, Reward
 from quintain.testing.cases.columns import Columns
 from quintain.types import Completion, Group, Node, Span, Stop, Task, Trajectory
 
@@ -41,6 +41,15 @@ def credited(part: Advantage, *groups: Group) -> list[list[float]]:
     """Per trajectory, the advantage of every token that it sampled."""
     out, _ = part.apply(groups, part.init())
     return [drawn(t, "advantage") for g in out for t in g.trajectories]
+
+
+def rewarded(part: Reward, group: Group) -> Group:
+    """The group as a reward part scores it that waits for nothing, also where an event loop runs already."""
+    try:
+        next(iter(part(group).__await__()))
+    except StopIteration as ended:
+        return ended.value
+    raise RuntimeError("this reward part waits for something; a case can only run one that computes")
 
 
 def firsts(part: Advantage, *groups: Group) -> list[float]:

@@ -129,10 +129,10 @@ def outer(case: Case) -> dict[str, Any]:
     """A step with more and more environments."""
     given = case["inputs"]
     envs = [int(n) for n in given["envs"]]
-    found = [outer_step(n, given["horizon"], given["minibatch"], given["lr"], envs[0]) for n in envs]
+    found = [outer_step(n, given["horizon"], given["minibatch"], envs[0]) for n in envs]
     return {
         "minibatches": [one["minibatches"] for one in found],
-        "lr": [one["lr"] for one in found],
+        "lr": [given["lr"] * one["rate"] for one in found],
         "noise_std_ratio": found[-1]["noise"],
     }
 

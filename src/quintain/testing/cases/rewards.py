@@ -7,10 +7,10 @@ from typing import Any
 
 from quintain.advantages import normalise
 from quintain.rewards.duels import win_shares
-from quintain.rewards.graded import balance, gated_levels
+from quintain.rewards.graded import balance, gated
 from quintain.rewards.roles import RULES, injector, outcome, red_team_rewards, weighed
 from quintain.testing.cases.columns import array
-from quintain.testing.cases.episodes import firsts, scored
+from quintain.testing.cases.episodes import episode, firsts, group_of, rewarded, scored
 from quintain.testing.cases.table import Case, runs
 
 
@@ -24,9 +24,13 @@ def spo_selfplay(case: Case) -> dict[str, Any]:
 def g_ra(case: Case) -> dict[str, Any]:
     """Two levels, gated and not."""
     given, p = case["inputs"], case["params"]
-    levels = [[float(high), sum(map(float, low))] for high, low in zip(given["high"], given["low"], strict=True)]
-    gated = [sum(gated_levels(each, p.get("threshold", 0.0), p.get("strict", True))) for each in levels]
-    return {"gated": gated, "direct": [sum(each) for each in levels]}
+    paid = [
+        {"high": float(high), "low": sum(map(float, low))}
+        for high, low in zip(given["high"], given["low"], strict=True)
+    ]
+    group = group_of(*(episode(str(i), [1], rewards) for i, rewards in enumerate(paid)))
+    part = gated([["high"], ["low"]], p.get("threshold", 0.0), p.get("strict", True))
+    return {"gated": list(rewarded(part, group).rewards), "direct": list(group.rewards)}
 
 
 @runs("astra_f1", method="astra")
