@@ -15,6 +15,8 @@ SCHEDULES ?= 10000
 BIN := $(abspath $(VENV))/bin
 PY := $(BIN)/python
 PYTEST := $(PY) -m pytest
+# Neighbours stay together, so that what a module shares is made once; who has nothing left takes half of what another has.
+DIST := --dist worksteal
 CODE := $(wildcard src tests tools benchmarks recipes examples)
 # Files with tests of a mark, so that a stage reads no others, and those of the chaos tests that need the machine for themselves.
 marked = $(shell grep -rlE "mark\.$(1)\b" tests)
@@ -52,7 +54,7 @@ quickstart: setup  ## train an agent on this machine: about three minutes with t
 	@$(BIN)/quintain $(QUICKSTART) $(ARGS)
 
 test: setup-dev  ## the fast tests and the doctests
-	$(PYTEST) -n $(JOBS) $(ARGS)
+	$(PYTEST) -n $(JOBS) $(DIST) $(ARGS)
 
 check: setup-dev  ## lint, format, types, layers, house rules; runs all of them, then fails if one did
 	@failed=; run() { echo "$$*"; "$$@" || failed="$$failed $$1"; }; \
@@ -77,7 +79,7 @@ pictures: setup-dev  ## draw the pictures of the README and the docs again
 	$(PY) tools/pictures.py $(ARGS)
 
 slow: setup-dev  ## the tests that take more than ten seconds
-	$(PYTEST) -n $(JOBS) -m "slow and not browser and not chaos and not gpu and not ray" $(filter-out tests/ray/%,$(call marked,slow)) $(ARGS)
+	$(PYTEST) -n $(JOBS) $(DIST) -m "slow and not browser and not chaos and not gpu and not ray" $(filter-out tests/ray/%,$(call marked,slow)) $(ARGS)
 
 learning: setup-dev  ## every algorithm on an exercise of its family, and wrong forms of them
 	$(PYTEST) -n $(JOBS) -m "learning and not gpu" tests/learning $(ARGS)
@@ -107,7 +109,7 @@ ifeq ($(NO_SETUP),)
 endif
 
 ray: setup-ray  ## the tests that start a Ray cluster on this machine
-	$(PYTEST) -n $(JOBS) --dist loadfile -m "ray and not gpu" tests/ray $(ARGS)
+	$(PYTEST) -n $(JOBS) $(DIST) -m "ray and not gpu" tests/ray $(ARGS)
 
 venv-vllm:  ## make .venv-vllm, the environment of the vLLM engine
 	@$(PYTHON) tools/bootstrap.py --venv .venv-vllm --torch cpu --extras train,test \

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,12 +41,22 @@ def commits() -> int:
     return int(done.stdout or 0)
 
 
+def measured(name: str, of: honest.Slice) -> dict[str, Any]:
+    """As `honest.measure`; how slow this machine is, which is never less than 1, is measured only where starts are late without it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(honest, "slowness", lambda: 1.0)
+        row = honest.measure(name, of)
+    if row.get("p99_s", 0.0) > honest.START_S:
+        row["slowness"] = honest.slowness()
+    return row
+
+
 @EVERY
 def test_a_slice_that_turns_with_every_commit_shows_what_is_declared(name: str) -> None:
     """Oracles earn what they promise, players who do not look earn little, and starts differ; QUINTAIN_LOOK=N repeats the N-th look."""
     look = int(os.environ.get("QUINTAIN_LOOK") or commits())
     of = honest.turned(look)
-    assert honest.broken(name, honest.measure(name, of), of.sigmas) == [], f"look {look}"
+    assert honest.broken(name, measured(name, of), of.sigmas) == [], f"look {look}"
 
 
 @EVERY
@@ -56,7 +67,7 @@ def test_the_whole_was_measured_of_this_code_and_shows_what_is_declared(name: st
 
 
 def test_what_is_not_kept_is_told() -> None:
-    row = honest.measure("FrozenLake", honest.turned(3))
+    row = measured("FrozenLake", honest.turned(3))
     assert honest.broken("FrozenLake", row, 4.5) == []
     wrong = {
         **row,

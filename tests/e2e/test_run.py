@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests import programs
 from tests.e2e.runs import QUIET, prints, start
 
 from quintain import config as configs
@@ -65,8 +64,9 @@ async def dying(self, step, groups, metrics):
 run.LocalRun.record = dying
 go(configs.make(folder / "config.toml"), folder, resume=False)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=120)
-    assert done.returncode == -signal.SIGKILL
+    (tmp_path / "dying.py").write_text(script)
+    with (tmp_path / "log").open("wb") as log:
+        assert programs.begin(tmp_path / "dying.py", log=log).wait(120) == -signal.SIGKILL
     assert main(["train", "--resume", str(folder)]) == 0
     assert prints(folder) == prints(straight) and rewards(folder) == rewards(straight)
     with RunDir.open(folder) as store:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +15,8 @@ import psutil
 import pytest
 
 from quintain.ledger import RunDir, audit
+from quintain.runtime import forks
+from quintain.runtime.children import begin
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
@@ -55,35 +57,44 @@ def write(folder: Path, *, steps: int = 3, cluster: str = "", pools: str = "", i
     return path
 
 
-def start(folder: Path, *arguments: str, **more: str) -> subprocess.Popen[str]:
-    env = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")} | {"HOME": str(folder), **more}
-    return subprocess.Popen(
-        [sys.executable, "-m", "quintain.cli", *arguments],
-        cwd=folder,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+class Quintain:
+    """`quintain ARGUMENTS` in a folder, split off from a fork server that has imported PyTorch, as the ranks of a run are."""
+
+    def __init__(self, folder: Path, *arguments: str, **more: str) -> None:
+        self.out = folder / f"said-{secrets.token_hex(4)}"
+        forks.ready()
+        with pytest.MonkeyPatch.context() as patch, self.out.open("wb") as log:
+            for name in [name for name in os.environ if name.startswith("RAY_")]:
+                patch.delenv(name)
+            for name, value in {"HOME": str(folder), **more}.items():
+                patch.setenv(name, value)
+            patch.chdir(folder)
+            self.process = begin("quintain.cli", *arguments, log=log)
+        self.pid, self.poll, self.kill, self.send_signal = (
+            getattr(self.process, name) for name in ("pid", "poll", "kill", "send_signal")
+        )
 
 
-def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+start = Quintain
+
+
+def finish(process: Quintain) -> tuple[int, str]:
     try:
-        said, _ = process.communicate(timeout=DEADLINE_S)
+        status = process.process.wait(DEADLINE_S)
     except subprocess.TimeoutExpired:
         process.kill()
         raise
-    return process.returncode, said
+    return status, process.out.read_text()
 
 
-def until(true: Callable[[], object], process: subprocess.Popen[str]) -> None:
+def until(true: Callable[[], object], process: Quintain) -> None:
     limit = time.monotonic() + DEADLINE_S
     while not true():
         assert process.poll() is None and time.monotonic() < limit, "the run ended, or hangs"
         threading.Event().wait(0.05)
 
 
-def below(process: subprocess.Popen[str]) -> list[psutil.Process]:
+def below(process: Quintain) -> list[psutil.Process]:
     return psutil.Process(process.pid).children(recursive=True)
 
 
@@ -91,7 +102,7 @@ def left(processes: list[psutil.Process]) -> list[psutil.Process]:
     return psutil.wait_procs(processes, timeout=20)[1]
 
 
-def named(process: subprocess.Popen[str], name: str) -> list[psutil.Process]:
+def named(process: Quintain, name: str) -> list[psutil.Process]:
     found = []
     for child in below(process):
         try:
@@ -159,7 +170,7 @@ def test_a_killed_driver_takes_its_actors_along_and_a_resumed_run_closes_the_boo
     raylet = named(process, "raylet")[0]
     room = Path(raylet.environ()["RAY_AUTH_TOKEN_PATH"]).parent
     process.kill()
-    process.communicate()
+    process.process.wait()
     assert not left(ours), "actors, raylet and GCS die with the first process"
     assert not room.exists(), "nor does the token outlive it"
     status, said = finish(start(tmp_path, "train", "--resume", str(run)))

@@ -87,6 +87,64 @@ def test_an_old_python_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPat
         bootstrap.check_python()
 
 
+SHOWN = """\
+:env:.find-links='/wheels /more'
+global.cert='/etc/ca.crt'
+global.extra-index-url='https://a/simple\\nfile:///b/simple'
+global.find-links='/old'
+global.index-url='https://pypi.mirror/simple'
+global.timeout='60'
+"""
+
+
+def test_uv_looks_where_pip_does():
+    assert bootstrap.uv_settings(SHOWN) == {
+        "UV_FIND_LINKS": "/wheels,/more",
+        "SSL_CERT_FILE": "/etc/ca.crt",
+        "UV_INDEX": "https://a/simple file:///b/simple",
+        "UV_DEFAULT_INDEX": "https://pypi.mirror/simple",
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+        "UV_NO_CACHE": "1",
+        "UV_NO_CONFIG": "1",
+    }
+    assert "UV_INDEX" not in bootstrap.uv_settings("")
+
+
+UV = """#!{python}
+import os, sys
+with open({said!r}, "a") as said:
+    print(*sys.argv[1:], os.environ.get("UV_INDEX_STRATEGY", ""), *(sys.stdin if "uv" in sys.argv[:3] else ()), file=said)
+sys.exit({status} if "uv" in sys.argv[:3] else 0)
+"""
+
+
+@pytest.mark.parametrize("status", [0, 2])
+def test_pins_are_installed_by_uv_without_pytorch_and_by_pip_where_uv_cannot(tmp_path: Path, status: int):
+    installer, said = FakeInstaller(tmp_path), tmp_path / "said"
+    installer.python.parent.mkdir(parents=True)
+    installer.python.write_text(UV.format(python=sys.executable, said=str(said), status=status))
+    installer.python.chmod(0o755)
+    installer.pins(installer.constraints)
+    asked = next(line for line in said.read_text().splitlines() if line.startswith("-m uv pip install"))
+    assert "--no-deps -r -" in asked and asked.endswith("unsafe-best-match # pins")
+    assert "numpy==2.4.6" in said.read_text() and "torch" not in said.read_text()
+    by_pip = ("install", "--no-deps", "-r", str(installer.constraints))
+    assert installer.calls[0][-1] == "uv" and installer.calls[1:] == ([by_pip] if status else [])
+
+
+def test_pins_are_installed_by_pip_where_there_is_no_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    installer = FakeInstaller(tmp_path)
+
+    def pip(self: FakeInstaller, *args: str, what: str):
+        if args[-1] == "uv":
+            raise bootstrap.SetupError("no matching distribution")
+        self.calls.append(args)
+
+    monkeypatch.setattr(FakeInstaller, "pip", pip)
+    installer.pins(installer.constraints)
+    assert installer.calls == [("install", "--no-deps", "-r", str(installer.constraints))]
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[argparse.Namespace, list[FakeInstaller]]:
     """A project folder whose installers only write down what they would do."""

@@ -10,6 +10,7 @@ import functools
 import os
 import shutil
 import socket
+import sys
 import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -128,7 +129,12 @@ class EnvWorker:
 def _reward(toml: str) -> Any:
     from quintain.runtime.playing import make_reward
 
-    return make_reward(read_config(toml))
+    config = configs.make(tomllib.loads(toml))
+    if "torch" in sys.modules:
+        config = read_config(toml)
+    else:  # most rewards need no PyTorch, which takes seconds to import; of what they import themselves, the threads
+        os.environ["OMP_NUM_THREADS"] = str(config.runtime.threads)
+    return make_reward(config)
 
 
 def score(toml: str, packed: bytes) -> bytes:

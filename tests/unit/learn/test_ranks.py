@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import runpy
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from tests import programs
 
 from quintain.learn.ranks import RankError, Ranks
 from quintain.types import InvariantError
@@ -30,14 +29,9 @@ def played(tmp_path_factory):
     """What one rank tells (in this process) and what two tell, and the folder with their weights."""
     root = tmp_path_factory.mktemp("ranks")
     port = str(free_port())
-    command = [sys.executable, "-W", "ignore", str(WORKER)]
-    running = [
-        subprocess.Popen([*command, str(rank), "2", port, str(root / "two")], stderr=subprocess.PIPE, text=True)
-        for rank in range(2)
-    ]
+    two = [[str(rank), "2", port, str(root / "two")] for rank in range(2)]
+    programs.run(WORKER, *two, folder=root, timeout=120)
     runpy.run_path(str(WORKER))["main"](0, 1, 0, root / "one")
-    said = [process.communicate(timeout=120)[1] for process in running]
-    assert [process.returncode for process in running] == [0, 0], said
     return tell(root / "one", 1), tell(root / "two", 2), root
 
 

@@ -6,14 +6,13 @@ import asyncio
 import json
 import runpy
 import socket
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from tests import programs
 
 from quintain.config import ConfigError, make
 from quintain.learn.gradients import Gradients
@@ -36,19 +35,9 @@ def free_port() -> int:
 def play(folder: Path, kinds: Sequence[str], size: int) -> list[dict[str, dict]]:
     """What each rank tells of each kind; one start of `size` processes plays them all."""
     words = [str(size), str(free_port()), str(folder), ",".join(kinds), "full" if size > 1 else "none"]
-    command = [sys.executable, "-W", "ignore", str(WORKER)]
     for kind in kinds:
         (folder / kind).mkdir(parents=True)
-    running = [
-        subprocess.Popen([*command, str(rank), *words], stderr=subprocess.PIPE, text=True) for rank in range(size)
-    ]
-    try:
-        said = [process.communicate(timeout=300)[1] for process in running]
-    finally:
-        for process in running:
-            process.kill()
-            process.communicate()
-    assert [process.returncode for process in running] == [0] * size, said
+    programs.run(WORKER, *([str(rank), *words] for rank in range(size)), folder=folder, timeout=300)
     return [{k: json.loads((folder / k / f"rank{rank}.json").read_text()) for k in kinds} for rank in range(size)]
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from tests import programs
 
 from quintain.learn.pack import micro, pack
 from quintain.learn.ranks import Ranks
@@ -46,14 +45,9 @@ def test_a_deal_does_not_depend_on_who_asks():
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     root, port = tmp_path_factory.mktemp("whole"), str(free_port())
-    command = [sys.executable, "-W", "ignore", str(WORKER)]
-    running = [
-        subprocess.Popen([*command, str(r), "3", port, str(root / "three")], stderr=subprocess.PIPE, text=True)
-        for r in range(3)
-    ]
+    three = [[str(rank), "3", port, str(root / "three")] for rank in range(3)]
+    programs.run(WORKER, *three, folder=root, timeout=240)
     runpy.run_path(str(WORKER))["main"](0, 1, 0, root / "one")
-    said = [process.communicate(timeout=240)[1] for process in running]
-    assert [process.returncode for process in running] == [0, 0, 0], said
     return root
 
 

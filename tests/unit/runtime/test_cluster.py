@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -145,3 +147,25 @@ def test_a_lost_scoring_is_repeated_and_told_only_where_that_does_no_harm():
     assert scored([lost, done], name="mine.py:score", idempotent=True)[1]
     with pytest.raises(RewardError, match="no such column"):
         scored([{"error": "no such column"}, done])
+
+
+SCORING = """
+import sys
+from quintain.config import make
+from quintain.ledger import plain
+from quintain.ledger.groups import pack_group
+from quintain.runtime.ray_workers import score
+from quintain.types import Group, Kind, Node, Role, Stop, Task, Trajectory
+
+said = Node.given(None, (), role=Role.assistant, kind=Kind.external, text="4")
+row = Trajectory(id="0.0", nodes=(said,), stop=Stop.done)
+group = Group(task=Task(key="k", env="data", params={"answer": "4"}), trajectories=(row,))
+answer = plain.unpack(score(make(overrides=["reward=exact", "data=x.jsonl"]).toml(full=True), pack_group(group)))
+assert "group" in answer, answer
+assert not {"torch", "transformers"} & sys.modules.keys()
+"""
+
+
+def test_a_worker_that_scores_imports_no_pytorch_where_the_reward_does_not():
+    done = subprocess.run([sys.executable, "-c", SCORING], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

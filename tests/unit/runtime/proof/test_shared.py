@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import programs
 
 WORKER = Path(__file__).with_name("shared_worker.py")
 SIZE = 2
@@ -23,13 +22,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
-    command = [sys.executable, "-W", "ignore", str(WORKER)]
-    running = [
-        subprocess.Popen([*command, str(rank), str(SIZE), str(port), str(folder)], stderr=subprocess.PIPE, text=True)
-        for rank in range(SIZE)
-    ]
-    said = [process.communicate(timeout=600)[1] for process in running]
-    assert [process.returncode for process in running] == [0] * SIZE, said
+    each = [[str(rank), str(SIZE), str(port), str(folder)] for rank in range(SIZE)]
+    programs.run(WORKER, *each, folder=folder, timeout=600)
     return [json.loads((folder / f"rank{rank}.json").read_text()) for rank in range(SIZE)]
 
 
