@@ -13,14 +13,14 @@ from quintain.runtime.assemble import play
 
 pytestmark = pytest.mark.learning
 
-TWO_STEPS = ("run.steps=2", "run.groups_per_step=4", "warm_start.steps=8", "warm_start.demos=32", "eval.instances=0")
+TWO_STEPS = ("run.steps=2", "run.groups_per_step=4", "eval.instances=0")
 HINT = ("rollout.options.hint.text=up", "rollout.options.hint.share=0.5", "rollout.options.hint.critique=left")
 
 
 @pytest.mark.parametrize("entry", entries("algorithm"), ids=lambda e: e.name)
 def test_two_steps_of_a_whole_run(entry: Entry, tmp_path: Path) -> None:
-    asked = [f"algorithm.name={entry.name}", "algorithm.gate=[]", "algorithm.options={}"]
-    asked += [f"{key}={value}" for key, value in entry.tags.get("run", {}).items()]
-    config = make("tiny", overrides=[*TWO_STEPS, *asked, *(HINT if "rewrites" in entry.tags else ())])
+    algorithm = {"name": entry.name, "options": entry.tags.get("example", {}), "gate": []}
+    hints = HINT if "rewrites" in entry.tags else ()
+    config = make("tiny", {"algorithm": algorithm}, overrides=[*TWO_STEPS, *hints])
     RunDir.create(tmp_path / "run", config.toml(full=True)).close()
     assert play(config, tmp_path / "run")["step"] == 2
