@@ -182,6 +182,7 @@ def learning_page() -> str:
         "spread": "least and most",
     }
     played = table(real, world) if real else "None was run for this page: `python tools/learn.py worlds` does it.\n"
+    seeds = f"{min(row['seed'] for row in tries)}-{max(row['seed'] for row in tries)}"
     return f"""# Learning
 
 What the algorithms gain on more seeds than the learning tests have (`make learning`, seed 1). A tiny language model of {VOCAB}
@@ -193,7 +194,7 @@ Gains on an exercise say that a method learns, not that it is better than anothe
 same for all.
 
 {len(tries)} runs of {len(small)} forms, {sum(row["passed"] for row in tries)} of them passed, on {found["date"]}: {found["machine"]}.
-{"Not passed: " + missed + "." if missed else "All passed."} Command: `make learn ARGS="--seeds 2-6"`; begun again, it goes on where it was.
+{"Not passed: " + missed + "." if missed else "All passed."} Command: `make learn ARGS="--seeds {seeds}"`; begun again, it goes on where it was.
 
 {table(small, columns)}
 ## KeyDoor
