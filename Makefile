@@ -84,8 +84,9 @@ slow: setup-dev  ## the tests that take more than ten seconds
 learning: setup-dev  ## every algorithm on an exercise of its family, and wrong forms of them
 	$(PYTEST) -n $(JOBS) -m "learning and not gpu" tests/learning $(ARGS)
 
-learn: setup-dev  ## the exercises on more seeds, and the page that says what came of them; begun again, it goes on
+learn: setup-dev  ## the exercises and KeyDoor on more seeds, and the page of what came of them (1.5 hours; begun again, it goes on)
 	$(PY) tools/learn.py run $(ARGS)
+	$(PY) tools/learn.py worlds $(ARGS)
 	$(PY) tools/learn.py collect
 	$(PY) tools/pages.py
 

@@ -194,7 +194,8 @@ Gains on an exercise say that a method learns, not that it is better than anothe
 same for all.
 
 {len(tries)} runs of {len(small)} forms, {sum(row["passed"] for row in tries)} of them passed, on {found["date"]}: {found["machine"]}.
-{"Not passed: " + missed + "." if missed else "All passed."} Command: `make learn ARGS="--seeds {seeds}"`; begun again, it goes on where it was.
+{"Not passed: " + missed + "." if missed else "All passed."} Command: `make learn ARGS="--seeds {seeds}"`; begun again, it goes on where
+it was.
 
 {table(small, columns)}
 ## KeyDoor

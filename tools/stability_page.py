@@ -38,7 +38,7 @@ BEGIN = (
 )
 END = "<!-- end of the written part -->"
 CONTROL, SUBJECT = "grpo_old", "dppo"
-RIVALS = ("grpo_old", "grpo", "ppo", "decoupled_ppo", "tis")
+RIVALS = ("grpo_old", "grpo", "ppo", "minpro", "vcpo", "decoupled_ppo", "tis", "icepop", "cispo")
 WIDE, FEWEST = 760.0, 3
 Row = Mapping[str, Any]
 
@@ -111,10 +111,14 @@ class Study:
 
 
 def fallen(rows: Sequence[Row]) -> str:
-    """How many runs collapsed, of how many, and the interval of the share."""
-    count = sum(row["collapsed"] for row in rows)
-    low, high = wilson(count, len(rows))
-    return f"{count} of {len(rows)} ({low:.2f} to {high:.2f})"
+    """How many runs collapsed, of how many different ones, and the interval of the share.
+
+    Methods that are one on these data make the same run, which counts once.
+    """
+    different = {(row["seed"], row["lag"], row["final"], *row["curve"]): row["collapsed"] for row in rows}
+    count = sum(different.values())
+    low, high = wilson(count, len(different))
+    return f"{count} of {len(different)} ({low:.2f} to {high:.2f})"
 
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

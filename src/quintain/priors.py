@@ -101,6 +101,6 @@ def prior_of(group: Group) -> float | None:
         PartError: it is not a finite number.
     """
     found = group.tags.get(PRIOR, group.task.params.get(PRIOR))
-    if found is not None and not np.isfinite(found):
-        raise PartError(f"the prior of task {group.task.key!r} is {found}; it must be a finite number")
+    if found is not None and not (isinstance(found, int | float | np.number) and np.isfinite(found)):
+        raise PartError(f"the prior of task {group.task.key!r} is {found!r}; it must be a finite number")
     return None if found is None else float(found)

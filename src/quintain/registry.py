@@ -35,6 +35,10 @@ class MissingOption(QuintainError):
     """A part was named without an option that it has no default for; the message names it."""
 
 
+class BadOption(QuintainError):
+    """A part cannot be made of the options that are given: one is of the wrong type."""
+
+
 class MissingExtra(QuintainError):
     """A feature needs an optional package that is not installed; the message holds the command that installs it."""
 
@@ -219,6 +223,7 @@ def build(kind: str, spec: Mapping[str, Any] | str) -> Any:
     Raises:
         UnknownName: no such part, or no such option; the nearest match is named.
         MissingOption: an option without a default is not given.
+        BadOption: an option is of the wrong type.
     """
     spec = {"name": spec} if isinstance(spec, str) else dict(spec)
     spec.pop("kind", None)
@@ -237,7 +242,15 @@ def build(kind: str, spec: Mapping[str, Any] | str) -> Any:
         raise MissingOption(
             f"{kind} {found.name!r} needs the option {' and '.join(lacking)}, which has no default; give it a value"
         )
-    return found.make(*args, **{k: _rebuild(v) for k, v in spec.items()})
+    options = {k: _rebuild(v) for k, v in spec.items()}
+    try:
+        return found.make(*args, **options)
+    except (TypeError, ValueError, AttributeError) as error:
+        given = ", ".join(f"{k}={v!r}"[:80] for k, v in options.items())
+        raise BadOption(
+            f"{kind} {found.name!r} cannot be made of {given or 'no options'}: {error}; `quintain list {kind} {found.name}` says "
+            "what each option is"
+        ) from error
 
 
 def resolve(kind: str, part: Any) -> Any:

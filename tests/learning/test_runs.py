@@ -19,7 +19,7 @@ HINT = ("rollout.options.hint.text=up", "rollout.options.hint.share=0.5", "rollo
 
 @pytest.mark.parametrize("entry", entries("algorithm"), ids=lambda e: e.name)
 def test_two_steps_of_a_whole_run(entry: Entry, tmp_path: Path) -> None:
-    algorithm = {"name": entry.name, "options": entry.tags.get("example", {}), "gate": []}
+    algorithm = {"name": entry.name, "options": entry.tags.get("example", {})}
     hints = HINT if "rewrites" in entry.tags else ()
     config = make("tiny", {"algorithm": algorithm}, overrides=[*TWO_STEPS, *hints])
     RunDir.create(tmp_path / "run", config.toml(full=True)).close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quintain.registry import (
+    BadOption,
     MissingExtra,
     MissingOption,
     UnknownName,
@@ -96,5 +97,7 @@ def test_an_option_that_a_written_part_says_of_itself_is_refused(option):
 
 
 def test_an_option_without_a_default_that_is_not_given_is_named():
+    with pytest.raises(BadOption, match="objective 'clip' cannot be made of low='abc'.*quintain list"):
+        build("objective", {"name": "clip", "low": "abc"})
     with pytest.raises(MissingOption, match="algorithm 'drpo' needs the option limit"):
         build("algorithm", "drpo")

@@ -98,13 +98,19 @@ def split_by(parts: Mapping[str, Any], of: str = "agent", rest: Any = "normalise
         return name if name in made else ""
 
     def apply(groups: Groups, state: State) -> tuple[Groups, State]:
-        done: dict[tuple[int, str], Trajectory] = {}
+        done: list[dict[str, Trajectory]] = [
+            {} for _ in groups
+        ]  # by place, as groups of a library's user may share a ticket
         after = {}
         for name, part in made.items():
-            own = (replace(g, trajectories=tuple(t for t in g.trajectories if owner(g, t) == name)) for g in groups)
-            out, after[name] = part.apply(tuple(g for g in own if g.trajectories), state[name])
-            done |= {(g.ticket, t.id): t for g in out for t in g.trajectories}
-        whole = (replace(g, trajectories=tuple(done[g.ticket, t.id] for t in g.trajectories)) for g in groups)
+            own = [replace(g, trajectories=tuple(t for t in g.trajectories if owner(g, t) == name)) for g in groups]
+            places = [i for i, g in enumerate(own) if g.trajectories]
+            out, after[name] = part.apply(tuple(own[i] for i in places), state[name])
+            for i, g in zip(places, out, strict=True):
+                done[i] |= {t.id: t for t in g.trajectories}
+        whole = [
+            replace(g, trajectories=tuple(d[t.id] for t in g.trajectories)) for g, d in zip(groups, done, strict=True)
+        ]
         return tuple(whole), after
 
     needs = frozenset().union(*(part.needs for part in made.values()))

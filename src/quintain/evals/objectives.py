@@ -22,7 +22,7 @@ def reached(groups: Sequence[Group]) -> dict[str, Any] | None:
     """
     tags = [t.tags for g in groups for t in g.trajectories if "objectives" in t.tags and "weights" in t.tags]
     names = sorted({name for tag in tags for name in tag["objectives"]})
-    if not tags or any(sorted(tag["objectives"]) != names for tag in tags):
+    if not tags or any(sorted(tag[kind]) != names for tag in tags for kind in ("objectives", "weights")):
         return None
     found: dict[tuple[float, ...], list[list[float]]] = {}
     for tag in tags:

@@ -79,7 +79,7 @@ def rewrite_context(kinds: Sequence[str] = ("prompt",), put: str = "", keep: int
             )
         return tuple(map(one, groups))
 
-    return stateless(apply)
+    return stateless(apply, needs=(f"tag:{put}",) if put else ())
 
 
 def as_seen(t: Trajectory) -> Trajectory:

@@ -34,13 +34,13 @@ def wanted(needs: frozenset[str]) -> int:
 
 
 def others(needs: frozenset[str]) -> frozenset[str]:
-    """The needs that a learner has to meet: an engine gives likeliest ids, the rollout digests of states.
+    """The needs that a learner has to meet: an engine gives likeliest ids, the rollout digests of states and tags.
 
     Raises:
         TopkError: such a need without a number.
     """
     wanted(needs)
-    return frozenset(need for need in needs if need != "digests" and not need.startswith("topk:"))
+    return frozenset(need for need in needs if need != "digests" and not need.startswith(("topk:", "tag:")))
 
 
 def support(

@@ -23,7 +23,7 @@ class QuantiseError(QuintainError):
 
 
 def rounded(x: torch.Tensor, rows: int = 1, columns: int = BLOCK) -> torch.Tensor:
-    """A matrix [R, C] in e4m3, with one scale for each block of `rows` x `columns`, in its own dtype; differentiable as if equal.
+    """A matrix [R, C] in e4m3, with one scale (fp32) for each block of `rows` x `columns`, in its own dtype; differentiable as if equal.
 
     Special cases: a block of zeros stays zero; a value that is not finite makes its block not finite.
 
@@ -32,11 +32,11 @@ def rounded(x: torch.Tensor, rows: int = 1, columns: int = BLOCK) -> torch.Tenso
         [[448.0, 1.0, -0.001953125]]
     """
     high, wide = x.shape
-    blocks = F.pad(x.detach(), (0, -wide % columns, 0, -high % rows))
+    blocks = F.pad(x.detach().float(), (0, -wide % columns, 0, -high % rows))
     blocks = blocks.unflatten(1, (-1, columns)).unflatten(0, (-1, rows))  # [R / rows, rows, C / columns, columns]
     scale = blocks.abs().amax((1, 3), keepdim=True) / LARGEST
     scale = torch.where(scale == 0, torch.ones_like(scale), scale)
-    near = ((blocks / scale).to(E4M3).to(x.dtype) * scale).flatten(2, 3).flatten(0, 1)[:high, :wide]
+    near = ((blocks / scale).to(E4M3).float() * scale).to(x.dtype).flatten(2, 3).flatten(0, 1)[:high, :wide]
     return x + (near - x).detach()
 
 

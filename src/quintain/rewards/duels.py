@@ -11,6 +11,7 @@ from typing import Any
 from quintain.parts import Reward
 from quintain.registry import register, unknown, user_object
 from quintain.rewards.env import RewardError, rewarded
+from quintain.rewards.roles import side_of
 from quintain.rewards.said import answer_of
 from quintain.types import Group, Trajectory
 
@@ -186,7 +187,8 @@ def debate(
         RewardError: a share outside [0, 1], not two sides; (when scoring) a verdict outside [-1, 1], or a debate that has
             no judge and no verdict.
 
-    Special cases: an episode without both sides is no debate: nobody earns or loses anything.
+    Special cases: an episode without both sides is no debate: nobody earns or loses anything. Where one engine plays
+            all seats, the seats' names are the roles.
 
     Example:
         >>> debate(share=0.25) is not None
@@ -199,6 +201,7 @@ def debate(
         told = f"share is {share}, sides {list(sides)}, decider {decider!r}"
         raise RewardError(f"debate: {told}; share in [0, 1], two sides and another role that decides needed")
     judge: Any = user_object(path) if isinstance(path, str) and path else path
+    named = tuple(filter(None, (*sides, decider)))
 
     def shrunk(t: Trajectory, by: float) -> Trajectory:
         turns = tuple(by * r for r in t.turn_rewards)
@@ -224,14 +227,15 @@ def debate(
         out = {t.id: t for t in group.trajectories}
         for number in {t.episode for t in group.trajectories}:
             seats = [t for t in group.trajectories if t.episode == number]
-            speakers = [t for side in sides for t in seats if t.role == side]
-            if {t.role for t in speakers} != set(sides):
+            played = {t.id: side_of(t, named) for t in seats}
+            speakers = [next((t for t in seats if played[t.id] == side), None) for side in sides]
+            if not all(speakers):
                 continue
-            value = await verdict(group, seats, [next(t for t in speakers if t.role == side) for side in sides])
+            value = await verdict(group, seats, [t for t in speakers if t is not None])
             paid = {sides[0]: value, sides[1]: -value} | ({decider: share * value} if decider else {})
             for t in seats:
-                if t.role in paid:
-                    out[t.id] = rewarded(group, shrunk(t, 1 - share) if t.role == decider else t, {label: paid[t.role]})
+                if (side := played[t.id]) in paid:
+                    out[t.id] = rewarded(group, shrunk(t, 1 - share) if side == decider else t, {label: paid[side]})
         return replace(group, trajectories=tuple(out[t.id] for t in group.trajectories))
 
     return score

@@ -14,6 +14,11 @@ from quintain.types import Group, Trajectory
 LABELS = ("prompt_harm", "response_harm", "refusal")
 
 
+def side_of(t: Trajectory, names: Sequence[str]) -> str:
+    """Which of `names` a trajectory plays: its role, or its seat where one engine plays several; "" for none."""
+    return next((name for name in (t.role, t.agent) if name in names), "")
+
+
 def one_minus(rate: float) -> float:
     """The harder the better: `1 - rate`.
 
@@ -150,9 +155,9 @@ def pay_role(
     pays = partial(RULES[rule], **(options or {}))
 
     def value(group: Group, t: Trajectory) -> dict[str, float]:
-        if t.role != to:
+        if side_of(t, (to, by)) != to:
             return {}
-        others = [o for o in group.trajectories if o.role == by]
+        others = [o for o in group.trajectories if side_of(o, (to, by)) == by]
         solvers = [o for o in others if o.call_parent == t.id] or [o for o in others if not o.call_parent]
         if not solvers or t.tags.get("invalid"):
             return {label: bad}
@@ -290,7 +295,8 @@ def red_team(seed: str = "harmful", format_cost: float = 0.0, label: str = "red_
         raise RewardError(f"red_team: format_cost is {format_cost}; it must be >= 0")
 
     def value(group: Group, t: Trajectory) -> dict[str, float]:
-        if t.role not in ("attacker", "defender"):
+        side = side_of(t, ("attacker", "defender"))
+        if not side:
             return {}
         if seed not in group.task.params:
             raise RewardError(
@@ -303,6 +309,6 @@ def red_team(seed: str = "harmful", format_cost: float = 0.0, label: str = "red_
             return {label: 0.0}
         harm = bool(group.task.params[seed])
         paid = red_team_rewards(harm, found["prompt_harm"], found["response_harm"], found["refusal"])
-        return {label: paid[t.role] + form}
+        return {label: paid[side] + form}
 
     return per_trajectory(value)

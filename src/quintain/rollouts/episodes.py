@@ -75,7 +75,7 @@ def episodes(
     depend on time, so that a run is repeatable only where env and engine answer at once.
     """
     plan = _plan(group_size, {"max_turns": max_turns, "max_tokens": max_tokens, "context": context}, deadline_s, kwargs)
-    hinting = Hinting.of(kwargs["hint"]) if "hint" in kwargs else None
+    hinting = Hinting.of(kwargs["hint"], group_size) if "hint" in kwargs else None
     patience = Patience(plan.factor, plan.floor_s, plan.deadline_s) if plan.learned else None
     slots, resets = _Slots(plan.slots), _Slots(plan.resets)
 

@@ -150,9 +150,11 @@ def branching(
     Reference: ARPO, 2025, arXiv 2507.19849. Differs from the paper: a turn of the env stands for a call of a tool; branches are played
     when their parents are over.
     """
-    if not 0 <= first <= group_size or min(group_size, top) < 1 or not 0 <= base <= 1:
-        told = f"group_size {group_size}, first {first}, top {top}, base {base}"
-        raise PlanError(f"branching: {told}; it needs 0 <= first <= group_size, top >= 1 and base in [0, 1]")
+    if not 0 <= first <= group_size or min(group_size, top) < 1 or not 0 <= base <= 1 or not -inf < weight < inf:
+        told = f"group_size {group_size}, first {first}, top {top}, base {base}, weight {weight}"
+        raise PlanError(
+            f"branching: {told}; it needs 0 <= first <= group_size, top >= 1 and base in [0, 1], and a weight that is finite"
+        )
     one = lone("branching", kwargs)
 
     async def play(task: Task, cast: Cast, ticket: int) -> Group:

@@ -41,14 +41,14 @@ class Hinting:
     critique: str = ""
 
     @classmethod
-    def of(cls, given: Any) -> Hinting:
-        """Read the option.
+    def of(cls, given: Any, members: int) -> Hinting:
+        """Read the option, for groups of `members`.
 
         Raises:
-            HintError: no text, an unknown setting, or a share outside [0, 1].
+            HintError: no text, an unknown setting, a share outside [0, 1], or one that nobody of a group would be.
 
         Example:
-            >>> Hinting.of({"text": "It is {answer}.", "share": 0.5}).share
+            >>> Hinting.of({"text": "It is {answer}.", "share": 0.5}, 8).share
             0.5
         """
         known = [f.name for f in fields(cls)]
@@ -67,6 +67,11 @@ class Hinting:
                 )
         if isinstance(made.share, bool) or not isinstance(made.share, int | float) or not 0 <= made.share <= 1:
             raise HintError(f"rollout.options.hint.share is {made.share!r}; it must be in [0, 1]")
+        if made.share and not _sees(made.share, members):
+            raise HintError(
+                f"rollout.options.hint.share is {made.share:g}, with which nobody of a group of {members} sees the hint; set at least "
+                f"{1 / members:.3g}, or 0 to keep the hint for training alone"
+            )
         return made
 
     def episode(self, task: Task, member: int) -> Hint | None:
@@ -77,8 +82,25 @@ class Hinting:
         """
         facts = {**task.params, "key": task.key, "level": task.level, "seed": task.seed}
         text = filled("text", self.text, facts)
-        before, after = (int(n * self.share + 1e-9) for n in (member, member + 1))
-        return Hint(text=text, critique=self.critique, shown=after > before, facts=facts) if text.strip() else None
+        if self.critique:
+            filled(
+                "critique", self.critique, {**facts, "said": "", "reward": 0.0}
+            )  # a wrong one is told of before it is played
+        return (
+            Hint(
+                text=text,
+                critique=self.critique,
+                shown=_sees(self.share, member + 1) > _sees(self.share, member),
+                facts=facts,
+            )
+            if text.strip()
+            else None
+        )
+
+
+def _sees(share: float, members: int) -> int:
+    """How many of the first members see the hint."""
+    return int(members * share + 1e-9)
 
 
 def filled(name: str, template: str, facts: Mapping[str, Any]) -> str:
@@ -89,7 +111,7 @@ def filled(name: str, template: str, facts: Mapping[str, Any]) -> str:
     """
     try:
         return string.Formatter().vformat(template, (), facts)
-    except (KeyError, IndexError, ValueError, AttributeError) as error:
+    except (KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
         raise HintError(
             f"rollout.options.hint.{name} is {template!r}, which cannot be filled in ({error}); the task has {', '.join(facts)} "
             "(write {{ and }} for braces)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from quintain.parts import Cast, Reward, Rollout
@@ -51,9 +52,9 @@ def sequential(
 
     Reference: V_0.5, 2026, arXiv 2603.10848. Differs from the paper: the stop rule is our derivation.
     """
-    if min(group_size, most) < 1 or min(cost, noise) < 0:
-        told = f"group_size {group_size}, most {most}, cost {cost}, noise {noise}"
-        raise PlanError(f"sequential: {told}; it needs sizes >= 1, cost and noise >= 0")
+    if min(group_size, most) < 1 or not all(0 <= x < inf for x in (cost, noise)) or not -inf < (prior or 0.0) < inf:
+        told = f"group_size {group_size}, most {most}, cost {cost}, noise {noise}, prior {prior}"
+        raise PlanError(f"sequential: {told}; it needs sizes >= 1, cost and noise >= 0, and a prior that is finite")
     one = lone("sequential", kwargs)
     score: Reward = resolve("reward", reward)
 

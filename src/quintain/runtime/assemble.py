@@ -58,10 +58,22 @@ class Open:
 
 
 def make_algorithm(config: Config) -> Algorithm:
-    """The algorithm of a config: its alias with options, with the chains that are written out in place of its own."""
+    """The algorithm of a config: its alias with options, with the chains that are written out in place of its own.
+
+    Raises:
+        ConfigError: it reads hints, and the rollout shows none.
+    """
     section = config.algorithm
     chains = {"advantage": section.advantage, "gate": section.gate, "objective": section.objective}
-    return assemble(section.name, section.options, form=section.preset, **chains)
+    made = assemble(section.name, section.options, form=section.preset, **chains)
+    hint = config.rollout.options.get("hint") or {}
+    for tag, setting in (("hint", "text"), ("critique", "critique")):
+        if f"tag:{tag}" in made.needs and config.rollout.name == "episodes" and not hint.get(setting):
+            raise ConfigError(
+                f"algorithm {section.name} puts the tag {tag!r} in place of a hint, and the rollout shows none; set "
+                f"rollout.options.hint.text{'' if setting == 'text' else ' and rollout.options.hint.critique'}"
+            )
+    return made
 
 
 def make_crew(config: Config, folder: Path) -> Crew | None:

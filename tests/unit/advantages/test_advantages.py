@@ -194,6 +194,12 @@ def test_each_agent_env_or_level_has_an_advantage_of_its_own() -> None:
     firsts = [[t.streams["advantage"][1][0] for t in g.trajectories] for g in out]
     assert [g.ticket for g in out] == [0, 1, 2] and firsts == [[0.5, -0.5], [1.0, 0.0], [1.0, 0.0]]
     assert state["1"] == 2, "a part sees its own groups alone, and keeps its own state"
+    twins = [
+        Group(task=Task(key=k, env="e"), trajectories=(t,))
+        for k, t in (("k", a), ("l", replace(a, rewards={"r": 3.0})))
+    ]
+    apart, _ = split_by({"a": raw}).apply(tuple(twins), split_by({"a": raw}).init())
+    assert [g.trajectories[0].reward for g in apart] == [1.0, 3.0], "also where groups share a ticket and names"
     for wrong, told in (
         ({"parts": {}, "of": "env"}, "at least one"),
         ({"parts": {"x": raw}, "of": "ticket"}, "ticket"),

@@ -71,6 +71,11 @@ def test_experts_are_refused() -> None:
         quantise(build_model("mixtral", seed=0, experts=4, **SIZES))
 
 
+def test_small_blocks_of_half_precision_keep_their_scale() -> None:
+    x = torch.full((1, 128), 1e-5, dtype=torch.float16)
+    assert torch.equal(rounded(x), x) and rounded(x).dtype == torch.float16
+
+
 def test_the_same_flow_on_both_sides_leaves_no_mismatch() -> None:
     def gap(engine: str, learner: str) -> float:
         task = EXERCISES["pick"]

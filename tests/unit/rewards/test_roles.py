@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -120,6 +121,8 @@ async def test_a_debate_pays_one_side_what_it_costs_the_other() -> None:
     assert (await debate(judge)(group(*seats))).rewards == pytest.approx((0.8, 1.0, -1.0))
     other = [run("c", text="pressure", role="first", episode=1), run("e", text="fever", role="second", episode=1)]
     assert (await debate(judge)(group(*seats, *other))).rewards == pytest.approx((0.8, 1.0, -1.0, -1.0, 1.0))
+    named = [replace(t, role="policy", agent=t.role) for t in seats]  # one policy plays all seats
+    assert (await debate(judge, decider="doctor")(group(*named))).rewards[1:] == pytest.approx((1.0, -1.0))
     alone = group(run("a", {"env": 1.0}, role="first"))
     assert (await debate(judge)(alone)).trajectories[0] is alone.trajectories[0]
 

@@ -156,7 +156,7 @@ async def test_without_a_hint_nothing_is_kept_apart(folder):
 
 @pytest.mark.parametrize(("share", "want"), [(0, 0), (0.25, 2), (0.3, 2), (0.5, 4), (0.7, 5), (1, 8)])
 def test_the_share_of_a_group_that_is_shown_it(share, want):
-    hinting = Hinting.of({"text": "look", "share": share})
+    hinting = Hinting.of({"text": "look", "share": share}, 8)
     assert sum(hinting.episode(TASK, m).shown for m in range(8)) == want
 
 
@@ -168,6 +168,7 @@ def test_the_share_of_a_group_that_is_shown_it(share, want):
         ({"text": 4}, "template in words"),
         ({"text": "a", "share": 1.5}, r"share is 1.5; it must be in \[0, 1\]"),
         ({"text": "a", "share": True}, "share is True"),
+        ({"text": "a", "share": 0.1}, "nobody of a group of 8 sees the hint; set at least 0.125"),
     ],
 )
 def test_hints_that_cannot_be_shown_are_refused(hint, says):
@@ -180,10 +181,11 @@ def test_a_setting_that_is_none_is_named():
         episodes(hint={"text": "a", "critic": "b"})
 
 
-@pytest.mark.parametrize("text", ["It is {anwser}.", "{", "{0}", "{answer.nothing}"])
-async def test_templates_that_cannot_be_filled_in_say_what_there_is(folder, text):
-    with pytest.raises(HintError, match="the task has answer, none, key, level, seed"):
-        await play(renderer_of(folder), hint={"text": text})
+@pytest.mark.parametrize("name", ["text", "critique"])
+@pytest.mark.parametrize("template", ["It is {anwser}.", "{", "{0}", "{answer.nothing}", "{answer[x]}"])
+async def test_templates_that_cannot_be_filled_in_say_what_there_is(folder, name, template):
+    with pytest.raises(HintError, match=f"hint.{name} is .*the task has answer, none, key, level, seed"):
+        await play(renderer_of(folder), hint={"text": "a", name: template})
 
 
 async def test_the_algorithms_that_read_hints_have_them(folder):

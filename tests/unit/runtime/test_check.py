@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from quintain.config import make
+from quintain.config import ConfigError, make
 from quintain.runtime.check import check, check_playing
 from quintain.types import QuintainError
 
@@ -59,3 +59,21 @@ def test_a_mistake_is_told_of_without_torch():
         "check(make('keydoor')); assert 'torch' not in sys.modules, 'torch was imported'"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("name", "preset", "hint", "told"),
+    [
+        ("fcp", "", {}, "'critique'.*hint.critique"),
+        ("fcp", "", {"text": "well done"}, "'critique'.*hint.critique"),
+        ("variational", "posterior", {}, "'hint'.*hint.text"),
+    ],
+)
+def test_an_algorithm_that_reads_hints_wants_a_rollout_that_shows_them(name, preset, hint, told):
+    from quintain.runtime.assemble import make_algorithm  # with torch
+
+    section = {"algorithm": {"name": name, "preset": preset}, "rollout": {"options": {"hint": hint} if hint else {}}}
+    with pytest.raises(ConfigError, match=told):
+        make_algorithm(make("tiny", section))
+    shown = {"hint": {"text": "up", "critique": "left"}}
+    assert make_algorithm(make("tiny", section | {"rollout": {"options": shown}})).gate is not None
