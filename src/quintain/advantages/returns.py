@@ -20,11 +20,12 @@ TRUNCATED = frozenset({Stop.truncated_turns, Stop.truncated_tokens, Stop.timeout
 
 
 class Path(NamedTuple):
-    """One path as K steps: the sampled tokens of each, the reward of each, and the nodes that this path trains."""
+    """One path as K steps: the sampled tokens of each, the reward of each, the nodes that this path trains, and where it ends."""
 
     steps: list[list[Place]]
     rewards: list[float]
     fresh: frozenset[int]
+    end: Place
 
 
 def by_token(tokens: Sequence[list[Place]]) -> list[list[Place]]:
@@ -56,7 +57,8 @@ def paths(trajectory: Trajectory, level: str) -> Iterator[Path]:
         if charges is not None:
             rewards = [r + sum(charges[i][j] for i, j in step) for r, step in zip(rewards, steps, strict=True)]
         if steps:
-            yield Path(steps, rewards, fresh)
+            last = next(i for i in reversed(path) if trajectory.nodes[i].tokens)
+            yield Path(steps, rewards, fresh, (last, len(trajectory.nodes[last].tokens) - 1))
 
 
 def scan(rewards: Sequence[float], values: Sequence[float], after: float, gamma: float, lam: float) -> list[float]:
@@ -172,7 +174,8 @@ def gae(gamma: float = 1.0, lam: float = 0.95, level: str = "token", bootstrap: 
         gamma: discount per step, in [0, 1].
         lam: 0 is one-step (little variance, the critic's bias), 1 is the return minus the value; in [0, 1].
         level: `token` or `turn`: what a step is.
-        bootstrap: value the end of an episode that was cut short by the value of its last step, instead of by 0.
+        bootstrap: value the end of an episode that was cut short by the last token that the policy read after its last step, or by
+            that step where it read none, instead of by 0.
 
     Returns: An advantage that writes the streams `advantage` and `return`; it needs `values`.
     Special cases: a trajectory without sampled tokens passes with zeros; with `lam = 1` and values 0 this is `returns`.
@@ -190,7 +193,10 @@ def gae(gamma: float = 1.0, lam: float = 0.95, level: str = "token", bootstrap: 
         solved = []
         for path in paths(trajectory, level):
             values = [value[step[0][0]][step[0][1]] for step in path.steps]
-            after = values[-1] if bootstrap and trajectory.stop in TRUNCATED else 0.0
+            after = 0.0
+            if bootstrap and trajectory.stop in TRUNCATED:
+                node, token = path.end
+                after = values[-1] if path.end == path.steps[-1][-1] else value[node][token]
             found = scan(path.rewards, values, after, gamma, lam)
             solved.append((path, found, [a + v for a, v in zip(found, values, strict=True)]))
         return _write(trajectory, solved)

@@ -16,15 +16,15 @@ from quintain.types import Group, Trajectory
 REPLAYED = "replayed"
 
 
-def in_place_of_first(runs: Sequence[Trajectory], success: Trajectory) -> tuple[Trajectory, ...]:
-    """The stored success where the first member stood."""
-    return (success, *runs[1:])
+def in_place_of_first(runs: Sequence[Trajectory], stored: Sequence[Trajectory]) -> tuple[Trajectory, ...]:
+    """The stored successes where the first members stood."""
+    return (*stored, *runs[len(stored) :])
 
 
-def for_the_oldest(runs: Sequence[Trajectory], success: Trajectory) -> tuple[Trajectory, ...]:
-    """The members without the one of the oldest policy (the first of them), and the stored success at the end."""
-    oldest = min(range(len(runs)), key=lambda i: runs[i].versions[0])
-    return (*runs[:oldest], *runs[oldest + 1 :], success)
+def for_the_oldest(runs: Sequence[Trajectory], stored: Sequence[Trajectory]) -> tuple[Trajectory, ...]:
+    """The members without those of the oldest policies (the first of them), and the stored successes at the end."""
+    oldest = set(sorted(range(len(runs)), key=lambda i: runs[i].versions[0])[: len(stored)])
+    return (*(t for i, t in enumerate(runs) if i not in oldest), *stored)
 
 
 SWAPS = {"first": in_place_of_first, "oldest": for_the_oldest}
@@ -38,14 +38,15 @@ def replay_success(
     mean_max: float = 0.2,
     std_max: float = 0.05,
     drop: bool = False,
+    count: int = 1,
 ) -> Gate:
     """Put an earlier success of the same task into a group that failed as a whole, so that it has something to say.
 
     When to use: long tasks with rare successes (ARPO for GUIs; DART with `swap="oldest", drop=True`), with an objective
     that bears old tokens: the success keeps its recorded logprobs and versions.
 
-    Maths: a group with `mean R < mean_max` and `std R < std_max` (population) swaps one member for the newest stored
-    success; trajectories with `R > least` enter the store of their task, its `keep` newest stay.
+    Maths: a group with `mean R < mean_max` and `std R < std_max` (population) swaps `count` members for the newest
+    stored successes; trajectories with `R > least` enter the store of their task, its `keep` newest stay.
 
     Args:
         swap: `first` puts it in the place of the first member; `oldest` removes the member of the oldest policy and
@@ -54,6 +55,7 @@ def replay_success(
         least: reward above which a trajectory is a success.
         mean_max: mean below which a group counts as failed.
         std_max: deviation below which its members count as equal, > 0.
+        count: members that are swapped, >= 1; no more than are stored.
         drop: leave out failed groups for which nothing is stored, and groups that are all equally right.
 
     Returns:
@@ -75,16 +77,17 @@ def replay_success(
     """
     if swap not in SWAPS:
         raise PartError(unknown("swap of replay_success", swap, SWAPS))
-    if keep < 1 or not std_max > 0:
-        raise PartError(f"replay_success: keep is {keep}, std_max {std_max}; keep >= 1 and std_max > 0 needed")
+    if min(keep, count) < 1 or not std_max > 0:
+        told = f"keep is {keep}, count {count}, std_max {std_max}"
+        raise PartError(f"replay_success: {told}; keep and count >= 1 and std_max > 0 needed")
 
     def one(group: Group, stored: Sequence[Any]) -> Groups:
         equal = not group.rewards or pstdev(group.rewards) < std_max
         failed = not group.rewards or fmean(group.rewards) < mean_max
         if equal and failed and stored and group.trajectories:
-            success: Trajectory = decode(Trajectory, stored[-1])
-            success = replace(success, tags={**success.tags, REPLAYED: True})
-            return (replace(group, trajectories=SWAPS[swap](group.trajectories, success)),)
+            newest = [decode(Trajectory, t) for t in stored[-min(count, len(group.trajectories)) :]]
+            told = [replace(t, tags={**t.tags, REPLAYED: True}) for t in newest]
+            return (replace(group, trajectories=SWAPS[swap](group.trajectories, told)),)
         return () if drop and equal else (group,)
 
     def apply(groups: Groups, state: State) -> tuple[Groups, State]:

@@ -116,6 +116,12 @@ def test_the_end_of_a_cut_episode_can_be_valued() -> None:
     assert credit(gae(lam=1.0, bootstrap=True), one)[0][3] == [0.0]
     done = replace(one, stop=Stop.done)
     assert credit(gae(lam=1.0, bootstrap=True), done)[0][3] == [-0.5]
+    seen = replace(
+        one, nodes=(*one.nodes, Node.given(len(one.nodes) - 1, (3, 4))), streams={"value": (*values, (9.0, 2.0))}
+    )
+    assert credit(gae(0.5, 1.0, bootstrap=True), seen)[0][3] == [0.5], (
+        "half of what the state is worth that it ended in, less 0.5"
+    )
 
 
 def test_a_charge_for_leaving_the_reference_reaches_every_kind_of_credit() -> None:

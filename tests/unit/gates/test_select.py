@@ -115,6 +115,19 @@ def test_a_success_comes_back_when_its_task_fails_and_survives_a_checkpoint() ->
     assert gate.apply((group(run("p", 0.4), run("q", 0.0)),), state)[0][0].trajectories[0].id == "p"
 
 
+@pytest.mark.parametrize(
+    ("swap", "count", "want"),
+    [("first", 2, "wxc"), ("first", 5, "vwx"), ("oldest", 2, "awx"), ("oldest", 3, "vwx"), ("first", 1, "xbc")],
+)
+def test_several_successes_may_come_back_the_newest(swap: str, count: int, want: str) -> None:
+    _, state = replay_success().apply((group(*(run(name, 1.0) for name in "vwx")),), {})
+    lost = [run("a", 0.0, version=5), run("b", 0.0, version=2), run("c", 0.0, version=2)]
+    (out,), _ = replay_success(swap, count=count).apply((group(*lost),), state)
+    assert "".join(t.id for t in out.trajectories) == want
+    with pytest.raises(PartError, match="count 0"):
+        replay_success(count=0)
+
+
 def test_hopeless_and_finished_tasks_may_be_dropped() -> None:
     gate = replay_success("oldest", drop=True)
     old = [run("a", 0.0, version=5), run("b", 0.0, version=2), run("c", 0.0, version=2)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain as join
 from typing import Any
 
@@ -24,6 +25,7 @@ from quintain.testing.cases.episodes import (
 )
 from quintain.testing.cases.policy import clipped_values
 from quintain.testing.cases.table import Case, runs
+from quintain.types import Node, Stop
 
 
 @runs("adv_grpo", method="grpo / dr.grpo / rloo / lite ppo")
@@ -124,20 +126,24 @@ def turn_gae(case: Case) -> dict[str, Any]:
     """Generalised advantages over turns."""
     given, p = case["inputs"], case["params"]
     rewards, values = array(given["turn_reward"]), array(given["turn_value"])
-    adv, target = _turns(rewards, values, [2] * len(values), p)
     after = float(array(given.get("v_after", 0.0)))
+    adv, target = _turns(rewards, values, [2] * len(values), p, after)
     delta = rewards + p["gamma"] * np.append(values[1:], after) - values
     return {"adv": [row[0] for row in adv], "target": [row[0] for row in target], "delta": delta.tolist()}
 
 
 def _turns(
-    rewards: np.ndarray, values: np.ndarray, sizes: list[int], p: Any
+    rewards: np.ndarray, values: np.ndarray, sizes: list[int], p: Any, after: float = 0.0
 ) -> tuple[list[list[float]], list[list[float]]]:
     one = episode("a", sizes, float(rewards.sum()), turn_rewards=tuple(rewards.tolist()))
+    seen = Node.given(len(one.nodes) - 1, (3,))  # what the policy read last: the end is worth what it is worth there
+    one = replace(one, nodes=(*one.nodes, seen), stop=Stop.truncated_turns)
     rows: list[tuple[float, ...]] = [(0.0, 0.0)]
     for n, v in zip(sizes, values.tolist(), strict=True):
         rows += [(v, *[77.0] * (n - 1)), (55.0,)]
-    (out,), _ = gae(p["gamma"], p["lam"], "turn").apply((group_of(one.with_stream("value", tuple(rows[:-1]))),), None)
+    rows[-1] = (after,)
+    part = gae(p["gamma"], p["lam"], "turn", bootstrap=True)
+    (out,), _ = part.apply((group_of(one.with_stream("value", tuple(rows))),), None)
     ends = np.cumsum(sizes)[:-1]
     adv, target = (np.split(np.array(drawn(out.trajectories[0], n)), ends) for n in ("advantage", "return"))
     return [a.tolist() for a in adv], [t.tolist() for t in target]

@@ -78,7 +78,7 @@ def arpo_gui(case: Case) -> dict[str, Any]:
     given, p = case["inputs"], case["params"]
     group = scored(array(given["rewards"]).tolist())
     stored = [stored_form(episode(f"stored{i}", [1], float(r))) for i, r in enumerate(given["buffer"])]
-    gate = replay_success(mean_max=p.get("mean_max", 0.2), std_max=p.get("std_max", 0.05))
+    gate = replay_success(mean_max=p.get("mean_max", 0.2), std_max=p.get("std_max", 0.05), count=int(p.get("n", 1)))
     (out,), _ = gate.apply((group,), {group.task.key: stored})
     rewards = [t.reward for t in out.trajectories]
     return {"rewards": rewards, "adv": firsts(normalise(), out), "replaced": out is not group}
