@@ -163,6 +163,11 @@ class Installer:
             return None
         return json.loads(done.stdout[done.stdout.index("{") :])["install"][0]["metadata"]
 
+    def compile(self, module: str) -> None:
+        """Import a module once, so that the first run does not compile all that it imports without a word."""
+        self.say("compiling what a run imports")
+        subprocess.run([str(self.python), "-c", f"import {module}"], capture_output=True, cwd=ROOT)
+
     def installed(self, name: str) -> str:
         """The installed version of a distribution, or an empty string."""
         code = f"from importlib.metadata import version as v\ntry: print(v({name!r}))\nexcept Exception: print('')"
@@ -261,6 +266,8 @@ def setup(args: argparse.Namespace) -> None:
     installer.pip("install", *limits, "--no-build-isolation", "-e", project, what=f"Quintain with {', '.join(extras)}")
     if kind == "cpu" and (extra := [n for n in ("nvidia-cublas", "nvidia-cudnn-cu13") if installer.installed(n)]):
         raise SetupError(f"a CUDA package came in with the CPU build: {extra}; remove {args.venv} and run again")
+    if LAZY and "train" in extras:
+        installer.compile("quintain.runtime.assemble")
     temporary = stamp.with_suffix(".tmp")
     temporary.write_text(json.dumps({"key": key, "torch": kind, "extras": extras}), encoding="utf-8")
     os.replace(temporary, stamp)

@@ -25,6 +25,9 @@ class FakeInstaller(bootstrap.Installer):
     def pip(self, *args: str, what: str):
         self.calls.append(args)
 
+    def compile(self, module: str):
+        self.calls.append(("compile", module))
+
     def probe(self, requirement: str, *args: str):
         return self.probes.get(" ".join([requirement, *args]))
 
@@ -179,10 +182,20 @@ def test_the_second_run_starts_at_once(project: tuple[argparse.Namespace, list[F
     assert len(made) == 2
 
 
+@pytest.mark.parametrize("lazy", [False, True])
+def test_what_a_run_imports_is_compiled_by_the_set_up_where_pip_compiled_nothing(
+    project: tuple[argparse.Namespace, list[FakeInstaller]], monkeypatch: pytest.MonkeyPatch, lazy: bool
+):
+    args, made = project
+    monkeypatch.setattr(bootstrap, "LAZY", lazy)
+    bootstrap.setup(args)
+    assert (made[-1].calls[-1] == ("compile", "quintain.runtime.assemble")) is lazy
+
+
 def test_a_wider_set_up_is_kept_and_so_is_the_build(project: tuple[argparse.Namespace, list[FakeInstaller]]):
     args, made = project
     bootstrap.setup(argparse.Namespace(**{**vars(args), "extras": "train,dev", "torch": "cuda"}))
-    assert made[-1].calls[-1][-1].endswith("[dev,train]")
+    assert [call for call in made[-1].calls if call[0] == "install"][-1][-1].endswith("[dev,train]")
     bootstrap.setup(args)  # neither narrows the extras nor goes back to the CPU build
     assert len(made) == 1
 

@@ -98,9 +98,8 @@ def split_by(parts: Mapping[str, Any], of: str = "agent", rest: Any = "normalise
         return name if name in made else ""
 
     def apply(groups: Groups, state: State) -> tuple[Groups, State]:
-        done: list[dict[str, Trajectory]] = [
-            {} for _ in groups
-        ]  # by place, as groups of a library's user may share a ticket
+        # by place, as groups of a library's user may share a ticket
+        done: list[dict[str, Trajectory]] = [{} for _ in groups]
         after = {}
         for name, part in made.items():
             own = [replace(g, trajectories=tuple(t for t in g.trajectories if owner(g, t) == name)) for g in groups]
