@@ -121,11 +121,9 @@ def test_every_shipped_recipe_is_valid():
         assert make(tomllib.loads(config.toml())) == config, path
 
 
-def test_another_algorithm_by_name_leaves_the_options_and_chains_of_the_recipes_behind():
-    own = {"algorithm": {"options": {"entropy": 0.1}, "gate": ["zero_variance"]}}
+def test_another_algorithm_by_name_leaves_the_options_and_chains_of_the_recipes_behind_and_its_gate_in_place():
+    own = {"algorithm": {"options": {"entropy": 0.1}, "gate": ["zero_variance"], "objective": ["clip"]}}
     assert make(own, overrides=["algorithm.name=grpo"]).algorithm.options == {"entropy": 0.1}, "the usual one"
     other = make(own, overrides=["algorithm.options.low=0.1", "algorithm.name=gspo"]).algorithm
-    assert other.options == {"low": 0.1} and not other.gate, (
-        "else an alias would lose the gate that makes it what it is"
-    )
+    assert other.options == {"low": 0.1} and len(other.gate) == 1 and not other.objective
     assert not make(own, overrides=["algorithm=gspo"]).algorithm.gate, "the shorthand begins anew"

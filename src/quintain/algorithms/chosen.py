@@ -86,6 +86,7 @@ def rorecomp(share: float = 0.5, every: int = 4, mean: str = "token_mean") -> Al
     "arpo_gui",
     methods={"ARPO (GUI)": {"cases": ("arpo_gui",)}},
     paper="2505.16282",
+    replays=True,
     status="paper",
     confidence="code",
 )
@@ -122,6 +123,7 @@ def arpo_gui(low: float = 0.2, high: float = 0.3, keep: int = 8) -> Algorithm:
     "dart_gui",
     methods={"DART-GUI": {"cases": ("dart_success",)}},
     paper="2509.23866",
+    replays=True,
     status="paper",
     confidence="note",
 )

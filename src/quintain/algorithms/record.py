@@ -12,6 +12,8 @@ from quintain.parts import Advantage, Gate, Objective, PartError, Transform, cha
 from quintain.registry import build, entry, provenance, resolve, unknown
 from quintain.types import QuintainError
 
+ESSENTIAL = {"rewrites", "replays"}  # tags of algorithms that are nothing without their gate
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True, eq=False)
 class Algorithm:
@@ -64,7 +66,8 @@ def assemble(
 
     Raises:
         UnknownName: no such algorithm, part or option; the nearest match is named.
-        PartError: the links stand in an order that means nothing, or the objective has a bonus for entropy already.
+        PartError: the links stand in an order that means nothing, the objective has a bonus for entropy already, or a gate is
+            replaced that makes the algorithm what it is.
         QuintainError: the algorithm has no such preset.
 
     Example:
@@ -82,7 +85,20 @@ def assemble(
         made = replace(made, objective=_explored(name, made, bonus))
     given = {"advantage": advantage, "gate": gate, "objective": objective}
     chains = {kind: _join(kind, links) for kind, links in given.items() if links}
-    return replace(made, **chains) if chains else made
+    written = replace(made, **chains) if chains else made
+    if gate and ESSENTIAL & entry("algorithm", name).tags.keys():
+        _keep_gate(name, made, written)
+    return written
+
+
+def _keep_gate(name: str, made: Algorithm, written: Algorithm) -> None:
+    """Refuse gates that are written out in place of the one that makes an algorithm what it is."""
+    own, there = ([link["name"] for link in a.expand().get("gate", ())] for a in (made, written))
+    if missing := [link for link in own if link not in there]:
+        raise PartError(
+            f"algorithm.gate is {there}, which would replace the gate {missing[0]!r} that makes {name} what it is; set algorithm.gate=[] "
+            f"to take its own, or write {missing[0]!r} out among them (a recipe's gate stays in place; algorithm={name} begins anew)"
+        )
 
 
 def _explored(name: str, made: Algorithm, bonus: float) -> Objective:

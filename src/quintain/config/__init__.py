@@ -112,6 +112,6 @@ def _assign(tree: dict[str, Any], overrides: Iterable[str]) -> None:
         elif key in OWNERS and isinstance(owner := tree.get(path[0]), dict):
             usual = Config.model_fields[path[0]].get_default(call_default_factory=True).name
             if owner.get("name", usual) != value:
-                for field in ("options", "preset", "advantage", "gate", "objective"):  # those of another one
+                for field in ("options", "preset", "advantage", "objective"):  # those of another one; a gate suits most
                     owner.pop(field, None)
         put(tree, path, [value] if path == ["env", "levels"] and not isinstance(value, list) else value)

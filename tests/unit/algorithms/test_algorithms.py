@@ -133,3 +133,14 @@ def test_an_algorithm_is_forgotten_with_its_stamp() -> None:
     from quintain.registry import _stamps
 
     assert key not in _stamps or _stamps[key][0]() is None
+
+
+@pytest.mark.parametrize("name", ["fcp", "variational", "prerl_guess", "arpo_gui", "dart_gui"])
+def test_a_gate_that_makes_an_algorithm_what_it_is_is_not_replaced(name: str) -> None:
+    own = assemble(name).expand()["gate"]
+    with pytest.raises(PartError, match=rf"{own[0]['name']}.*algorithm\.gate=\[\]"):
+        assemble(name, gate=["zero_variance"])
+    assert [link["name"] for link in assemble(name, gate=[*own, "zero_variance"]).expand()["gate"]][1:] == [
+        "zero_variance"
+    ]
+    assert [link["name"] for link in assemble("dapo", gate=["zero_variance"]).expand()["gate"]] == ["zero_variance"]
