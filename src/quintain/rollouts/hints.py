@@ -82,20 +82,12 @@ class Hinting:
         """
         facts = {**task.params, "key": task.key, "level": task.level, "seed": task.seed}
         text = filled("text", self.text, facts)
-        if self.critique:
-            filled(
-                "critique", self.critique, {**facts, "said": "", "reward": 0.0}
-            )  # a wrong one is told of before it is played
-        return (
-            Hint(
-                text=text,
-                critique=self.critique,
-                shown=_sees(self.share, member + 1) > _sees(self.share, member),
-                facts=facts,
-            )
-            if text.strip()
-            else None
-        )
+        if self.critique:  # a wrong one is told of before it is played
+            filled("critique", self.critique, {**facts, "said": "", "reward": 0.0})
+        if not text.strip():
+            return None
+        shown = _sees(self.share, member + 1) > _sees(self.share, member)
+        return Hint(text=text, critique=self.critique, shown=shown, facts=facts)
 
 
 def _sees(share: float, members: int) -> int:

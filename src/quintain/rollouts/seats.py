@@ -93,9 +93,8 @@ class Seat:
         self.tools: tuple[Tool, ...] = ()
         self.hint = plan.hint if self.role not in cast.frozen else None
         self.hinted: tuple[int, Message] | None = None  # the message that takes the hint, as it is without it
-        self.openings: list[
-            tuple[int, tuple[Message, ...], tuple[Tool, ...]]
-        ] = []  # row with the hint, and what it was rendered from
+        # the rows that hold the hint, and what each was rendered from
+        self.openings: list[tuple[int, tuple[Message, ...], tuple[Tool, ...]]] = []
         self.retold: bool = False  # other tools than the path was opened with: it must be written anew
         self.state: Any = None
         self.acts: bool = True
