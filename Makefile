@@ -29,7 +29,7 @@ export MKL_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev setup-ray setup-bench quickstart test check format docs bench pictures slow learning learn honest chaos browser gpu ray venv-vllm test-vllm clean
+.PHONY: help setup setup-dev setup-ray setup-bench quickstart test check format docs bench pictures slow worlds learning learn honest chaos browser gpu ray venv-vllm test-vllm clean
 
 help:  ## show the targets
 	@echo "usage: make TARGET [TORCH=cuda] [PYTHON=python3] [ARGS='...']"
@@ -80,6 +80,9 @@ pictures: setup-dev  ## draw the pictures of the README and the docs again
 
 slow: setup-dev  ## the tests that take more than ten seconds
 	$(PYTEST) -n $(JOBS) -m "slow and not browser and not chaos and not gpu and not ray" $(filter-out tests/ray/%,$(call marked,slow)) $(ARGS)
+
+worlds: setup-dev  ## every world played: by its oracle, by players who do not look, against a second solver
+	$(PYTEST) -n $(JOBS) $(DIST) -m worlds tests/contracts/test_worlds_play.py $(ARGS)
 
 learning: setup-dev  ## every algorithm on an exercise of its family, and wrong forms of them
 	$(PYTEST) -n $(JOBS) -m "learning and not gpu" tests/learning $(ARGS)

@@ -25,6 +25,12 @@ def rows() -> dict[str, dict[str, Any]]:
     return json.loads(ROWS.read_text()) if ROWS.exists() else {}
 
 
+def write(known: dict[str, dict[str, Any]]) -> None:
+    """Put rows on record."""
+    ROWS.parent.mkdir(parents=True, exist_ok=True)
+    ROWS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+
+
 def stale() -> list[str]:
     """The worlds whose row is of other code, or lacks."""
     from quintain.registry import names
@@ -40,7 +46,14 @@ def one(name: str) -> dict[str, Any]:
 
     begun = time.process_time()
     row = measure(name)
-    return {"digest": digest(name), **row, "seconds": round(time.process_time() - begun, 1)}
+    return {"digest": digest(name), **row, "pace": pace(name), "seconds": round(time.process_time() - begun, 1)}
+
+
+def pace(name: str) -> dict[str, float]:
+    """Steps and instances a second, with three digits."""
+    from quintain.testing.speed import paces
+
+    return {kind: float(f"{value:.3g}") for kind, value in paces(name).items()}
 
 
 def apart(name: str) -> dict[str, Any]:
@@ -56,18 +69,22 @@ def main() -> int:
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("worlds", nargs="*", metavar="WORLD", help="these, whether their code has changed or not")
+    parser.add_argument(
+        "--paces", action="store_true", help="measure only the speed of all worlds on record, one after another"
+    )
     parser.add_argument("--row", metavar="WORLD", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.row:
         print(json.dumps(one(given.row)))
         return 0
+    if given.paces:
+        write({name: {**row, "pace": pace(name)} for name, row in rows().items()})
+        return 0
     chosen, failed = given.worlds or stale(), 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for done in as_completed(asked := {pool.submit(apart, name): name for name in chosen}):
             name, row = asked[done], done.result()
-            known = {k: v for k, v in (rows() | {name: row}).items() if k in names("world")}
-            ROWS.parent.mkdir(parents=True, exist_ok=True)
-            ROWS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+            write({k: v for k, v in (rows() | {name: row}).items() if k in names("world")})
             failed += bool(found := broken(name, row))
             print(f"{name:20} {row['seconds']:6.1f} s  " + ("; ".join(found) or "keeps what it declares"), flush=True)
     print(f"{len(chosen)} measured, {len(names('world'))} on record, {failed} do not keep what they declare")

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from world_pages import world_pages
+
 from quintain.cli.config import keys
-from quintain.cli.list import papers, parts, recipes, worlds
+from quintain.cli.list import papers, parts, recipes
 from quintain.testing.exercises import VOCAB
 from quintain.testing.learning import ENDS
 
 DOCS = Path(__file__).parents[1] / "docs"
 CASES = Path(__file__).parents[1] / "tests" / "cases"
 LEARNED = Path(__file__).parents[1] / "claims" / "learning" / "results.json"  # written by tools/learn.py
-HONEST = Path(__file__).parents[1] / "claims" / "worlds" / "honest.json"  # written by tools/honest.py
 NOTE = "<!-- written by tools/pages.py from the registry: change the code, not this page -->\n\n"
 
 
@@ -28,66 +28,6 @@ def table(rows: list[dict[str, object]], columns: dict[str, str]) -> str:
     head = "| " + " | ".join(columns.values()) + " |\n|" + "---|" * len(columns) + "\n"
     cells = (" | ".join(str(r[c]).replace("|", "\\|") or "-" for c in columns) for r in rows)
     return head + "".join(f"| {row} |\n" for row in cells)
-
-
-MEASURED = {
-    "name": "world", "oracle": "the oracle earns", "players": "players who do not look", "distinct": "starts that differ, of 10,000",
-    "late": "slowest hundredth of starts, ms",
-}  # fmt: skip
-
-
-def worlds_page() -> str:
-    """Every world, and what the honest tests hold it to."""
-    rows = worlds()
-    for row in rows:
-        row["ceilings"] = ", ".join(f"{k} {v:g}" for k, v in row["ceilings"].items())
-    columns = {
-        "name": "world", "domain": "domain", "engine": "engine", "seats": "seats", "oracle": "oracle",
-        "ceilings": "highest mean reward of simple players", "summary": "task",
-    }  # fmt: skip
-    engines = sorted({str(r["engine"]) for r in rows})
-    measured: list[dict[str, object]] = [
-        {"name": name, **_measured(row)} for name, row in sorted(json.loads(HONEST.read_text()).items())
-    ]
-    return f"""# Worlds
-
-{len(rows)} worlds on {len(engines)} engines ({", ".join(engines)}). Each has levels 0 to 9, splits that share no layout up to symmetry
-where layouts exist, an oracle that answers from any reachable state, and text and picture of the same state.
-
-![Every world at three levels](pictures/worlds.png)
-
-{table(rows, columns)}
-The class of an oracle: `solver` is exact; `policy` is a strong player of a game of chance or against an opponent.
-
-## What keeps them honest
-
-Contract tests run over the registry (`tests/contracts/test_worlds*.py`), so a new world is held to them at once: the same observation
-from the same seed in two processes with different hash seeds; the oracle earns the full reward; random, constant, first-legal and blind
-players stay below the ceilings above; a snapshot restored from JSON has the same future; a fork does not touch its origin; malformed
-actions are events, never exceptions, and never earn anything; what a seat may not see never changes what it is shown; wrong answers
-made by mutation are rejected; harder levels take longer plans or more search; pictures equal golden ones.
-
-Each commit looks at other seeds and levels, a few of each world. `make honest` plays all instances of the worlds whose code has changed
-and writes what came of it to `claims/worlds/honest.json`, with a hash of all code that the world stands on; tests fail where the hash
-is another or the row does not show what is declared. Of levels 2 to 9, {measured[0]["episodes"]} episodes each; starts are at level 5:
-
-{table(measured, MEASURED)}
-"""
-
-
-def _measured(row: Mapping[str, Any]) -> dict[str, object]:
-    """A row of `make honest` as the page shows it."""
-    players = ", ".join(f"{k} {v:.3f}" for k, v in row["players"].items())
-    distinct = f"{row['distinct']:,}" if "distinct" in row else "the seed does not change it"
-    late = f"{1000 * row['p99_s']:.1f}" if "p99_s" in row else ""
-    oracle = f"{row['oracle']:.3f} in {row['oracle_episodes']}"
-    return {
-        "oracle": oracle,
-        "players": players,
-        "distinct": distinct,
-        "late": late,
-        "episodes": row["player_episodes"],
-    }
 
 
 def parts_page() -> str:
@@ -222,7 +162,6 @@ def learned(alias: str, preset: str, on: str, rows: list[dict[str, Any]]) -> dic
 
 
 PAGES = {
-    "worlds.md": worlds_page,
     "parts.md": parts_page,
     "papers.md": papers_page,
     "config.md": config_page,
@@ -230,17 +169,29 @@ PAGES = {
 }
 
 
+def all_pages() -> dict[str, str]:
+    """Path below docs/ -> text of the file."""
+    pages = {name: write() for name, write in PAGES.items()} | world_pages()
+    return {name: NOTE + text.rstrip() + "\n" for name, text in pages.items()}
+
+
 def main() -> int:
-    """Write the pages, or say which are stale."""
-    stale = []
-    for name, write in PAGES.items():
-        path, text = DOCS / name, NOTE + write().rstrip() + "\n"
+    """Write the pages, or say which are stale; pages of worlds that are gone are removed."""
+    check, stale, pages = "--check" in sys.argv, [], all_pages()
+    for name, text in pages.items():
+        path = DOCS / name
         if not path.exists() or path.read_text() != text:
             stale.append(name)
-            if "--check" not in sys.argv:
+            if not check:
+                path.parent.mkdir(exist_ok=True)
                 path.write_text(text)
-    print(f"{'stale' if '--check' in sys.argv else 'written'}: {', '.join(stale) or 'none'}")
-    return 1 if stale and "--check" in sys.argv else 0
+    for path in (DOCS / "worlds").glob("*.md"):
+        if f"worlds/{path.name}" not in pages:
+            stale.append(f"worlds/{path.name}")
+            if not check:
+                path.unlink()
+    print(f"{'stale' if check else 'written'}: {', '.join(stale) or 'none'}")
+    return 1 if stale and check else 0
 
 
 if __name__ == "__main__":

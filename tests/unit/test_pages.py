@@ -12,19 +12,27 @@ from quintain.cli.catalogue import written
 from quintain.registry import HOMES, entries, names
 
 ROOT = Path(__file__).parents[2]
+NUMBERS = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
 
 def test_generated_pages_are_fresh():
-    pages = runpy.run_path(str(ROOT / "tools" / "pages.py"))
-    for name, write in pages["PAGES"].items():
-        assert (ROOT / "docs" / name).read_text() == pages["NOTE"] + write().rstrip() + "\n", (
-            f"run: python tools/pages.py ({name})"
-        )
+    pages = runpy.run_path(str(ROOT / "tools" / "pages.py"))["all_pages"]()
+    for name, text in pages.items():
+        assert (ROOT / "docs" / name).read_text() == text, f"run: python tools/pages.py ({name})"
+    assert {f"worlds/{path.name}" for path in (ROOT / "docs" / "worlds").iterdir()} < pages.keys(), (
+        "run: python tools/pages.py"
+    )
+
+
+def test_every_world_has_a_picture_and_every_picture_a_world():
+    drawn = {path.stem for path in (ROOT / "docs" / "pictures" / "worlds").iterdir()}
+    assert drawn == {*names("world"), *(e.tags["domain"] for e in entries("world"))}, "run: python tools/pictures.py"
 
 
 def test_the_readme_counts_as_the_registry_does():
-    found = re.search(r"(\d+) worlds? on four engines", (ROOT / "README.md").read_text())
+    found = re.search(r"(\d+) worlds? on (\w+) engines", (ROOT / "README.md").read_text())
     assert found and int(found.group(1)) == len(names("world"))
+    assert NUMBERS.index(found.group(2)) == len({e.tags["engine"] for e in entries("world")})
 
 
 def test_links_of_the_readme_lead_somewhere():

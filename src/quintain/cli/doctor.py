@@ -19,6 +19,7 @@ EXTRAS = {
     "vllm": ("vllm",),
     "ray": ("ray",),
     "serve": ("starlette", "uvicorn"),
+    "adapters": ("gymnasium", "minigrid", "pettingzoo", "reasoning_gym"),
 }
 
 

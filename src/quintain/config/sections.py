@@ -64,9 +64,11 @@ class ModelSection(BaseModel, extra="forbid", validate_default=True):
 class EnvSection(BaseModel, extra="forbid", validate_default=True):
     """What the agent acts in."""
 
-    name: str = Field("KeyDoor", description="a world, or `data`, `tools`, or FILE.py:factory")
+    name: str = Field("KeyDoor", description="a world, or `data`, `tools`, `gymnasium`..., or FILE.py:factory")
     levels: list[int] = Field(default_factory=lambda: [0], description="levels 0-9 to draw from")
-    params: dict[str, Any] = Field(default_factory=dict, description="knobs of the world, beside the level")
+    params: dict[str, Any] = Field(
+        default_factory=dict, description="knobs of the world, beside the level, or options of the env"
+    )
     workers: int = Field(
         0, ge=0, le=1024, description="processes that hold the envs of each process that plays; 0 for none"
     )

@@ -1,4 +1,4 @@
-"""Oracle play as demonstrations: what the policy would have seen, and what it should have said."""
+"""Oracle play as demonstrations: what the policy would have seen, and what it should have said, or how a slip is mended."""
 
 from __future__ import annotations
 
@@ -6,23 +6,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from quintain.envs.world import WorldEnv
-from quintain.messages import Message
+from quintain.messages import Message, Text
 from quintain.ports import SOLO
 from quintain.types import QuintainError, Task
 from quintain.worlds.kernel import Move, Plan
 from quintain.worlds.noise import Rng
+
+AHEAD = 4  # moves of a plan that a reason names
+ROOMY = ("free", "tagged", "json")  # grammars that find an action behind other text
 
 
 class NoDemonstration(QuintainError):
     """The oracle has no plan for a task, or its plan did not earn the reward."""
 
 
+class CannotDemonstrate(QuintainError):
+    """No task of this env can be demonstrated in the way that was asked for."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One turn of a demonstration: the messages of the env since the last one, and the answer to them."""
+    """One turn of a demonstration: the messages of the env since the last one, and the answer to them.
+
+    `slip`: the answer is a stray move, which is context and not to be imitated.
+    """
 
     messages: tuple[Message, ...]
     answer: Message
+    slip: bool = False
 
     @property
     def text(self) -> str:
@@ -30,7 +41,9 @@ class Turn:
         return self.answer.text
 
 
-def demonstrate(env: WorldEnv, task: Task, seed: int = 0, reward: float = 1.0) -> tuple[Turn, ...]:
+def demonstrate(
+    env: WorldEnv, task: Task, seed: int = 0, reward: float = 1.0, slips: float = 0.0, why: bool = False
+) -> tuple[Turn, ...]:
     """Play a task by its oracle, drawing evenly among equally good moves: use it to warm-start a policy.
 
     Args:
@@ -38,12 +51,16 @@ def demonstrate(env: WorldEnv, task: Task, seed: int = 0, reward: float = 1.0) -
         task: what is played.
         seed: chooses among equally good moves; another seed, another demonstration.
         reward: the least total reward that counts as a demonstration.
+        slips: the share of turns, in [0, 1), in which a random other move is made where the oracle still knows a way
+            within the turns left, so that the next turns show how to recover.
+        why: write a line before each answer that says how the oracle's plan goes on.
 
     Returns:
         The turns in order. The oracle sees only the present state, never the noise to come.
 
     Raises:
         NoDemonstration: there is no plan, or (on slippery ground, say) luck kept the reward below `reward`.
+        CannotDemonstrate: the world has several seats, `slips` is out of range, or the grammar has no room for a reason.
 
     Example:
         >>> from quintain.envs.scaffold import Scaffold
@@ -53,16 +70,18 @@ def demonstrate(env: WorldEnv, task: Task, seed: int = 0, reward: float = 1.0) -
         >>> turns[0].text in ("up", "down", "left", "right"), len(turns[1].messages)
         (True, 1)
     """
-    if env.facts.seats != (SOLO,):
-        raise NoDemonstration(f"{env.facts.name} has the seats {env.facts.seats}; a demonstration has one player")
+    _fitting(env, slips, why)
     rng = Rng("demonstration", task.seed, task.level, seed)
-    write = env.reader.grammar.write
     said = env.begin(task)[SOLO]
     turns, total, queue = [], 0.0, ()
     while said.stop is None:
-        move, queue = _choose(env, queue, rng)
-        answer = write(move.key)
-        turns.append(Turn(messages=said.messages, answer=answer))
+        stray = _stray(env, rng) if slips and rng.below(1000) < 1000 * slips else None
+        if stray is not None:
+            move, queue, reason = stray, (), ""
+        else:
+            move, queue, reason = _choose(env, queue, rng)
+        answer = _written(env, move, reason if why else "")
+        turns.append(Turn(messages=said.messages, answer=answer, slip=stray is not None))
         said = env.advance({SOLO: answer})[SOLO]
         total += sum(said.reward.values())
     if total < reward:
@@ -70,34 +89,97 @@ def demonstrate(env: WorldEnv, task: Task, seed: int = 0, reward: float = 1.0) -
     return tuple(turns)
 
 
-def _choose(env: WorldEnv, queue: tuple[Move, ...], rng: Rng) -> tuple[Move, tuple[Move, ...]]:
-    """The next move and the rest of the plan; a plan is made anew where its oracle knows several good moves."""
+def _choose(env: WorldEnv, queue: tuple[Move, ...], rng: Rng) -> tuple[Move, tuple[Move, ...], str]:
+    """The next move, the rest of the plan and a line about it; a plan is made anew where its oracle knows several good moves."""
     if queue:
-        return queue[0], queue[1:]
+        return queue[0], queue[1:], _reason(queue)
     plan = env.world.solve(env.state, SOLO)
     if not isinstance(plan, Plan) or not plan.moves:
         raise NoDemonstration(f"{env.facts.name}: no plan from here: {plan}")
+    if plan.proof == "policy":
+        move = rng.pick(plan.first) if plan.first else plan.moves[0]
+        return (
+            move,
+            () if plan.first else plan.moves[1:],
+            f"{move.key} is best by estimate: {plan.value:.2f} to expect.",
+        )
     if plan.first:
-        return rng.pick(plan.first), ()
-    return plan.moves[0], plan.moves[1:]
+        move = rng.pick(plan.first)
+        return (
+            move,
+            (),
+            _reason(plan.moves if move == plan.moves[0] else (move, *plan.moves[1:]), move != plan.moves[0]),
+        )
+    return plan.moves[0], plan.moves[1:], _reason(plan.moves)
 
 
-def demonstrations(env: WorldEnv, tasks: Iterator[Task], count: int, seed: int = 0) -> Iterator[tuple[Turn, ...]]:
-    """The demonstrations of the first `count` of `tasks` that have one; tasks without are passed over.
+def _reason(moves: tuple[Move, ...], tied: bool = False) -> str:
+    """How a plan goes on, in a line; of a plan of another way that is as short only its first move is known."""
+    if len(moves) == 1:
+        return ""
+    known = moves[:1] if tied else moves[:AHEAD]
+    return f"{len(moves)} moves to go: {', '.join(m.key for m in known)}{', ...' if len(known) < len(moves) else ''}"
+
+
+def _stray(env: WorldEnv, rng: Rng) -> Move | None:
+    """A legal move that is not the oracle's and leaves it a way within the turns left; None where three tries found none."""
+    plan = env.world.solve(env.state, SOLO)
+    if not isinstance(plan, Plan) or not plan.moves:
+        return None
+    good, view = {m.key for m in (*plan.first, plan.moves[0])}, env.world.view(env.state, SOLO)
+    for _ in range(3):
+        move = view.sample(rng)
+        if move.key in good:
+            continue
+        outcome = env.world.step(env.state, {SOLO: move})
+        after = None if outcome.done else env.world.solve(outcome.state, SOLO)
+        if isinstance(after, Plan) and after.value >= plan.value and env.turn + 1 + len(after.moves) <= env.limit:
+            return move
+    return None
+
+
+def _written(env: WorldEnv, move: Move, reason: str) -> Message:
+    """The message of a move, behind a reason if there is one."""
+    answer = env.reader.grammar.write(move.key)
+    return Message(answer.role, (Text(text=f"{reason}\n{answer.text}"),)) if reason else answer
+
+
+def _fitting(env: WorldEnv, slips: float, why: bool) -> None:
+    if env.facts.seats != (SOLO,):
+        raise CannotDemonstrate(f"{env.facts.name} has the seats {env.facts.seats}; a demonstration has one player")
+    if not 0 <= slips < 1:
+        raise CannotDemonstrate(f"slips is {slips}; the share of stray moves lies in [0, 1)")
+    if why and env.scaffold.grammar not in ROOMY:
+        raise CannotDemonstrate(
+            f"the grammar {env.scaffold.grammar!r} has no room for a reason before an answer; take {', '.join(ROOMY)}"
+        )
+
+
+def demonstrations(
+    env: WorldEnv, tasks: Iterator[Task], count: int, seed: int = 0, slips: float = 0.0, why: bool = False
+) -> Iterator[tuple[Task, tuple[Turn, ...]]]:
+    """The first `count` of `tasks` that have a demonstration, and it; tasks without are passed over.
+
+    Args:
+        env: see `demonstrate`, as for `seed`, `slips` and `why`.
+        tasks: as many as it takes.
+        count: how many.
 
     Raises:
         NoDemonstration: more than nine in ten tasks have none.
+        CannotDemonstrate: as `demonstrate`.
     """
+    _fitting(env, slips, why)
     made = tried = 0
     for task in tasks:
         if made == count:
             return
         tried += 1
         try:
-            turns = demonstrate(env, task, seed)
+            turns = demonstrate(env, task, seed, slips=slips, why=why)
         except NoDemonstration as error:
             if tried > 10 * (made + 1):
                 raise NoDemonstration(f"{made} of {tried} tasks have a demonstration; the last: {error}") from error
             continue
         made += 1
-        yield turns
+        yield task, turns

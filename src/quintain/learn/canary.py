@@ -22,6 +22,8 @@ from quintain.models import causal_lm, forward_hidden, head_logits
 from quintain.types import Ints, Sampling
 
 CELLS = 1 << 22  # logits held at once
+STRIDES = (7, 2, 3, 5)  # of the patterns in which embeddings are shaken
+WAYS = len(STRIDES)
 SUSPICIONS = ("without LoRA", "LoRA twice", "bfloat16", "float16")  # changes of the weights that `suspected` can try
 
 
@@ -151,19 +153,20 @@ def _mass(ranked: torch.Tensor, sampling: Sampling, slack: float) -> torch.Tenso
 
 
 @contextmanager
-def shaken(reader: Reader, eps: float = 0.0) -> Iterator[Reader]:
+def shaken(reader: Reader, eps: float = 0.0, way: int = 0) -> Iterator[Reader]:
     """The reader with its embeddings moved by one rounding step: what this changes is the model's own noise.
 
     Args:
         reader: of the learner.
         eps: relative step; 0 takes that of the coarsest of the weights' dtype and the precision plan.
+        way: below `WAYS`: which numbers move up and which down; one way alone may miss where a model is touchy.
     """
     whole: Any = causal_lm(reader.model)
     dtype = next(p.dtype for p in whole.parameters() if p.is_floating_point())
     step = max(eps, torch.finfo(dtype).eps, torch.finfo(reader.precision.dtype).eps)
 
     def shake(module: nn.Module, given: Any, out: torch.Tensor) -> torch.Tensor:
-        up = torch.arange(out.numel(), device=out.device).reshape(out.shape) * 7 % 11 < 5
+        up = torch.arange(out.numel(), device=out.device).reshape(out.shape) * STRIDES[way] % 11 < 5
         return torch.where(up, out * (1 + step), out * (1 - step))
 
     hook = whole.get_input_embeddings().register_forward_hook(shake)

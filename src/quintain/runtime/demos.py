@@ -29,6 +29,6 @@ def write_demos(env: WorldEnv, renderer: Renderer, tasks: Iterable[Task], seed: 
                 )
             said = renderer.say(turn.answer)
             tokens += (*more, *said)
-            mask += [False] * len(more) + [True] * len(said)
+            mask += [False] * len(more) + [not turn.slip] * len(said)
             history += (*turn.messages, turn.answer)
         yield Demo(tuple(tokens), tuple(mask))

@@ -172,8 +172,9 @@ def _start(folder: Path, place: Place, check_in: Callable[[], None]) -> Child:
     words = [str(folder), str(place.rank), str(place.size), str(place.port), *(["--resume"] if place.resume else [])]
     path = folder / f"rank{place.rank}.log"
     with path.open("ab") as log:
+        since = log.tell()  # now: what the rank writes moves the end that both share
         process = begin("quintain.runtime.rank", *words, log=log, stdin=True, check_in=check_in)
-        return Child(place.rank, process, path, log.tell())
+        return Child(place.rank, process, path, since)
 
 
 def _told(child: Child) -> str:

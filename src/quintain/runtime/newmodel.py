@@ -11,9 +11,10 @@ from quintain.envs.demos import demonstrate
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.models import build_model, save_model, self_test
-from quintain.registry import build, user_object
+from quintain.registry import build
 from quintain.render import ChatRenderer, write_tokenizer
-from quintain.runtime.stage import tasks, world_sampler
+from quintain.runtime.env_host import make_envs
+from quintain.runtime.stage import env_spec, seeded, tasks, world_sampler
 
 EPISODES = 300
 ROLES = ("user", "assistant")  # chat templates write them in every turn, so each is worth a token
@@ -28,7 +29,7 @@ def corpus(config: Config) -> Iterator[str]:
             yield from (str(v) for v in task.params.values())
         return
     section = config.env
-    if ":" in section.name:
+    if ":" in section.name or seeded(section.name):
         yield from asyncio.run(_openings(config))
         return
     env = WorldEnv(world_of(section.name), Scaffold.of(section.scaffold))
@@ -41,8 +42,8 @@ def corpus(config: Config) -> Iterator[str]:
 
 
 async def _openings(config: Config) -> list[str]:
-    """What an env of the user's says first, in its own words; nobody knows what to answer."""
-    make, texts = user_object(config.env.name), []
+    """What an env of the user's, or one of somebody else's, says first, in its own words; nobody knows what to answer."""
+    make, texts = make_envs(env_spec(config)), []
     for task in tasks(world_sampler(config, "train", config.run.seed, (0, 1)), EPISODES):
         env = make(task)
         try:

@@ -98,9 +98,9 @@ def _numbers(reader: Reader) -> list[str]:
     return [str(d).removeprefix("torch.") for d in (weights, reader.precision.dtype)]
 
 
-def _shaken(reader: Reader, paths: Sequence[Ints], sampling: Sampling, eps: float) -> list[Reading]:
-    """What the learner says with its embeddings moved by one rounding step."""
-    with shaken(reader, eps):
+def _shaken(reader: Reader, paths: Sequence[Ints], sampling: Sampling, eps: float, way: int = 0) -> list[Reading]:
+    """What the learner says with its embeddings moved by one rounding step, in one of some ways."""
+    with shaken(reader, eps, way):
         return read_paths(reader, paths, sampling)
 
 

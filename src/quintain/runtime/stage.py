@@ -14,7 +14,7 @@ from quintain.envs.world import WorldEnv, world_of
 from quintain.learn.pack import Demo
 from quintain.parts import Sampler
 from quintain.ports import Env, Renderer
-from quintain.registry import build, names, unknown
+from quintain.registry import build, entry, names, unknown
 from quintain.render import ChatRenderer, WordRenderer
 from quintain.runtime.demos import write_demos
 from quintain.runtime.env_host import make_envs
@@ -63,11 +63,23 @@ def make_stage(config: Config, hold: Hold | None = None) -> Stage:
             config, envs(config, {"user": name}, hold=hold), data_sampler if config.data else world_sampler
         )
     if name in names("env") and name != "world":
-        params = config.env.params if name == config.env.name else {}
-        return _text_stage(config, envs(config, {"part": {"name": name, **params}}, hold=hold), data_sampler)
+        sampler = world_sampler if seeded(name) and not config.data else data_sampler
+        return _text_stage(config, envs(config, env_spec(config), hold=hold), sampler)
     if name in names("world"):
         return _world_stage(config, hold)
     raise ConfigError(unknown("env.name", name, [*names("world"), *names("env")]))
+
+
+def seeded(name: str) -> bool:
+    """Whether the tasks of a registered env are a seed and a level, as those of a world are, and need no data."""
+    return name in names("env") and bool(entry("env", name).tags.get("seeds"))
+
+
+def env_spec(config: Config) -> dict[str, Any]:
+    """What names the envs of a config that plays no world: a function of the user's, or a part with its options."""
+    name = env_of(config)
+    params = config.env.params if name == config.env.name else {}
+    return {"user": name} if ":" in name else {"part": {"name": name, **params}}
 
 
 def envs(config: Config, spec: dict[str, Any], schema: Schema = lambda task: None, hold: Hold | None = None) -> Envs:
@@ -126,7 +138,8 @@ def world_sampler(config: Config, split: str, seed: int, shard: tuple[int, int])
     """Instances of a world, or of an env of the user's: a seed and a level each."""
     section = config.env
     own = config.sampler if split == "train" else {"name": "worlds"}
-    drawn = {"env": section.name, "levels": section.levels, "params": section.params, "split": split}
+    params = {} if seeded(section.name) else section.params  # those of a registered env are its own options
+    drawn = {"env": section.name, "levels": section.levels, "params": params, "split": split}
     return build("sampler", {**drawn, "seed": seed, "shard": shard, **own})
 
 

@@ -35,12 +35,13 @@ async def _empty() -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One request: method, path, headers by lower-case name, and its body when it is asked for."""
+    """One request: method, path, headers by lower-case name, its body when it is asked for, and what stands behind the `?`."""
 
     method: str
     path: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Body = _empty
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -131,7 +131,8 @@ class Server:
                 raise Refusal(408, f"the body did not come within {self.limits.body_s:g} s", code="timeout") from None
 
         headers = {name.lower(): value for name, value in request.headers.items()}
-        call = Call(method=request.method, path=scope["path"], headers=headers, body=body)
+        query = scope["query_string"].decode(errors="replace")
+        call = Call(method=request.method, path=scope["path"], headers=headers, body=body, query=query)
         twice = [name for name in ONCE if len(request.headers.getlist(name)) > 1]
         full = self._full()
         refused = full or (_twice(twice[0]) if twice else None)

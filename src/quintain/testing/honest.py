@@ -1,4 +1,5 @@
-"""What a world declares of itself, measured: what its oracle earns, what players earn who do not look, how many starts differ.
+"""What a world declares of itself, measured: what its oracle earns and knows, what players earn who do not look, how many starts
+differ, how much each level asks for.
 
 `measure` plays, `broken` compares with the declaration. Tests measure a slice, `make honest` all, and keeps a row per world.
 """
@@ -6,12 +7,14 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import importlib.util
 import math
 import statistics
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,12 +30,14 @@ from quintain.testing.worlds import (
     oracle_player,
     play,
     random_player,
+    replay_player,
     task_of,
 )
 from quintain.types import Stop
-from quintain.worlds.kernel import LEVELS, Plan
+from quintain.worlds.kernel import LEVELS, Move, Plan, Unknown
 
-PLAYERS = ("random", "first", "constant")
+UNKNOWN = 0.01  # share of starts on which an exact oracle may give up
+RISE = 0.85  # correlation of level and effort, by ranks
 START_S = 0.05  # of a core that makes a million additions in 40 ms: the slowest hundredth of starts
 
 
@@ -45,7 +50,9 @@ class Slice(NamedTuple):
         levels: of both.
         players: seeds for those who do not look.
         judged: levels of those.
-        starts: how many seeds are begun at level 5.
+        starts: seeds begun at level 5.
+        known: seeds of each level up to 7 for what the oracle knows.
+        others: seeds whose plans a blind oracle plays elsewhere.
         sigmas: standard errors by which a mean may miss what is declared.
     """
 
@@ -55,11 +62,21 @@ class Slice(NamedTuple):
     players: Sequence[int]
     judged: Sequence[int]
     starts: Sequence[int]
+    known: Sequence[int]
+    others: Sequence[int]
     sigmas: float
 
 
 WHOLE = Slice(
-    range(200, 400), range(200, 208), (0, 5, 9), range(1000, 1040), range(2, LEVELS), range(10_000), sigmas=2.3
+    range(200, 400),
+    range(200, 208),
+    (0, 5, 9),
+    range(1000, 1040),
+    range(2, LEVELS),
+    range(10_000),
+    range(13),
+    range(400, 408),
+    sigmas=2.3,
 )
 
 
@@ -69,12 +86,16 @@ def turned(number: int) -> Slice:
     levels = [(number + i) % LEVELS for i in (0, 3, 6)]
     judged = [2 + (number + i) % (LEVELS - 2) for i in (0, 3, 6)]
     ten = range(begin, begin + 10)
-    return Slice(ten, ten[:3], levels, ten, judged, range(begin, begin + 300), sigmas=4.5)
+    return Slice(ten, ten[:3], levels, ten, judged, range(begin, begin + 300), ten[:1], ten[:2], sigmas=4.5)
 
 
 def measure(name: str, of: Slice = WHOLE) -> dict[str, Any]:
-    """Figures of one world: `oracle` (mean reward), `kept` (share of episodes in which an exact one earned what it promised, or
-    `lapses`: level and seed of those in which it did not), `players` (the highest mean reward of each), `distinct` and `p99_s` of starts.
+    """Figures of one world.
+
+    Returns:
+        `oracle` (mean reward), `lapses` (level and seed where an exact oracle did not earn what it promised), `unknown` (share of
+        starts up to level 7 on which it gave up), `players` (the highest mean reward of each), `effort` of each level, `distinct`
+        and `p99_s` of starts.
     """
     world = world_of(name)
     exact = world.facts.proof != "policy"
@@ -92,8 +113,12 @@ def measure(name: str, of: Slice = WHOLE) -> dict[str, Any]:
     for kind, player in _blind(name):
         mean = statistics.mean(earned(name, player, of.judged, of.players))
         players[kind] = max(mean, players.get(kind, 0.0))
+    elsewhere = list(_elsewhere(name, of.others))
     row = {"oracle": statistics.mean(rewards), "oracle_episodes": len(rewards), "lapses": lapses}
     row |= {"players": players, "player_episodes": len(of.judged) * len(of.players)}
+    row |= {"blind": statistics.mean(elsewhere), "blind_episodes": len(elsewhere)}
+    row |= {"unknown": _unknown(name, of.known)} if exact else {}
+    row |= {"effort": [effort(name, level, of.known[:4]) for level in range(LEVELS)]} if len(of.known) > 3 else {}
     return row | (_starts(name, of.starts) if not world.facts.shared_starts else {})
 
 
@@ -105,10 +130,19 @@ def broken(name: str, row: Mapping[str, Any], sigmas: float = WHOLE.sigmas) -> l
     least = facts.floor - sigmas * math.sqrt(facts.floor * (1 - facts.floor) / row["oracle_episodes"])
     if facts.proof == "policy" and row["oracle"] < least:
         found.append(f"the oracle of {name} earns {row['oracle']:.3f}; declared {facts.floor}")
-    for kind, mean in row["players"].items():
-        ceiling, n = facts.ceilings[kind], row["player_episodes"]
+    judged = [(kind, mean, row["player_episodes"]) for kind, mean in row["players"].items()]
+    for kind, mean, n in [*judged, ("blind", row.get("blind", 0.0), row.get("blind_episodes", 1))]:
+        ceiling = facts.ceilings[kind]
         if mean > ceiling + sigmas * math.sqrt(ceiling * (1 - ceiling) / n) + 1 / n:
             found.append(f"the {kind} player earns {mean:.3f} in {n} episodes of {name}; declared {ceiling}")
+    if row.get("unknown", 0.0) > UNKNOWN:
+        found.append(
+            f"the oracle of {name} gives up on {row['unknown']:.1%} of its starts up to level 7; {UNKNOWN:.0%} is the most"
+        )
+    if "effort" in row and (rise := rises(row["effort"])) < RISE:
+        found.append(
+            f"what {name} asks for does not rise with the level (correlation {rise:.2f}, {RISE} is due): {row['effort']}"
+        )
     if "distinct" in row and row["distinct"] < _least(facts.variety / 10_000, row["starts"], sigmas):
         found.append(
             f"{row['distinct']} of {row['starts']:,} instances of {name} differ; declared {facts.variety} of 10,000"
@@ -123,6 +157,27 @@ def broken(name: str, row: Mapping[str, Any], sigmas: float = WHOLE.sigmas) -> l
 def earned(name: str, player: Player, levels: Sequence[int], seeds: Sequence[int]) -> list[float]:
     """Rewards of one player over instances."""
     return [play(task_of(name, seed, level), player).reward for level in levels for seed in seeds]
+
+
+def effort(name: str, level: int, seeds: Sequence[int]) -> float:
+    """How much a level asks for: moves of the oracle's plan, blanks of a one-answer world, turns of an estimated one."""
+    world, total = world_of(name), 0.0
+    for seed in seeds:
+        start = world.start(seed, level)
+        plan = world.solve(start, world.facts.seats[0]) if world.facts.proof != "policy" else None
+        if plan is None:
+            total += world.turns(start)
+        elif isinstance(plan, Plan) and len(plan.moves) > 1:
+            total += len(plan.moves)
+        else:
+            total += world.view(start, world.facts.seats[0]).caption(2).count(".")
+    return total / len(seeds)
+
+
+def rises(efforts: Sequence[float]) -> float:
+    """Correlation of levels and the ranks of what they ask for; 0 where all ask for the same."""
+    ranks = [sorted(efforts).index(e) for e in efforts]
+    return statistics.correlation(range(len(ranks)), ranks) if len(set(ranks)) > 1 else 0.0
 
 
 def slowness() -> float:
@@ -146,14 +201,43 @@ def digest(name: str) -> str:
 
 
 def _blind(name: str) -> Iterator[tuple[str, Player]]:
-    """Players who do not look: random, the first move, and constant moves that are legal somewhere."""
+    """Players who do not look: random, the first move, and constant moves: some that are legal somewhere, and the commonest answer."""
     world = world_of(name)
     yield "random", random_player(name)
     yield "first", first_player
     starts = [world.view(world.start(seed, 4), world.facts.seats[0]) for seed in range(6)]
     said = {m.key: m for view in starts for m in view.legal()[:6]}
-    for move in (*list(said.values())[:3], example_move(world, world.facts.seats[0])):
+    for move in (*list(said.values())[:3], example_move(world, world.facts.seats[0]), *_commonest(name)):
         yield "constant", constant_player(move)
+
+
+def _commonest(name: str, seeds: Sequence[int] = range(5)) -> list[Move]:
+    """The first move that the oracle says most often over all levels; none where it says each only once."""
+    world = world_of(name)
+    if world.facts.proof == "policy":
+        return []
+    plans = [
+        world.solve(world.start(seed, level), world.facts.seats[0]) for level in range(2, LEVELS) for seed in seeds
+    ]
+    first = {p.moves[0].key: p.moves[0] for p in plans if isinstance(p, Plan) and p.moves}
+    told = Counter(p.moves[0].key for p in plans if isinstance(p, Plan) and p.moves).most_common(1)
+    return [first[key] for key, times in told if times > 1]
+
+
+def _elsewhere(name: str, seeds: Sequence[int]) -> Iterator[float]:
+    """What plans of other instances earn: a blind oracle knows the game and the level, and not this instance."""
+    few = world_of(name).facts.proof == "policy"
+    for level in (1, 2) if few else (2, 4, 6):
+        for seed in seeds[:6] if few else seeds:
+            plan = play(task_of(name, seed, level), oracle_player()).moves
+            yield from earned(name, replay_player(plan), (level,), (seed + 1000, seed + 2000))
+
+
+def _unknown(name: str, seeds: Sequence[int]) -> float:
+    """Share of starts up to level 7 on which the oracle gives up."""
+    world = world_of(name)
+    answers = [world.solve(world.start(seed, level), world.facts.seats[0]) for level in range(8) for seed in seeds]
+    return sum(isinstance(a, Unknown) for a in answers) / len(answers)
 
 
 def _starts(name: str, seeds: Sequence[int]) -> dict[str, Any]:
@@ -163,7 +247,9 @@ def _starts(name: str, seeds: Sequence[int]) -> dict[str, Any]:
         seen.add(digest_of(world.start(seed, 5)))
         times.append(time.process_time() - begun)
     late = sorted(times)[len(times) * 99 // 100]
-    return {"distinct": len(seen), "starts": len(times), "p99_s": late, "slowness": slowness()}
+    return {"distinct": len(seen), "starts": len(times), "p99_s": late} | (
+        {"slowness": slowness()} if late > START_S else {}
+    )
 
 
 def _least(share: float, starts: int, sigmas: float) -> float:
@@ -174,15 +260,26 @@ def _least(share: float, starts: int, sigmas: float) -> float:
 def _sources(module: str) -> set[Path]:
     """The files of a module and of the worlds' modules that it imports, directly or not."""
     found: set[Path] = set()
-    waiting = [module]
+    waiting, seen = [module], set()
     while waiting:
-        spec = importlib.util.find_spec(waiting.pop())
-        path = Path(spec.origin) if spec is not None and spec.origin else None
-        if path is None or path in found:
+        if (now := waiting.pop()) in seen:
             continue
-        found.add(path)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("quintain.worlds"):
-                inner = [f"{node.module}.{alias.name}" for alias in node.names]
-                waiting += [node.module or "", *(m for m in inner if m in sys.modules)]
+        seen.add(now)
+        path, inner = _imports(now)
+        if path is not None:
+            found.add(path)
+            waiting += inner
     return found
+
+
+@functools.cache
+def _imports(module: str) -> tuple[Path | None, list[str]]:
+    """The file of a module, and the worlds' modules among what it imports."""
+    spec = importlib.util.find_spec(module)
+    path = Path(spec.origin) if spec is not None and spec.origin else None
+    found: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if path else ():
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("quintain.worlds"):
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            found += [node.module or "", *(m for m in inner if m in sys.modules)]
+    return path, found

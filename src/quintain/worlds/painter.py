@@ -1,24 +1,34 @@
-"""Draws scenes as raw pixels: a cached atlas of tiles, and only the tiles that changed since the last picture."""
+"""Draws scenes as raw pixels: a cached atlas of tiles, and only what changed since the last picture is painted anew."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import math
+import threading
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
 from quintain.worlds.art import shapes_of
+from quintain.worlds.brush import Reach, draw, reach
 from quintain.worlds.palette import rgb
-from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Shape, Sprite
+from quintain.worlds.scene import Scene, Shape
 
-FINE = 4  # shapes are drawn this many times larger, then averaged down
+FINE = 4  # tiles are drawn this many times larger, then averaged down
+TWICE = 2  # shapes over tiles are drawn this many times larger
+MOST = 24  # places that changed; if there are more, the whole picture is painted
+CALL = 8000  # painting an area costs as much as this many pixels, however small it is
+
+Area = tuple[int, int, int, int]  # left, top, right, bottom in pixels
+_scratch = threading.local()
 
 
 class Painter:
     """Paints the scenes of one episode after another, each as a read-only array [side, side, 3] uint8.
 
-    Use one for each sequence of scenes: it keeps the last picture and repaints the cells that differ.
+    Use one for each sequence of scenes: it keeps the last picture and repaints what differs. What a scene looks like
+    does not depend on what was painted before.
 
     Args:
         side: width and height of the picture in pixels; a scene that is not square is centred on its background.
@@ -28,20 +38,27 @@ class Painter:
         self.side = side
         self.frame: tuple[object, ...] = ()
         self.cells: tuple[str, ...] = ()
-        self.ground: np.ndarray | None = None
+        self.shapes: tuple[Shape, ...] = ()
+        self.reaches: list[Reach] = []  # of the shapes, or empty before they are needed
+        self.ground = self.picture = np.empty(0, np.uint8)
         self.corners: list[tuple[int, int]] = []
         self.unit = 0
 
     def paint(self, scene: Scene) -> np.ndarray:
         """The picture of a scene."""
         frame = (scene.width, scene.height, scene.columns, scene.left, scene.top, scene.background, len(scene.cells))
-        if frame != self.frame or self.ground is None:
+        fresh = frame != self.frame
+        if fresh:
             self._fit(scene)
             self.frame = frame
-        pixels = self._tiles(scene.cells)
-        if not scene.shapes:
-            return pixels
-        return self._over(pixels, scene)
+        dirty = self._tiles(scene.cells)
+        if fresh or not scene.shapes:
+            self.picture, dirty = self.ground, []
+        dirty += self._changed(scene.shapes)
+        if dirty and scene.shapes:
+            self._shapes(scene.shapes, dirty)
+        self.shapes = scene.shapes
+        return self.picture
 
     def _fit(self, scene: Scene) -> None:
         self.unit = max(int(self.side / max(scene.width, scene.height)), 1)
@@ -53,96 +70,150 @@ class Painter:
             (top + i // scene.columns * self.unit, left + i % scene.columns * self.unit)
             for i in range(len(scene.cells))
         ]
-        self.ground = np.empty((self.side, self.side, 3), np.uint8)
-        self.ground[:] = rgb(scene.background)
-        self.ground.flags.writeable = False
+        self.ground = plain(self.side, scene.background)
         self.background = scene.background
         self.cells = ("",) * len(scene.cells)
+        self.shapes, self.reaches = (), []
 
-    def _tiles(self, cells: tuple[str, ...]) -> np.ndarray:
+    def _tiles(self, cells: tuple[str, ...]) -> list[Reach]:
+        """Bring the ground up to date; the places where it changed, in fine pixels."""
         old = self.cells
-        if cells == old and self.ground is not None:
-            return self.ground
-        pixels = self.ground.copy()  # pyrefly: ignore
+        if cells == old:
+            return []
+        pixels = self.ground.copy()
         unit, corners, background = self.unit, self.corners, self.background
+        dirty: list[Reach] = []
         for i, name in enumerate(cells):
             if name != old[i]:
                 y, x = corners[i]
                 pixels[y : y + unit, x : x + unit] = tile(name, unit, background)
+                dirty.append((x * TWICE, y * TWICE, (x + unit) * TWICE, (y + unit) * TWICE))
         pixels.flags.writeable = False
         self.ground, self.cells = pixels, cells
-        return pixels
+        return dirty
 
-    def _over(self, pixels: np.ndarray, scene: Scene) -> np.ndarray:
-        paint, cover = overlay(scene.shapes, self.side, self.unit, self.origin)
-        out = (pixels + ((paint - pixels) * cover + 127) // 255).astype(np.uint8)
-        out.flags.writeable = False
-        return out
+    def _changed(self, shapes: tuple[Shape, ...]) -> list[Reach]:
+        """The places where shapes came, went or changed, in fine pixels."""
+        old, n, start, end = self.shapes, min(len(shapes), len(self.shapes)), 0, 0
+        while start < n and old[start] == shapes[start]:
+            start += 1
+        while end < n - start and old[-1 - end] == shapes[-1 - end]:
+            end += 1
+        gone, came = range(start, len(old) - end), range(start, len(shapes) - end)
+        if gone == came:  # a change of one shape leaves those after it where they were
+            gone = came = [i for i in came if old[i] != shapes[i]]
+        if len(gone) + len(came) > MOST:
+            self.reaches = []
+            return [(0, 0, self.side * TWICE, self.side * TWICE)]
+        before = self.reaches or [self._reach(shape) for shape in old]
+        if len(old) == len(shapes):
+            after = [*before]
+            for i in came:
+                after[i] = self._reach(shapes[i])
+        else:
+            after = [*before[:start], *[self._reach(shapes[i]) for i in came], *before[len(old) - end :]]
+        self.reaches = after
+        return [before[i] for i in gone] + [after[i] for i in came]
+
+    def _reach(self, shape: Shape) -> Reach:
+        return reach(shape, self.unit * TWICE, (self.origin[0] * TWICE, self.origin[1] * TWICE))
+
+    def _shapes(self, shapes: tuple[Shape, ...], dirty: list[Reach]) -> None:
+        """Paint the dirty places from the ground up, or all if they are many."""
+        areas = merged(dirty, self.side) if len(dirty) <= MOST else []
+        if not areas or sum(map(_size, areas)) > 0.6 * self.side**2:
+            self.picture = self._painted((0, 0, self.side, self.side), shapes)
+            return
+        pixels = self.picture.copy()
+        reaches = self.reaches = self.reaches or [self._reach(shape) for shape in shapes]
+        for area in areas:
+            left, top, right, bottom = (edge * TWICE for edge in area)
+            near = [
+                shape
+                for shape, (x0, y0, x1, y1) in zip(shapes, reaches, strict=True)
+                if x0 < right and x1 > left and y0 < bottom and y1 > top
+            ]
+            pixels[area[1] : area[3], area[0] : area[2]] = self._painted(area, near)
+        pixels.flags.writeable = False
+        self.picture = pixels
+
+    def _painted(self, area: Area, shapes: Sequence[Shape]) -> np.ndarray:
+        """The pixels of one area: the ground, and over it shapes. Around it the canvas is left with scraps of them."""
+        canvas = canvas_of(self.side * TWICE)
+        left, top, right, bottom = (edge * TWICE for edge in area)
+        box = (left, top, right, bottom)
+        if self.cells:
+            ground = Image.fromarray(self.ground[area[1] : area[3], area[0] : area[2]])
+            canvas.paste(ground.resize((right - left, bottom - top), Image.Resampling.NEAREST), (left, top))
+        else:
+            canvas.paste(rgb(self.background), box)
+        draw(canvas, shapes, self.unit * TWICE, (self.origin[0] * TWICE, self.origin[1] * TWICE))
+        return pixels_of(canvas.reduce(TWICE, box))
+
+
+def pixels_of(image: Image.Image) -> np.ndarray:
+    """An image as a read-only array [height, width, 3]."""
+    return np.frombuffer(image.tobytes("raw", "RGB"), np.uint8).reshape(image.height, image.width, 3)
+
+
+@functools.lru_cache(maxsize=64)
+def plain(side: int, background: str) -> np.ndarray:
+    """A picture of nothing."""
+    pixels = np.empty((side, side, 3), np.uint8)
+    pixels[:] = rgb(background)
+    pixels.flags.writeable = False
+    return pixels
 
 
 @functools.lru_cache(maxsize=4096)
 def tile(name: str, unit: int, background: str) -> np.ndarray:
     """The pixels [unit, unit, 3] of a cell: its layers, joined by `+`, over the background."""
-    size = unit * FINE
-    image = Image.new("RGB", (size, size), rgb(background))
-    pen = ImageDraw.Draw(image)
+    image = Image.new("RGBA", (unit, unit), rgb(background))
     for layer in name.split("+") if name else ():
-        draw(pen, shapes_of(layer), size, (0.0, 0.0))
-    return np.asarray(image.resize((unit, unit), Image.Resampling.BOX))
+        image = Image.alpha_composite(image, _layer(layer, unit))
+    return pixels_of(image)
 
 
-@functools.lru_cache(maxsize=64)
-def overlay(shapes: tuple[Shape, ...], side: int, unit: int, origin: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Colours [side, side, 3] and cover [side, side, 1] in 0..255 of shapes that lie over the tiles."""
-    fine = 2
-    image = Image.new("RGBA", (side * fine, side * fine), (0, 0, 0, 0))
-    draw(ImageDraw.Draw(image), shapes, unit * fine, (origin[0] * fine, origin[1] * fine))
-    flat = np.asarray(image.resize((side, side), Image.Resampling.BOX))
-    return flat[..., :3].astype(np.int32), flat[..., 3:].astype(np.int32)
+@functools.lru_cache(maxsize=4096)
+def _layer(name: str, unit: int) -> Image.Image:
+    """One layer of a cell. Cells have few layers in many mixtures, so drawing each mixture anew would take far longer."""
+    image = Image.new("RGBA", (unit * FINE, unit * FINE))
+    draw(image, shapes_of(name), unit * FINE, (0.0, 0.0))
+    return image.reduce(FINE)
 
 
-def draw(pen: ImageDraw.ImageDraw, shapes: Sequence[Shape], unit: float, origin: tuple[float, float]) -> None:
-    """Draw shapes with one cell `unit` pixels wide and the point (0, 0) at `origin`."""
-    x0, y0 = origin
-    for shape in shapes:
-        if isinstance(shape, Box):
-            _box(pen, shape, unit, origin)
-        elif isinstance(shape, Disc):
-            x, y, r = x0 + shape.x * unit, y0 + shape.y * unit, shape.radius * unit
-            pen.ellipse((x - r, y - r, x + r, y + r), _color(shape.fill), _color(shape.line), _thick(shape, unit))
-        elif isinstance(shape, Polygon):
-            _polygon(pen, shape, unit, origin)
-        elif isinstance(shape, Run):
-            at = (x0 + shape.x * unit, y0 + shape.y * unit)
-            pen.text(at, shape.text, rgb(shape.color), font(max(round(shape.size * unit), 1)), anchor="mm")
-        elif isinstance(shape, Sprite):
-            draw(pen, shapes_of(shape.tile), unit * shape.size, (x0 + shape.x * unit, y0 + shape.y * unit))
+def canvas_of(side: int) -> Image.Image:
+    """This thread's canvas, on which whatever was painted before is still to be seen."""
+    canvas = getattr(_scratch, "canvas", None)
+    if canvas is None or canvas.width != side:
+        canvas = _scratch.canvas = Image.new("RGB", (side, side))
+    return canvas
 
 
-def _box(pen: ImageDraw.ImageDraw, box: Box, unit: float, origin: tuple[float, float]) -> None:
-    x, y = origin[0] + box.x * unit, origin[1] + box.y * unit
-    edges = (x, y, max(x + box.width * unit - 1, x), max(y + box.height * unit - 1, y))
-    pen.rounded_rectangle(edges, box.radius * unit, _color(box.fill), _color(box.line), _thick(box, unit))
+def merged(dirty: Iterable[Reach], side: int) -> list[Area]:
+    """Areas in whole pixels that cover the places given in fine ones; those whose common area is little larger are joined."""
+    out: list[Area] = []
+    for x0, y0, x1, y1 in dirty:
+        area = (
+            max(math.floor(x0 / TWICE), 0),
+            max(math.floor(y0 / TWICE), 0),
+            min(math.ceil(x1 / TWICE), side),
+            min(math.ceil(y1 / TWICE), side),
+        )
+        if area[0] >= area[2] or area[1] >= area[3]:  # it lies outside of the picture
+            continue
+        i = 0
+        while i < len(out):
+            other = out[i]
+            both = (*map(min, area[:2], other[:2]), *map(max, area[2:], other[2:]))
+            if _size(both) <= _size(area) + _size(other) + CALL:
+                area, i = both, 0
+                out.remove(other)
+            else:
+                i += 1
+        out.append(area)
+    return out
 
 
-def _polygon(pen: ImageDraw.ImageDraw, polygon: Polygon, unit: float, origin: tuple[float, float]) -> None:
-    points = [(origin[0] + x * unit, origin[1] + y * unit) for x, y in polygon.points]
-    if polygon.fill:
-        pen.polygon(points, rgb(polygon.fill))
-    if polygon.line:
-        ring = [*points, points[0], points[1]] if polygon.closed and len(points) > 2 else points
-        pen.line(ring, rgb(polygon.line), max(_thick(polygon, unit), 1), joint="curve")
-
-
-def _color(name: str) -> tuple[int, int, int] | None:
-    return rgb(name) if name else None
-
-
-def _thick(shape: Box | Disc | Polygon, unit: float) -> int:
-    return max(round(shape.thick * unit), 1) if shape.line else 0
-
-
-@functools.lru_cache(maxsize=64)
-def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """The typeface of all pictures, the one that comes with Pillow, with letters `size` pixels high."""
-    return ImageFont.load_default(size)
+def _size(area: Area) -> int:
+    return (area[2] - area[0]) * (area[3] - area[1])

@@ -16,8 +16,12 @@ from quintain.cli import VERBS, main
 from quintain.cli.live import Lines, Table, sparkline
 from quintain.cli.play import blocks
 from quintain.config import ConfigError, make
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
+from quintain.ports import SOLO
 from quintain.runtime.check import check
 from quintain.runtime.stage import make_stage
+from quintain.types import Message, Task
 
 
 def told(capsys, *arguments: str) -> str:
@@ -137,6 +141,11 @@ def test_a_picture_in_half_blocks_has_its_colours():
 def test_list_speaks_json_and_counts(capsys):
     worlds = json.loads(told(capsys, "list", "worlds", "--json"))
     assert len(worlds) >= 12 and {w["engine"] for w in worlds} >= {"grid", "slide", "csp", "board"}
+    door = next(w for w in worlds if w["name"] == "KeyDoor")
+    assert (door["domain"], door["engine"], door["seats"], door["levels"]) == ("spatial", "grid", 1, 10)
+    assert door["turns"] == [12, 80] and door["oracle"] == "solver"
+    assert all(min(w["speed"].values()) > 0 for w in worlds if w["speed"])
+    assert door["speed"] and "speed" not in told(capsys, "list", "worlds")
     assert told(capsys, "list", "worlds").strip().endswith(f"{len(worlds)} worlds")
     names = {(p["family"], p["name"]) for p in json.loads(told(capsys, "list", "parts", "--json"))}
     assert {("algorithm", "ppo"), ("objective", "clip"), ("gate", "zero_variance"), ("rollout", "episodes")} <= names
@@ -353,3 +362,40 @@ def test_a_model_of_words_is_evaluated_only_where_it_has_the_words(tmp_path, cap
         assert cast.renderers["policy"].words == make_stage(config).renderer.words, fits
     assert main(["eval", str(tmp_path / "run"), "world=Sokoban"]) == 1
     assert "the model of this run knows the words of KeyDoor level 0,1 only; Sokoban" in capsys.readouterr().err
+
+
+def test_demos_are_chats_with_their_origin(tmp_path, capsys):
+    out = tmp_path / "some" / "demos.jsonl"
+    words = ["demos", "KeyDoor", "MiniSudoku", "-n", "3", "--levels", "1-2", "--slips", "0.4", "--out", str(out)]
+    assert f"wrote {out}: 6 demonstrations of KeyDoor, MiniSudoku" in told(capsys, *words)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(r["world"], r["seed"], r["level"]) for r in rows] == [
+        (w, s, 1 + s % 2) for w in ("KeyDoor", "MiniSudoku") for s in range(3)
+    ]
+    for row in rows:
+        answers = [m for m in row["messages"] if m["role"] == "assistant"]
+        assert len(answers) == len(row["imitate"]) == len(row["messages"]) / 2 and row["imitate"][-1]
+        env = WorldEnv(world_of(row["world"]), Scaffold(**row["scaffold"]))
+        heard = env.begin(
+            Task(key="again", env=row["world"], seed=row["seed"], level=row["level"], split=row["split"])
+        )[SOLO]
+        for answer in answers:
+            heard = env.advance({SOLO: Message.of("assistant", answer["content"])})[SOLO]
+        assert heard.reward == {"success": 1.0}
+    assert not all(all(r["imitate"]) for r in rows)
+
+
+def test_demos_show_pictures_and_refuse_what_they_cannot(tmp_path, capsys):
+    line = json.loads(told(capsys, "demos", "KeyDoor", "env.scaffold.image=64", "-n", "1", "--levels", "0"))
+    assert line["messages"][0]["content"][1]["image_url"]["url"].startswith("data:image/png;base64,")
+    (tmp_path / "there").write_text("kept")
+    for words, why in (
+        (["KeyDoor", "--out", str(tmp_path / "there")], "is there already"),
+        (["KeyDoor", "--levels", "3-12"], "range from 0 to 9"),
+        (["KeyDoor", "run.seed=3"], "only env.scaffold.KEY=VALUE"),
+        (["env.scaffold.image=64"], "at least one world"),
+        (["KeyDor"], "did you mean 'KeyDoor'"),
+    ):
+        assert main(["demos", *words]) == 1
+        assert why in capsys.readouterr().err
+    assert (tmp_path / "there").read_text() == "kept"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from quintain.envs.demos import NoDemonstration, demonstrate, demonstrations
+from quintain.envs.demos import CannotDemonstrate, NoDemonstration, demonstrate, demonstrations
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.ports import SOLO
 from quintain.testing.worlds import task_of
 from quintain.types import Task
+from quintain.worlds.kernel import Plan
 
 WORDS = Scaffold.of({"style": "words"})
 
@@ -57,3 +58,55 @@ def _succeeds(env: WorldEnv, task: Task) -> bool:
         return bool(demonstrate(env, task))
     except NoDemonstration:
         return False
+
+
+def test_slips_are_mended_by_the_oracle_and_told_apart() -> None:
+    env = WorldEnv(world_of("KeyDoor"), WORDS)
+    slipped = 0
+    for seed in range(10):
+        task = task_of("KeyDoor", seed, 2)
+        turns = demonstrate(env, task, slips=0.3)
+        slipped += sum(turn.slip for turn in turns)
+        env.begin(task)
+        for turn in turns:
+            plan = env.world.solve(env.state, SOLO)
+            assert isinstance(plan, Plan)
+            assert (turn.text in {m.key for m in plan.first}) is not turn.slip
+            heard = env.advance({SOLO: turn.answer})[SOLO]
+        assert heard.reward == {"success": 1.0}
+        assert demonstrate(env, task, slips=0.3) == turns != demonstrate(env, task)
+    assert 10 < slipped < 50
+
+
+@pytest.mark.parametrize("grammar", ["free", "tagged", "json"])
+@pytest.mark.parametrize("name", ["KeyDoor", "MiniSudoku", "Game2048"])
+def test_reasons_stand_before_answers_that_still_read(name: str, grammar: str) -> None:
+    env = WorldEnv(world_of(name), Scaffold(grammar=grammar))
+    turns = demonstrate(env, task_of(name, 3, 1), reward=0.0, why=True)
+    env.begin(task_of(name, 3, 1))
+    told = []
+    for turn in turns:
+        told.append(turn.text.partition("\n")[0])
+        env.advance({SOLO: turn.answer})
+    assert env.stop is not None and env.turn == len(turns)
+    if name == "KeyDoor":
+        assert [int(line.split()[0]) for line in told[:-1]] == list(range(len(turns), 1, -1))
+    assert name != "Game2048" or all("is best by estimate" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "asked", "told"),
+    [
+        ("KeyDoor", {"grammar": "word"}, {"why": True}, "'word' has no room .* take free, tagged, json"),
+        ("KeyDoor", {}, {"slips": 1.0}, "slips is 1.0"),
+        ("NimDuel", {}, {}, "one player"),
+    ],
+)
+def test_what_can_never_be_demonstrated_is_told_at_once(name, options, asked, told) -> None:
+    env = WorldEnv(world_of(name), Scaffold(**options))
+    for call in (
+        lambda: demonstrate(env, task_of(name, 0, 0), **asked),
+        lambda: next(demonstrations(env, iter([]), 1, **asked)),
+    ):
+        with pytest.raises(CannotDemonstrate, match=told):
+            call()

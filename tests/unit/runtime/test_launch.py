@@ -57,6 +57,19 @@ def test_of_any_other_end_the_end_of_the_log_is_quoted(tmp_path, monkeypatch):
     assert "Traceback" in told and "earlier session" not in told
 
 
+def test_a_rank_that_fails_before_anybody_looks_is_quoted_too(tmp_path, monkeypatch):
+    script(monkeypatch, CRASH)
+    real = launch.begin
+
+    def begin(*words, **options):
+        child = real(*words, **options)
+        child.wait(10)
+        return child
+
+    monkeypatch.setattr(launch, "begin", begin)
+    assert "ValueError: a bug of ours" in failing(tmp_path, LostRank("a sum failed"))
+
+
 def test_an_error_of_the_first_rank_itself_is_the_one_to_tell(tmp_path, monkeypatch):
     script(monkeypatch, CRASH)
     assert failing(tmp_path, QuintainError("all ranks say so")) == "QuintainError: all ranks say so"

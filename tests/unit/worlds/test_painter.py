@@ -8,11 +8,12 @@ import pytest
 from quintain.registry import UnknownName
 from quintain.types import QuintainError
 from quintain.worlds.art import shapes_of, tiles
-from quintain.worlds.engines.grid.art import METALS, SHADES
+from quintain.worlds.engines.grid.art import METALS, SHADES, add
 from quintain.worlds.painter import Painter, tile
 from quintain.worlds.palette import COLORS, rgb
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Sprite
 
+add()  # floors and keys
 tiles({"test-red": (Box(x=0, y=0, width=1, height=1, fill="brick"),)})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -106,20 +107,19 @@ class Stand:
         return weights
 
     async def play(self, groups: int = 3, members: int = 2, turns: int = 3) -> tuple[Group, ...]:
-        """Episodes of the engine: a prompt, then words and answers in turn."""
-        out = []
-        for g in range(groups):
-            ticket = (self.version * groups + g) * self.ranks.size + self.ranks.rank
-            rows = [await self._episode(ticket, m, turns) for m in range(members)]
-            out.append(
-                Group(
-                    task=Task(key=f"task {g}", env="none"),
-                    trajectories=tuple(rows),
-                    ticket=ticket,
-                    version=self.version,
-                )
+        """Episodes of the engine, all at once: a prompt, then words and answers in turn."""
+        first = self.version * groups
+        tickets = [(first + g) * self.ranks.size + self.ranks.rank for g in range(groups)]
+        rows = await asyncio.gather(*(self._episode(t, m, turns) for t in tickets for m in range(members)))
+        return tuple(
+            Group(
+                task=Task(key=f"task {g}", env="none"),
+                trajectories=tuple(rows[g * members : (g + 1) * members]),
+                ticket=ticket,
+                version=self.version,
             )
-        return tuple(out)
+            for g, ticket in enumerate(tickets)
+        )
 
     async def _episode(self, ticket: int, member: int, turns: int) -> Trajectory:
         said = f"{5 + ticket % 7} {ALIAS[1]} 9"

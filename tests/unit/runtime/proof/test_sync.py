@@ -13,7 +13,7 @@ import torch
 
 from quintain.engines import torch_run
 from quintain.engines.torch import TorchEngine
-from quintain.learn.canary import base_tensors
+from quintain.learn.canary import WAYS, base_tensors, shaken
 from quintain.models import build_model, causal_lm
 from quintain.runtime.draws import Draws
 from quintain.runtime.proof import SyncRefused
@@ -518,3 +518,33 @@ async def test_rounding_of_the_model_itself_is_measured_and_allowed_eight_times(
     stand.proof.bench._ask = coarse
     limit = await stand.proof.bench.limit(times * 8e-3, paths, Sampling())
     assert (times * 8e-3 <= limit.value) is fits and limit.noise == pytest.approx(1e-3, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("gap", "fits", "ways"), [(7e-3, True, [0]), (15e-3, True, [0, 1, 2]), (17e-3, False, [0, 1, 2, 3])]
+)
+async def test_before_a_refusal_rounding_is_measured_in_other_ways(gap, fits, ways, stand_of):
+    stand = stand_of()
+    await stand.begin(steps=1)
+    paths = stand.proof.sync.asked.paths
+    still = await stand.proof.bench.read(paths, Sampling())
+    ask, asked = stand.proof.bench._ask, []
+
+    async def coarse(verb: str, kind: int = 1, **given: Any) -> Any:
+        if verb != "shaken":
+            return await ask(verb, kind, **given)
+        asked.append(given["way"])
+        return [replace(r, plain=r.plain + (2e-3 if given["way"] == 2 else 1e-3)) for r in still]
+
+    stand.proof.bench._ask = coarse
+    limit = await stand.proof.bench.limit(gap, paths, Sampling())
+    assert (gap <= limit.value) is fits and asked == ways
+    assert limit.noise == pytest.approx(1e-3 * (1 + (2 in ways)), rel=1e-3)
+
+
+def test_every_way_moves_other_numbers(stand_of):
+    learner, told = stand_of().learner, []
+    for way in range(WAYS):
+        with shaken(learner.reader, 2**-7, way) as reader, torch.no_grad():
+            told.append(reader.model.get_input_embeddings()(torch.arange(8)))
+    assert all(not torch.equal(a, b) for i, a in enumerate(told) for b in told[:i])

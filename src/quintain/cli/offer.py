@@ -1,0 +1,48 @@
+"""`quintain offer mcp|http WORLD`: a world for other programs, over MCP on stdin and stdout or over HTTP on loopback."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import sys
+
+from quintain.envs.adapters.play import Play
+from quintain.registry import require_extra
+
+
+def main(arguments: list[str]) -> int:
+    """Offer the world until stdin ends, or Ctrl-C."""
+    parser = argparse.ArgumentParser(prog="quintain offer", description=__doc__)
+    parser.add_argument("how", choices=("mcp", "http"), help="mcp: stdin and stdout; http: as AgentGym's environments")
+    parser.add_argument("world", help="a world of one seat")
+    parser.add_argument("--level", type=int, default=0, help="0-9")
+    parser.add_argument("--seed", type=int, default=0, help="mcp: of the first game")
+    parser.add_argument("--image", type=int, default=0, help="mcp: side of the picture in pixels, 0 for none")
+    parser.add_argument("--port", type=int, default=0, help="http: 0 takes a free one")
+    parser.add_argument("--grammar", default="free", help="http: how actions are written (free)")
+    given = parser.parse_args(arguments)
+    if given.how == "http":
+        require_extra("serve", "starlette", "uvicorn")
+        asyncio.run(_http(given))
+        return 0
+    from quintain.serve.mcp import WorldTools, serve
+
+    serve(WorldTools(Play(given.world, given.level, {"image": given.image}), given.seed), sys.stdin, sys.stdout)
+    return 0
+
+
+async def _http(given: argparse.Namespace) -> None:
+    from quintain.serve.agentgym import Games
+    from quintain.serve.http import Server
+
+    def make() -> Play:
+        return Play(given.world, given.level, {"grammar": given.grammar})
+
+    server = Server(Games(make, os.environ.get("QUINTAIN_SERVE_TOKEN", "")), port=given.port)
+    await server.start()
+    print(f"{given.world} level {given.level} at http://127.0.0.1:{server.port}; Ctrl-C ends it", flush=True)
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.Event().wait()
+    await server.stop()

@@ -1,0 +1,81 @@
+"""Text to actions of Gymnasium's spaces and back: words for `Discrete`, the text for `Text`, JSON for all others."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quintain.envs.adapters.game import ILLEGAL, PeerError
+from quintain.envs.adapters.packages import peer
+
+LONGEST = 10_000  # characters of a JSON action
+
+
+class Actions:
+    """How actions of one space are written.
+
+    Args:
+        space: a `gymnasium.Space`.
+        words: names of the actions of a `Discrete` space in their order; () for numbers.
+
+    Raises:
+        PeerError: there are more or fewer words than actions.
+    """
+
+    def __init__(self, space: Any, words: Sequence[str] = ()) -> None:
+        spaces = peer("gymnasium").spaces
+        self.space, self.text = space, isinstance(space, spaces.Text)
+        self.first: int = int(getattr(space, "start", 0)) if isinstance(space, spaces.Discrete) else 0
+        count = int(space.n) if isinstance(space, spaces.Discrete) else 0
+        if words and len(words) != count:
+            raise PeerError(
+                f"there are {len(words)} words for {count} actions of {space}; name each action once, in its order"
+            )
+        self.words: tuple[str, ...] = tuple(words) or tuple(str(self.first + i) for i in range(count))
+        self.known: dict[str, int] = {word.lower(): i for i, word in enumerate(self.words)}
+
+    @property
+    def ask(self) -> str:
+        """How an action is written, one sentence."""
+        if self.words:
+            return f"One of: {', '.join(self.words)}."
+        return "A text." if self.text else f"A JSON value of the space {self.space}."
+
+    def read(self, text: str) -> Any:
+        """The action that a text spells, as a JSON value: a word, the text itself, a list; see `Game.read`."""
+        if self.words:
+            at = self.known.get(text[:200].strip().lower())
+            return None if at is None else self.words[at]
+        if self.text:
+            return text if self.space.contains(text) else None
+        try:
+            found = json.loads(text[:LONGEST])
+            array = np.asarray(found, self.space.dtype)
+        except (ValueError, TypeError, RecursionError, OverflowError):
+            return None
+        if array.shape != self.space.shape:
+            return None
+        return found if self.space.contains(array) else ILLEGAL
+
+    def value(self, key: Any) -> Any:
+        """What the environment takes for an action that was read."""
+        if self.words:
+            return self.known[str(key).lower()] + self.first
+        return key if self.text else np.asarray(key, self.space.dtype)
+
+    def legal(self, mask: Any) -> tuple[str, ...]:
+        """The words of the actions that a mask leaves."""
+        return tuple(word for word, allowed in zip(self.words, mask) if allowed)
+
+
+def words_of(env: Any) -> tuple[str, ...]:
+    """What an environment itself calls its actions: an enum `actions` as MiniGrid has it, ALE's meanings, or ()."""
+    own = getattr(env.unwrapped, "actions", None)
+    if isinstance(own, type) and issubclass(own, enum.Enum):
+        return tuple(member.name for member in own) if len(own) == getattr(env.action_space, "n", 0) else ()
+    meanings = getattr(env.unwrapped, "get_action_meanings", None)
+    return tuple(word.lower() for word in meanings()) if meanings else ()

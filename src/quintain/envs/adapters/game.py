@@ -1,0 +1,108 @@
+"""What somebody else's environment has to say to be an env of ours: a `Game` is all that an adapter writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from quintain.envs.grammar import GRAMMARS
+from quintain.registry import UnknownName, unknown
+from quintain.types import QuintainError, Stop, Task
+
+ILLEGAL = object()  # what `Game.read` gives for an action that can be read and is forbidden now
+
+
+class PeerError(QuintainError):
+    """An environment of somebody else's cannot be played; the message says what it lacks and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a game says after a start or a move: by seat texts, pictures, rewards and named rewards; who moves; why it is over."""
+
+    texts: Mapping[str, str]
+    movers: tuple[str, ...] = ()
+    images: Mapping[str, np.ndarray] = field(default_factory=dict)
+    rewards: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    events: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    stop: Stop | None = None
+
+
+class Game(Protocol):
+    """One environment of a peer: `PeerEnv` calls it, one call at a time, with random states of its own."""
+
+    ask: str  # how an action is written, one sentence
+    seats: tuple[str, ...]
+
+    def start(self, task: Task) -> Shown:
+        """Begin the episode of a task."""
+        ...
+
+    def read(self, text: str, seat: str) -> Any:
+        """The action that `text` spells as a JSON value, None if it spells none, `ILLEGAL` if it may not be taken now."""
+        ...
+
+    def play(self, moves: Mapping[str, Any]) -> Shown:
+        """Take actions that `read` gave."""
+        ...
+
+    def close(self) -> None:
+        """Free what the peer holds."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How an environment of a peer is played.
+
+    Attributes:
+        grammar: how an action is written: `free`, `tagged`, `json`, `word`, `tool`.
+        turns: most turns of an episode, >= 1.
+        penalty: taken from the reward, as the component `malformed`, for each action that is unreadable or forbidden, >= 0.
+        win: total reward of an episode from which on it is a success, None where 1 is. With it the component `success` is 1 or 0 at
+            the end, and `reward` holds the rest, so that their sum is what the peer gave.
+    """
+
+    grammar: str = "tagged"
+    turns: int = 100
+    penalty: float = 0.0
+    win: float | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any] | Manner | None) -> Manner:
+        """A manner from its options.
+
+        Raises:
+            UnknownName: there is no such option or grammar.
+            PeerError: one is out of range.
+        """
+        if isinstance(options, Manner):
+            return options
+        for name in options or {}:
+            if name not in cls.__slots__:
+                raise UnknownName(unknown("manner option", name, cls.__slots__))
+        return cls(**(options or {}))
+
+    def __post_init__(self) -> None:
+        if self.grammar not in GRAMMARS:
+            raise UnknownName(unknown("grammar", self.grammar, GRAMMARS))
+        if self.turns < 1 or self.penalty < 0:
+            raise PeerError(f"turns is {self.turns}, at least 1; penalty is {self.penalty:g}, at least 0")
+
+
+def by_level(ids: Any, task: Task) -> Any:
+    """What a task plays where each level has an environment of its own: item `task.level` of a list, or the only one there is.
+
+    Raises:
+        PeerError: the list has no such level.
+    """
+    if isinstance(ids, str) or not isinstance(ids, list | tuple):
+        return ids
+    if not 0 <= task.level < len(ids):
+        raise PeerError(
+            f"level {task.level} is asked for, and there are {len(ids)} environments; set env.levels to 0..{len(ids) - 1}"
+        )
+    return ids[task.level]

@@ -1,0 +1,121 @@
+"""Our worlds as Gymnasium environments: `make("KeyDoor", level=2)`, or `gymnasium.make("quintain/KeyDoor-v0", level=2)`."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import quintain.worlds
+from quintain.envs.adapters.packages import peer
+from quintain.envs.adapters.play import SEEDS, AdapterError, Heard, Play
+from quintain.envs.adapters.spaces import action_space, mask, observation_space, shown, written
+from quintain.envs.scaffold import Scaffold
+
+RENDERED = ("ansi", "rgb_array")
+
+
+def make(
+    world: str,
+    level: int = 0,
+    *,
+    scaffold: Mapping[str, Any] | Scaffold | None = None,
+    split: str = "train",
+    actions: str = "text",
+    render_mode: str | None = None,
+    **knobs: Any,
+) -> Any:
+    """A world of one seat as a `gymnasium.Env`: use it in every tool that takes one.
+
+    An observation is `{"text": ...}` and, where the scaffold has a picture, `"image"`: uint8 [side, side, 3]. `info` holds the typed
+    `events`, the named `rewards`, the `legal` actions and the `seed` of the instance. An action that cannot be read is the event
+    `malformed` and costs a turn. `snapshot()` and `restore(...)` of the unwrapped env carry the whole episode as JSON.
+
+    Args:
+        world: a registered name, such as `KeyDoor`.
+        level: 0-9; `reset(options={"level": 3, "split": "test"})` chooses another for one episode.
+        scaffold: how it is shown and answered; unless told, an action is written alone (grammar `word`).
+        split: `train`, `validation` or `test`.
+        actions: `text` takes strings; `words` numbers the actions of a world that has a fixed list of them (`Discrete`), and `info`
+            has their `action_mask`.
+        render_mode: `ansi` or `rgb_array`.
+        **knobs: of the world, beside the level.
+
+    Raises:
+        MissingExtra: gymnasium is not installed.
+        AdapterError: the world has several seats, or no fixed list of actions, or there is no such mode.
+    """
+    gym = peer("gymnasium")
+    play = Play(world, level, scaffold, split, knobs)
+    if len(play.seats) > 1:
+        raise AdapterError(
+            f"{world} has the seats {', '.join(play.seats)}, Gymnasium knows one; use adapters.pettingzoo"
+        )
+    if render_mode not in (None, *RENDERED):
+        raise AdapterError(f"render_mode is {render_mode!r}; it is None or one of {', '.join(RENDERED)}")
+    return _class(gym.Env)(play, actions, render_mode)
+
+
+@functools.cache
+def _class(base: type) -> type:
+    class WorldGym(base):
+        metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDERED), "render_fps": 4}
+
+        def __init__(self, play: Play, actions: str, render_mode: str | None) -> None:
+            self.play, self.render_mode = play, render_mode
+            self.action_space, self.words = action_space(play, actions)
+            self.observation_space = observation_space(play)
+            self.heard: Heard | None = None
+
+        def reset(
+            self, *, seed: int | None = None, options: dict[str, Any] | None = None
+        ) -> tuple[Any, dict[str, Any]]:
+            super().reset(seed=seed)
+            drawn = int(self.np_random.integers(SEEDS)) if seed is None else seed
+            observation, _, _, _, info = self._told(self.play.begin(drawn, options))
+            return observation, info
+
+        def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+            return self._told(self.play.say({self.play.seats[0]: written(self.play, action, self.words)}))
+
+        def _told(self, said: dict[str, Heard]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+            heard = self.heard = said[self.play.seats[0]]
+            info = {**heard.info, "action_mask": mask(heard, self.words)} if self.words else heard.info
+            return shown(heard), heard.reward, heard.terminated, heard.truncated, info
+
+        def render(self) -> Any:
+            if self.heard is None or self.render_mode is None:
+                return None
+            return self.play.paint() if self.render_mode == RENDERED[1] else self.heard.text
+
+        def snapshot(self) -> Any:
+            return self.play.env.snapshot()
+
+        def restore(self, snapshot: Any) -> None:
+            self.play.env.restore(snapshot)
+
+    return WorldGym
+
+
+def register_envs() -> tuple[str, ...]:
+    """Make every shipped world of one seat known to `gymnasium.make` as `quintain/NAME-v0`; also done by naming this module there.
+
+    `gymnasium.make("quintain.envs.adapters.gymnasium:quintain/KeyDoor-v0", level=2)` needs no call. No world is imported by it.
+
+    Returns:
+        The ids.
+    """
+    gym = peer("gymnasium")
+    texts = [p.read_text() for p in (Path(quintain.worlds.__file__).parent / "suite").rglob("*.py")]
+    names = sorted(name for text in texts for name in re.findall(r'^@register\("world", "(\w+)"', text, re.MULTILINE))
+    for name in names:
+        if f"quintain/{name}-v0" not in gym.registry:
+            gym.register(f"quintain/{name}-v0", entry_point=f"{__name__}:make", kwargs={"world": name})
+    return tuple(f"quintain/{name}-v0" for name in names)
+
+
+if "gymnasium" in sys.modules:  # gymnasium.make("MODULE:ID") imports MODULE and expects to know ID then
+    register_envs()

@@ -1,0 +1,134 @@
+"""A world played from outside: plain strings in; text, picture, one reward and a reason to stop out, without coroutines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quintain.envs.grammar import GRAMMARS
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
+from quintain.types import Feedback, Message, QuintainError, Stop, Task
+from quintain.worlds.kernel import check_level
+from quintain.worlds.painter import Painter
+
+SEEDS = 2**31 - 1  # instances that are drawn where nobody names a seed
+
+
+class AdapterError(QuintainError):
+    """A world cannot be played in the shape that was asked for; the message says which shape fits."""
+
+
+class Heard(NamedTuple):
+    """What one seat is told: `text`, `image` or None, this turn's `reward`, how it ended, and further facts as plain data."""
+
+    text: str
+    image: np.ndarray | None
+    reward: float
+    terminated: bool
+    truncated: bool
+    info: dict[str, Any]
+
+
+class Play:
+    """One world through one scaffold, an episode after the other.
+
+    Args:
+        world: a registered name.
+        level: 0-9.
+        scaffold: a `Scaffold` or its options; actions are written as the grammar `word` says unless told.
+        split: `train`, `validation` or `test`.
+        knobs: of the world, beside the level.
+
+    Raises:
+        AdapterError: the grammar wants tool calls, and here actions are strings.
+        UnknownName: no such world or option; the nearest is named.
+
+    Example:
+        >>> play = Play("KeyDoor", level=2)
+        >>> heard = play.begin(seed=1)["agent"]
+        >>> heard.reward, heard.terminated, play.say({"agent": "fly"})["agent"].info["events"]
+        (0.0, False, ('malformed',))
+    """
+
+    def __init__(
+        self,
+        world: str,
+        level: int = 0,
+        scaffold: Mapping[str, Any] | Scaffold | None = None,
+        split: str = "train",
+        knobs: Mapping[str, Any] | None = None,
+    ) -> None:
+        chosen = scaffold if isinstance(scaffold, Scaffold) else Scaffold.of({"grammar": "word", **(scaffold or {})})
+        if GRAMMARS[chosen.grammar].tools:
+            texts = ", ".join(name for name, grammar in GRAMMARS.items() if not grammar.tools)
+            raise AdapterError(
+                f"grammar {chosen.grammar!r} wants tool calls, and actions are strings here; choose {texts}"
+            )
+        self.name, self.level, self.split, self.knobs = world, check_level(level), split, dict(knobs or {})
+        self.env = WorldEnv(world_of(world), chosen)
+        self.seats: tuple[str, ...] = self.env.facts.seats
+
+    def begin(self, seed: int, options: Mapping[str, Any] | None = None) -> dict[str, Heard]:
+        """Start the episode of a seed; `options` may hold another `level` or `split`, anything else in them is left alone."""
+        level, split = (options or {}).get("level", self.level), (options or {}).get("split", self.split)
+        key, self.seed = f"{self.name}/{level}/{split}/{seed}", seed
+        task = Task(key=key, env=self.name, seed=seed, level=level, split=split, params=self.knobs)
+        return self.heard(self.env.begin(task))
+
+    def say(self, actions: Mapping[str, str]) -> dict[str, Heard]:
+        """Play one string for every seat that is to move; one that cannot be read is an event, never an exception.
+
+        Raises:
+            NoEpisode: the episode is over, or other seats are to move.
+        """
+        return self.heard(self.env.advance({s: Message.of("assistant", str(a)) for s, a in actions.items()}))
+
+    def heard(self, said: Mapping[str, Feedback]) -> dict[str, Heard]:
+        """Feedback as plain values; a seat that is not to move is shown what it would see."""
+        return {seat: self._heard(seat, feedback) for seat, feedback in said.items()}
+
+    def _heard(self, seat: str, said: Feedback) -> Heard:
+        over, view = said.stop, self.env.world.view(self.env.state, seat)
+        text = said.messages[0].text if said.messages else view.caption(self.env.scaffold.caption)
+        image = next((i.pixels for m in said.messages for i in m.images), None)
+        if image is None and self.env.painters:
+            image = self.env.painters[seat].paint(view.scene())
+        info = {
+            "events": said.events,
+            "rewards": dict(said.reward),
+            "legal": tuple(m.key for m in view.legal()) if said.acts and over is None else (),
+            "stop": str(over) if over else "",
+            "seed": self.seed,
+        }
+        cut = over is Stop.truncated_turns and self.env.limit > 1  # an only answer ends the episode, no limit does
+        image = None if image is None else image.copy()
+        return Heard(text, image, float(sum(said.reward.values())), over is not None and not cut, cut, info)
+
+    @property
+    def movers(self) -> tuple[str, ...]:
+        """The seats that are to move, in their order."""
+        return tuple(seat for seat in self.seats if seat in self.env.movers)
+
+    def paint(self, seat: str = "") -> np.ndarray:
+        """The picture of the present state as a seat sees it, whether or not the scaffold shows pictures."""
+        seat = seat or self.seats[0]
+        painter = self.env.painters.get(seat) or Painter(256)
+        return painter.paint(self.env.world.view(self.env.state, seat).scene()).copy()
+
+    def words(self) -> tuple[str, ...]:
+        """Every action of the level as one word each, in a fixed order.
+
+        Raises:
+            AdapterError: an action of this world is not one word of its lexicon.
+        """
+        world = self.env.world
+        read = (world.read(word, self.seats[0]) for word in world.words(self.level))
+        found = tuple(dict.fromkeys(move.key for move in read if move is not None))
+        state = world.start(0, self.level, split=self.split, **self.knobs)
+        legal = {m.key for seat in self.seats for m in world.view(state, seat).legal()}
+        if not found or not legal <= set(found):
+            raise AdapterError(f"{self.name} has no fixed list of one-word actions; choose actions='text'")
+        return found

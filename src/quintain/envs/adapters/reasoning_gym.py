@@ -1,0 +1,85 @@
+"""Our worlds of one turn as datasets in the shape of reasoning-gym: `dataset[i]` is a question, `score_answer` plays the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from quintain.envs.adapters.play import SEEDS, AdapterError, Play
+from quintain.envs.scaffold import Scaffold
+from quintain.ports import SOLO
+from quintain.samplers.draws import mixed
+from quintain.worlds.kernel import Plan
+
+
+class WorldDataset:
+    """Has what a `reasoning_gym.ProceduralDataset` has (`len`, indexing, iteration, `score_answer`, `seed`, `size`); needs no peer.
+
+    Entry i is the instance of the seed hash(seed, i): equal arguments, equal entries, on every machine. An answer is written as the
+    scaffold's grammar says, and the oracle's stands in `answer`; others that are as good score as well.
+
+    Args:
+        world: a registered world whose episodes have one turn, such as `MiniSudoku`.
+        level: 0-9.
+        seed: chooses the instances.
+        size: number of entries.
+        scaffold: how it is shown and answered; unless told, an answer is written alone.
+        split: `train`, `validation` or `test`.
+
+    Raises:
+        AdapterError: episodes of the world have more than one turn, or the size is negative.
+
+    Example:
+        >>> dataset = WorldDataset("MiniSudoku", level=1, seed=7, size=3)
+        >>> entry = dataset[0]
+        >>> dataset.score_answer(entry["answer"], entry), dataset.score_answer("no idea", entry)
+        (1.0, 0.0)
+    """
+
+    def __init__(
+        self,
+        world: str,
+        level: int = 0,
+        *,
+        seed: int = 0,
+        size: int = 500,
+        scaffold: Mapping[str, Any] | Scaffold | None = None,
+        split: str = "train",
+    ) -> None:
+        self.play, self.seed, self.size = Play(world, level, scaffold, split), seed, size
+        if size < 0:
+            raise AdapterError(f"size is {size}; it must be >= 0")
+        self.play.begin(seed)
+        if self.play.env.limit != 1 or self.play.seats != (SOLO,):
+            raise AdapterError(
+                f"an episode of {world} has {self.play.env.limit} turns, a dataset's one; use adapters.gymnasium"
+            )
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self[i] for i in range(self.size))
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        if not -self.size <= index < self.size:
+            raise IndexError(f"entry {index} of {self.size}")
+        index %= self.size
+        seed = mixed(self.seed, index) % SEEDS
+        question = self.play.begin(seed)[SOLO].text
+        env = self.play.env
+        plan = env.world.solve(env.state, SOLO)
+        answer = env.reader.grammar.write(plan.moves[0].key).text if isinstance(plan, Plan) and plan.moves else ""
+        metadata = {
+            "source_dataset": f"quintain/{self.play.name}",
+            "source_index": index,
+            "seed": seed,
+            "split": self.play.split,
+            "difficulty": {"level": self.play.level},
+        }
+        return {"question": question, "answer": answer, "metadata": metadata}
+
+    def score_answer(self, answer: str | None, entry: Mapping[str, Any]) -> float:
+        """What the answer earns in [0, 1]: 0 for None and for what cannot be read."""
+        self.play.begin(entry["metadata"]["seed"])
+        return min(max(self.play.say({SOLO: answer or ""})[SOLO].reward, 0.0), 1.0)

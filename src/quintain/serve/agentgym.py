@@ -1,0 +1,118 @@
+"""A world behind HTTP as AgentGym's environment servers have it: `quintain offer http KeyDoor --level 2`.
+
+POST `/create` {} -> `id`, `observation`, `reward`, `done`; POST `/reset` {`id`, `data_idx`} with the seed of the instance; POST `/step`
+{`id`, `action`}; GET `/observation?id=` and `/available_actions?id=`; POST `/close` {`id`}. An action that cannot be read is among the
+`events` of the answer. Where a token is set, every call needs `Authorization: Bearer TOKEN`.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs
+
+from quintain.envs.adapters.play import AdapterError, Heard, Play
+from quintain.ports import SOLO
+from quintain.serve.call import Call, Refusal, Reply
+from quintain.serve.fields import Fields, read_json
+from quintain.serve.gateway import digest
+from quintain.types import QuintainError
+
+MOST = 1024  # games at once
+SEEDS = 2**63 - 1
+ACTION = 1 << 16  # characters
+
+
+class Games:
+    """Answers calls: games by number, each with a state of its own; the oldest makes way for the one that is too many.
+
+    Args:
+        make: a new world of one seat.
+        token: what every call must bring; empty for none.
+        most: games at once.
+
+    Raises:
+        AdapterError: the world has several seats.
+    """
+
+    def __init__(self, make: Callable[[], Play], token: str = "", most: int = MOST) -> None:
+        self.make, self.token, self.most = make, token, most
+        self.name = make().name
+        if make().seats != (SOLO,):
+            raise AdapterError(
+                f"{self.name} has several seats, and a game here has one player; use adapters.pettingzoo"
+            )
+        self.games: dict[int, tuple[Play, Heard]] = {}
+        self.count = 0
+
+    async def __call__(self, call: Call) -> Reply:
+        """Answer one call; never raises."""
+        try:
+            self._let_in(call.headers.get("authorization", ""))
+            if call.method == "GET":
+                return Reply(data=self._seen(call))
+            if call.method != "POST":
+                raise Refusal(405, f"{call.method} is not answered; use GET or POST", code="method_not_allowed")
+            body = await call.body()
+            return Reply(data=self._done(call.path, read_json(body or b"{}")))
+        except Refusal as refusal:
+            return refusal.reply()
+        except QuintainError as error:
+            return Refusal(400, str(error), code="invalid_value").reply()
+
+    def _let_in(self, header: str) -> None:
+        sent = header.partition(" ")[2].strip() if header.lower().startswith("bearer ") else ""
+        if self.token and not hmac.compare_digest(digest(sent), digest(self.token)):
+            raise Refusal(401, "send the header Authorization: Bearer TOKEN", code="invalid_api_key")
+
+    def _seen(self, call: Call) -> dict[str, Any]:
+        if call.path in ("/", "/health"):
+            return {"environment": self.name, "games": len(self.games)}
+        given = parse_qs(call.query).get("id", [""])[0]
+        _, (_, heard) = self._game(int(given) if given.isascii() and given.isdigit() and len(given) < 19 else None)
+        if call.path == "/observation":
+            return {"observation": heard.text}
+        if call.path == "/available_actions":
+            return {"available_actions": list(heard.info["legal"])}
+        raise _nowhere(call.path)
+
+    def _done(self, path: str, body: Fields) -> dict[str, Any]:
+        if path == "/create":
+            number, self.count = self.count, self.count + 1
+            while len(self.games) >= self.most:
+                del self.games[next(iter(self.games))]
+            return self._told(number, self.make(), number)
+        number, (play, _) = self._game(body.whole("id", 0, SEEDS))
+        if path == "/reset":
+            return self._told(number, play, body.whole("data_idx", 0, SEEDS) or 0)
+        if path == "/close":
+            del self.games[number]
+            return {"closed": True}
+        if path != "/step":
+            raise _nowhere(path)
+        if play.env.stop is not None:
+            raise Refusal(409, f"game {number} is over; call /reset", "id", "game_over")
+        heard = play.say({SOLO: body.text("action", longest=ACTION)})[SOLO]
+        self.games[number] = play, heard
+        return _answer(heard)
+
+    def _told(self, number: int, play: Play, seed: int) -> dict[str, Any]:
+        heard = play.begin(seed)[SOLO]
+        self.games[number] = play, heard
+        return {"id": number, **_answer(heard)}
+
+    def _game(self, number: int | None) -> tuple[int, tuple[Play, Heard]]:
+        if number is None or number not in self.games:
+            raise Refusal(404, f"there is no game {number}; call /create", "id", "game_not_found")
+        return number, self.games[number]
+
+
+def _answer(heard: Heard) -> dict[str, Any]:
+    done = heard.terminated or heard.truncated
+    return {"observation": heard.text, "reward": heard.reward, "done": done, "events": list(heard.info["events"])}
+
+
+def _nowhere(path: str) -> Refusal:
+    known = "/create, /reset, /step, /close, /observation, /available_actions"
+    return Refusal(404, f"there is no {path[:80]}; there are {known}", code="not_found")

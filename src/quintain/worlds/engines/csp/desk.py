@@ -1,0 +1,369 @@
+"""Puzzle pages to solve: rules and clues leave one way to fill or mark the cells, answered at once or step by step."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from quintain.ports import SOLO
+from quintain.types import Ints
+from quintain.worlds.cells import read_cell
+from quintain.worlds.engines.csp.page import (
+    BLANK,
+    BRICK,
+    DOT,
+    NONE,
+    WALL,
+    Lines,
+    Page,
+    Truth,
+    Work,
+    brief_caption,
+    called,
+    full_caption,
+    layout_of,
+    moving_words,
+    parse_caption,
+    sign_of,
+    static_words,
+)
+from quintain.worlds.engines.csp.page_look import Look, Plate, plate_of, scene_of
+from quintain.worlds.engines.csp.rules import Rule, holds
+from quintain.worlds.engines.csp.solve import NODES, Found, Solver
+from quintain.worlds.kernel import (
+    Answer,
+    Events,
+    Facts,
+    GenerationError,
+    Move,
+    Outcome,
+    Plan,
+    Unknown,
+    Unsolvable,
+    View,
+    check_knobs,
+    check_level,
+)
+from quintain.worlds.noise import Rng
+from quintain.worlds.scene import Scene
+from quintain.worlds.splits import drawn
+
+TRIES = 400
+WON = {SOLO: {"success": 1.0}}
+WRONG: Events = {SOLO: ("wrong",)}
+ILLEGAL: Events = {SOLO: ("illegal",)}
+SAYINGS = {"wrong": "That breaks a rule or a clue."}
+CEILINGS = {"random": 0.01, "constant": 0.01, "first": 0.01, "blind": 0.01}
+ONLY = "only"  # goes before a single letter
+LONGEST = 1200  # characters of an answer
+_GAP = re.compile(r"[\s,;/|\[\](){}]+")
+_NAME = re.compile(r"[a-z]\d{1,2}", re.ASCII)
+_ENTRY = re.compile(r"(?:write\s+|put\s+)?(.+?)\s*(?:=|:|\s|<-)\s*([0-9]{1,2})", re.ASCII)
+_BASE = (ONLY, "Top", "Left", "Right", "Bottom", "Clues", "Between", *"/=:,.-#*<>~!+x\\", NONE, BRICK, DOT)
+
+
+class Model(NamedTuple):
+    """A page as the solver takes it.
+
+    Attributes:
+        rules: between variables.
+        domains: bits of the possible values of each variable.
+        first: variables to guess first.
+        cells: values of the variables -> values of the cells; the first variables are the cells unless given.
+        values: values of the cells -> values of the variables, or None where there are none.
+    """
+
+    rules: tuple[Rule, ...]
+    domains: Ints
+    first: Ints = ()
+    cells: Callable[[Ints], Ints] | None = None
+    values: Callable[[Ints], Ints | None] | None = None
+
+
+def search(model: Model, limit: int = 1, rng: Rng | None = None, nodes: int = NODES) -> Found:
+    """Up to `limit` solutions of a model, as values of its variables."""
+    return Solver(model.rules, len(model.domains)).search(model.domains, limit, nodes, model.first, rng)
+
+
+def whole(cells: Sequence[int], width: int, signs: Lines) -> Move:
+    """The answer that fills the grid; its key parts the rows by `/`."""
+    words = [sign_of(v, signs) for v in cells]
+    return Move(" / ".join(" ".join(words[i : i + width]) for i in range(0, len(words), width)), tuple(cells))
+
+
+def marked(cells: Sequence[tuple[int, int]], flat: bool) -> Move:
+    """The answer that names cells, (row, column) from 0."""
+    places = tuple(sorted(set(cells)))
+    names = [chr(97 + x) if flat else f"{chr(97 + x)}{y + 1}" for y, x in places]
+    if flat and len(names) == 1:
+        names.insert(0, ONLY)
+    return Move(" ".join(names), places)
+
+
+@functools.lru_cache(maxsize=8192)
+def entry(cell: tuple[int, int], value: int) -> Move:
+    """Write one cell."""
+    return Move(f"{chr(97 + cell[1])}{cell[0] + 1}={value}", (*cell, value))
+
+
+@functools.lru_cache(maxsize=1024)
+def toggle(cell: tuple[int, int]) -> Move:
+    """Mark one cell, or take its mark away."""
+    return Move(f"{chr(97 + cell[1])}{cell[0] + 1}", cell)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeskWorld:
+    """A world of puzzle pages: what a declaration gives.
+
+    Args:
+        facts: rules and ceilings.
+        levels: ten mappings of knobs.
+        plant: a random solution for the knobs, or None.
+        clue: the page that a solution makes, or None where its clues leave several ways.
+        model: the page's rules.
+        values: the values that a cell of a page may take.
+        look: how it is drawn.
+        marks: an answer names the cells with value 1; otherwise it fills the whole grid.
+        stepwise: an action writes or marks one cell.
+        signs: how values are written; numbers unless given.
+        extra: further words of observations.
+        layout: what of a solution decides on its split.
+        size: knobs -> (width, height) of the page.
+    """
+
+    facts: Facts
+    levels: Sequence[Mapping[str, Any]]
+    plant: Callable[[Rng, Mapping[str, Any]], Truth | None]
+    clue: Callable[[Rng, Truth, Mapping[str, Any]], Page | None]
+    model: Callable[[Page], Model]
+    values: Callable[[Page], Sequence[int]] = lambda page: range(1, page.width + 1)
+    look: Look = field(default_factory=Look)
+    marks: bool = False
+    stepwise: bool = False
+    signs: Lines = ()
+    extra: Lines = ()
+    layout: Callable[[Truth], str] = layout_of
+    size: Callable[[Mapping[str, Any]], tuple[int, int]] = lambda knobs: (knobs["size"], knobs["size"])
+    schema: type[Work] = Work
+
+    def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Work:
+        """See `World.start`."""
+        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        rng = Rng(self.facts.name, seed, level, split)
+        for _ in range(TRIES):
+            truth = drawn(lambda r: self.plant(r, chosen), self.layout, rng, split)
+            page = self.clue(rng, truth, chosen)
+            if page is not None:
+                return Work(page, page.given)
+        raise GenerationError(f"{self.facts.name} level {level}: no page in {TRIES} draws with the knobs {chosen}")
+
+    def view(self, state: Work, seat: str) -> View[Work]:
+        return View(self, state, seat)
+
+    def turns(self, state: Work) -> int:
+        return state.page.budget
+
+    def words(self, level: int) -> tuple[str, ...]:
+        width, height = self.size(self.levels[check_level(level)])
+        names = called(width, height)
+        numbers = [str(n) for n in range(400)]
+        steps = [f"{n}={v}" for n in names for v in range(1, 10)] if self.stepwise and not self.marks else []
+        letters = [chr(65 + i) for i in range(26)] + [chr(97 + i) for i in range(26)]
+        return tuple(dict.fromkeys((*names, *numbers, *_BASE, *letters, *self.signs, *self.extra, *steps)))
+
+    def read(self, text: str, seat: str) -> Move | None:
+        text = text.strip().lower()
+        if not text or len(text) > LONGEST:
+            return None
+        if self.stepwise:
+            return self._read_step(text)
+        words = [w for w in _GAP.split(text) if w]
+        if self.marks:
+            return self._read_marks(words)
+        known = {s.lower(): i for i, s in enumerate(self.signs)}
+        if len(words) <= 9 and not self.signs and all(len(w) == len(words) for w in words) and len(words) > 1:
+            words = list("".join(words))  # rows without gaps
+        out = []
+        for word in words:
+            if word in (BRICK, DOT):
+                out.append(WALL if word == BRICK else BLANK)
+            elif word in known:
+                out.append(known[word])
+            elif not known and word.isascii() and word.isdigit() and len(word) < 4:
+                out.append(int(word))
+            else:
+                return None
+        rows = [len([w for w in _GAP.split(row) if w]) for row in text.split("/")]
+        width = rows[0] if len(rows) > 1 and len(set(rows)) == 1 else round(len(out) ** 0.5)
+        return whole(out, width or 1, self.signs) if len(out) > 3 and BLANK not in out else None
+
+    def _read_marks(self, words: list[str]) -> Move | None:
+        flat = self.size(self.levels[0])[1] == 1
+        if flat and len(words) == 1:
+            return None  # a letter alone may be any word of a sentence
+        cells = []
+        for word in words[flat and words[:1] == [ONLY] :]:
+            if flat and len(word) == 1 and "a" <= word <= "z":
+                cells.append((0, ord(word) - 97))
+            elif not flat and _NAME.fullmatch(word) and int(word[1:]) > 0:
+                cells.append((int(word[1:]) - 1, ord(word[0]) - 97))
+            else:
+                return None
+        return marked(cells, flat) if cells else None
+
+    def _read_step(self, text: str) -> Move | None:
+        if len(text) > 64:
+            return None
+        if self.marks:
+            cell = read_cell(text)
+            return toggle(cell) if cell and cell[0] < 26 else None
+        found = _ENTRY.fullmatch(text)
+        cell = read_cell(found[1]) if found else None
+        return entry(cell, int(found[2])) if found and cell and max(cell) < 9 and 0 < int(found[2]) < 10 else None
+
+    def step(self, state: Work, moves: Mapping[str, Move]) -> Outcome[Work]:
+        value, page = moves[SOLO].value, state.page
+        if state.done:
+            return Outcome(state, events=ILLEGAL)
+        if self.stepwise:
+            return self._one(state, value)
+        if self.marks:
+            filled = [0 if v == BLANK else v for v in page.given]
+            for y, x in value:
+                if y >= page.height or x >= page.width or page.given[y * page.width + x] != BLANK:
+                    return Outcome(state, events=ILLEGAL)
+                filled[y * page.width + x] = 1
+        else:
+            filled = list(value)
+            if len(filled) != len(page.given) or (WALL in filled and WALL not in page.given):
+                return Outcome(state, events=ILLEGAL)
+        after = Work(page, tuple(filled), True)
+        solved = self.right(page, after.cells)
+        return Outcome(after, WON if solved else {}, True, {} if solved else WRONG)
+
+    def _one(self, state: Work, value: Any) -> Outcome[Work]:
+        page, (row, column) = state.page, value[:2]
+        cell = row * page.width + column
+        if row >= page.height or column >= page.width or page.given[cell] != BLANK:
+            return Outcome(state, events=ILLEGAL)
+        if self.marks:
+            new = BLANK if state.cells[cell] == 1 else 1
+        else:
+            new = value[2]
+            if new not in self.values(page):
+                return Outcome(state, events=ILLEGAL)
+        cells = (*state.cells[:cell], new, *state.cells[cell + 1 :])
+        if not self.marks and BLANK in cells:
+            return Outcome(Work(page, cells))
+        if self.right(page, self.filled(cells)):
+            return Outcome(Work(page, cells, True), WON, True)
+        return Outcome(Work(page, cells), events={} if self.marks else WRONG)
+
+    def filled(self, cells: Ints) -> Ints:
+        """The cells with those that are not marked as zeros."""
+        return tuple([0 if v == BLANK else v for v in cells]) if self.marks else cells
+
+    def right(self, page: Page, cells: Ints) -> bool:
+        """Whether the cells keep what is printed, all rules and all clues."""
+        if any(g not in (BLANK, v) for g, v in zip(page.given, cells, strict=True)):
+            return False
+        possible = self.values(page)
+        if any(v not in possible and g == BLANK for g, v in zip(page.given, cells, strict=True)):
+            return False
+        model = _model(self.model, page)
+        values = model.values(cells) if model.values else tuple([max(v, 0) for v in cells])
+        if values is None or any(not d >> v & 1 for v, d in zip(values, model.domains, strict=True)):
+            return False
+        return holds(model.rules, values)
+
+    def solve(self, state: Work, seat: str) -> Answer:
+        if state.done:
+            return Unsolvable("the episode is over")
+        page = state.page
+        found, order = _solution(self.model, page)
+        if not found.solutions:
+            return Unsolvable("no way to fill the blanks keeps the rules") if found.complete else Unknown(found.nodes)
+        model = _model(self.model, page)
+        answer = model.cells(found.solutions[0]) if model.cells else found.solutions[0]
+        cells = tuple([v if g == BLANK else g for g, v in zip(page.given, answer, strict=True)])
+        if not self.stepwise:
+            if not self.marks:
+                return Plan((whole(cells, page.width, self.signs),))
+            on = [divmod(c, page.width) for c in page.blanks if cells[c] == 1]
+            return Plan((marked(on, page.height == 1),))
+        now = self.filled(state.cells)
+        wrong = [c for c in (order or range(len(cells))) if now[c] != cells[c] and page.given[c] == BLANK]
+        if not wrong:
+            wrong = page.blanks[:1]
+        place = [divmod(c, page.width) for c in wrong]
+        moves = [toggle(p) if self.marks else entry(p, cells[c]) for p, c in zip(place, wrong, strict=True)]
+        return Plan(tuple(moves), first=tuple(moves))
+
+    def legal(self, state: Work, seat: str) -> tuple[Move, ...]:
+        if not self.stepwise or state.done:
+            return ()
+        page = state.page
+        places = [(c, divmod(c, page.width)) for c in page.blanks]
+        if self.marks:
+            return tuple([toggle(p) for _, p in places])
+        return tuple([entry(p, v) for c, p in places for v in self.values(page) if state.cells[c] != v])
+
+    def sample(self, state: Work, seat: str, rng: Rng) -> Move:
+        page = state.page
+        values = self.values(page)
+        if self.stepwise:
+            place = divmod(rng.pick(page.blanks), page.width)
+            return toggle(place) if self.marks else entry(place, rng.pick(values))
+        if self.marks:
+            share = 0.1 + 0.5 * rng.uniform()
+            on = [c for c in page.blanks if rng.uniform() < share] or [rng.pick(page.blanks)]
+            return marked([divmod(c, page.width) for c in on], page.height == 1)
+        return whole([rng.pick(values) if v == BLANK else v for v in page.given], page.width, self.signs)
+
+    def caption(self, state: Work, seat: str, level: int) -> str:
+        return full_caption(state, self.signs) if level == 2 else brief_caption(state)
+
+    def rebuild(self, caption: str, seat: str) -> Work:
+        """See `World.rebuild`."""
+        return parse_caption(caption, self.signs)
+
+    def static(self, state: Work, seat: str) -> tuple[str, ...]:
+        return _static(state.page, self.signs)
+
+    def moving(self, state: Work, seat: str) -> tuple[str, ...]:
+        return moving_words(state, self.signs)
+
+    def scene(self, state: Work, seat: str) -> Scene:
+        return scene_of(state, self.look, self.signs, _plate(self, state.page))
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@functools.lru_cache(maxsize=256)
+def _plate(world: DeskWorld, page: Page) -> Plate:
+    return plate_of(page, world.look, world.signs)
+
+
+@functools.lru_cache(maxsize=256)
+def _static(page: Page, signs: Lines) -> tuple[str, ...]:
+    return static_words(page, signs)
+
+
+@functools.lru_cache(maxsize=512)
+def _model(model: Callable[[Page], Model], page: Page) -> Model:
+    return model(page)
+
+
+@functools.lru_cache(maxsize=1024)
+def _solution(model: Callable[[Page], Model], page: Page) -> tuple[Found, Ints]:
+    """A solution, and the order in which logic alone finds the cells."""
+    made = _model(model, page)
+    order: list[int] = []
+    Solver(made.rules, len(made.domains)).narrow(list(made.domains), order=order)
+    every = dict.fromkeys((*order, *range(len(page.given))))  # cells first that logic finds first
+    return search(made), tuple(every) if made.cells is None else ()

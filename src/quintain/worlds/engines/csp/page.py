@@ -1,0 +1,235 @@
+"""What a puzzle page is made of: what is printed, what was written, and how both read."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from quintain.types import Ints, QuintainError
+from quintain.worlds.cells import LETTERS, names_of
+from quintain.worlds.splits import canonical
+
+BLANK, WALL = -1, -2  # of the cells: still to fill; no cell at all
+SIDES = ("Top", "Left", "Right", "Bottom")
+DOT, BRICK, NONE = ".", "#", "-"
+_TOKEN = re.compile(r"[a-z]\d+|\d+|[A-Za-z]+|[^\w\s]")
+_BETWEEN = re.compile(r"([a-z]\d+)(\W)([a-z]\d+)")
+
+Lines = tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """What is printed.
+
+    Attributes:
+        width: columns.
+        height: rows.
+        given: the printed value of each cell, row by row; `BLANK` is to fill, `WALL` is no cell.
+        ground: one sign per cell, a region or a thing that stands there; empty where there are none.
+        labels: (cell, text) of clues that stand in cells.
+        sides: clues beside the grid: a line for each column above, each row left, right, each column below; or ().
+        pairs: (cell, cell, sign) of clues between two cells, the left or upper one first.
+        notes: clues in words.
+        budget: turns.
+    """
+
+    width: int
+    height: int
+    given: Ints
+    ground: str = ""
+    labels: tuple[tuple[int, str], ...] = ()
+    sides: tuple[Lines, ...] = ()
+    pairs: tuple[tuple[int, int, str], ...] = ()
+    notes: Lines = ()
+    budget: int = 1
+
+    @property
+    def blanks(self) -> list[int]:
+        """The cells to fill."""
+        return [c for c, v in enumerate(self.given) if v == BLANK]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The state of a puzzle: the page, and the cells as they are now; `done` once it was answered."""
+
+    page: Page
+    cells: Ints
+    done: bool = False
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A planted solution, before there are clues: the values of its cells, and whatever else the clues are made of."""
+
+    width: int
+    height: int
+    values: Ints
+    more: tuple[str, ...] = ()
+
+
+def layout_of(truth: Truth) -> str:
+    """The least text of a solution under the symmetries of its grid."""
+    return canonical([chr(48 + v) for v in truth.values], truth.width, truth.height) + "".join(truth.more)
+
+
+def called(width: int, height: int) -> Lines:
+    """The names of the cells, row by row; a single row needs no numbers.
+
+    Example:
+        >>> called(2, 1), called(1, 2)
+        (('a', 'b'), ('a1', 'a2'))
+    """
+    return tuple(LETTERS[:width]) if height == 1 else names_of(width, height)
+
+
+@functools.lru_cache(maxsize=64)
+def neighbours(width: int, height: int) -> tuple[Ints, ...]:
+    """For each cell those that share a side with it."""
+    out = []
+    for cell in range(width * height):
+        y, x = divmod(cell, width)
+        around = ((y - 1, x), (y, x - 1), (y, x + 1), (y + 1, x))
+        out.append(tuple(r * width + c for r, c in around if 0 <= r < height and 0 <= c < width))
+    return tuple(out)
+
+
+def rows_of(width: int, height: int) -> tuple[Ints, ...]:
+    """The cells of each row."""
+    return tuple(tuple(range(y * width, (y + 1) * width)) for y in range(height))
+
+
+def columns_of(width: int, height: int) -> tuple[Ints, ...]:
+    """The cells of each column."""
+    return tuple(tuple(range(x, width * height, width)) for x in range(width))
+
+
+def framed(signs: Sequence[str], width: int) -> str:
+    """A grid of words with column letters above and row numbers before."""
+    wide = max(map(len, signs))
+    lines = ["   " + " ".join(letter.rjust(wide) for letter in LETTERS[:width])]
+    for y in range(0, len(signs), width):
+        lines.append(f"{y // width + 1:2d} " + " ".join([s.rjust(wide) for s in signs[y : y + width]]))
+    return "\n".join(lines)
+
+
+def sign_of(value: int, signs: Lines) -> str:
+    """How a value is written."""
+    if value >= 0:
+        return signs[value] if signs else str(value)
+    return DOT if value == BLANK else BRICK
+
+
+def clue_lines(page: Page) -> list[str]:
+    """The clues outside the two grids, a line for each kind."""
+    names, out = called(page.width, page.height), []
+    if page.labels:
+        out.append("Clues: " + " ".join([f"{names[c]}={text}" for c, text in page.labels]))
+    for side, lines in zip(SIDES, page.sides, strict=False):
+        if lines:
+            out.append(f"{side}: " + " ".join([line or NONE for line in lines]))
+    if page.pairs:
+        out.append("Between: " + " ".join([f"{names[a]}{sign}{names[b]}" for a, b, sign in page.pairs]))
+    return out + [f"* {note}" for note in page.notes]
+
+
+def full_caption(work: Work, signs: Lines) -> str:
+    """All that is on the page."""
+    page = work.page
+    lines = ["Grid:", framed([sign_of(v, signs) for v in page.given], page.width)]
+    if page.ground:
+        lines += ["Map:", framed(page.ground, page.width)]
+    lines += clue_lines(page)
+    if work.cells != page.given or work.done:
+        names = called(page.width, page.height)
+        wrote = [f"{n}={sign_of(v, signs)}" for n, v, g in zip(names, work.cells, page.given, strict=True) if v != g]
+        lines.append(f"You wrote: {' '.join(wrote)}" + (" !" if work.done else ""))
+    return "\n".join(lines)
+
+
+def brief_caption(work: Work) -> str:
+    """The size, how many cells are blank, and the clues outside the grids."""
+    page, blank = work.page, sum(v == BLANK for v in work.cells)
+    return "\n".join([f"{page.width} columns, {page.height} rows, {blank} blank cells", *clue_lines(page)])
+
+
+def parse_caption(caption: str, signs: Lines) -> Work:
+    """The work with the given full caption.
+
+    Raises:
+        QuintainError: this is no such caption.
+    """
+    try:
+        return _parsed(caption.split("\n"), {s: i for i, s in enumerate(signs)})
+    except (ValueError, IndexError, KeyError, AttributeError) as error:
+        raise QuintainError(f"this is no full caption of a puzzle page: {caption[:60]!r}") from error
+
+
+def _parsed(lines: list[str], values: dict[str, int]) -> Work:
+    def value(sign: str) -> int:
+        return {DOT: BLANK, BRICK: WALL}.get(sign, values[sign] if values and sign in values else -3)
+
+    def number(sign: str) -> int:
+        return value(sign) if values or not sign.isdigit() else int(sign)
+
+    width = len(lines[1].split())
+    end = next((i for i, line in enumerate(lines[2:], 2) if not line.split()[0].isdigit()), len(lines))
+    given = tuple(number(s) for line in lines[2:end] for s in line.split()[1:])
+    height = end - 2
+    ground, at = "", end
+    if at < len(lines) and lines[at] == "Map:":
+        ground = "".join("".join(line.split()[1:]) for line in lines[at + 2 : at + 2 + height])
+        at += 2 + height
+    index = {name: i for i, name in enumerate(called(width, height))}
+    labels, pairs, notes, cells, done = [], [], [], list(given), False
+    sides: dict[str, Lines] = {}
+    for line in lines[at:]:
+        head, _, rest = line.partition(": ")
+        if line.startswith("* "):
+            notes.append(line[2:])
+        elif head == "Clues":
+            labels = [(index[n], text) for n, _, text in (item.partition("=") for item in rest.split())]
+        elif head == "Between":
+            found = [_BETWEEN.fullmatch(item) for item in rest.split()]
+            pairs = [(index[f[1]], index[f[3]], f[2]) for f in found if f]
+        elif head in SIDES:
+            sides[head] = tuple("" if s == NONE else s for s in rest.split())
+        else:
+            done = rest.endswith("!")
+            for item in rest.rstrip("! ").split():
+                name, _, sign = item.partition("=")
+                cells[index[name]] = number(sign)
+    page = Page(
+        width=width,
+        height=height,
+        given=given,
+        ground=ground,
+        labels=tuple(labels),
+        sides=tuple(sides.get(side, ()) for side in SIDES) if sides else (),
+        pairs=tuple(pairs),
+        notes=tuple(notes),
+    )
+    return Work(page, tuple(cells), done)
+
+
+def static_words(page: Page, signs: Lines) -> tuple[str, ...]:
+    """The page word by word."""
+    names, out = called(page.width, page.height), []
+    for i, name in enumerate(names):
+        if page.given[i] != BLANK:
+            out += [name, sign_of(page.given[i], signs)]
+        if page.ground and page.ground[i] != NONE:
+            out += [name, page.ground[i]]
+    return tuple(out + _TOKEN.findall("\n".join(clue_lines(page))))
+
+
+def moving_words(work: Work, signs: Lines) -> tuple[str, ...]:
+    """What was written, word by word."""
+    names, out = called(work.page.width, work.page.height), []
+    for name, v, g in zip(names, work.cells, work.page.given, strict=True):
+        if v != g:
+            out += [name, sign_of(v, signs)]
+    return tuple(out)

@@ -1,0 +1,78 @@
+"""How an answer in one line is read: names, numbers, times or points, in a row or as a set, with whatever parts them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from quintain.worlds.engines.geometry.figure import Words
+from quintain.worlds.kernel import Move
+
+LONGEST = 400  # characters of an answer
+_FLUFF = re.compile(
+    r"\b(?:and|answer|is|then|points?|names?|area|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?|x|y|r2)\b"
+)
+_BETWEEN = re.compile(r"[\s,;:/|\[\](){}=><°-]*")
+_TOKENS = {
+    "name": re.compile(r"(?<![a-z0-9])[a-z](?![a-z0-9])", re.ASCII),
+    "number": re.compile(r"(?<![\d.a-z])\d{1,6}(?:\.0)?(?![\d.]|[a-z])", re.ASCII),
+    "time": re.compile(r"(?<![\d.a-z:])\d{1,6}(?::\d\d)?(?![\d.:]|[a-z])", re.ASCII),
+    "point": re.compile(r"[(\[]?\s*(?<!\d)\d{1,3}\s*[,;\s]\s*\d{1,3}(?!\d)\s*[)\]]?", re.ASCII),
+}
+
+
+def _number(text: str) -> str:
+    hours, colon, minutes = text.partition(":")
+    return f"{int(hours)}:{minutes}" if colon else str(int(float(text)))
+
+
+def _point(text: str) -> str:
+    return "({},{})".format(*(int(n) for n in re.findall(r"\d+", text)))
+
+
+_NORMAL: dict[str, Callable[[str], str]] = {"name": str.upper, "number": _number, "time": _number, "point": _point}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """What an answer is made of.
+
+    Args:
+        of: what each entry is: `name`, `number`, `time` (a number or h:mm) or `point`.
+        unordered: the order of the entries does not matter, nor does an entry that comes twice.
+        low: fewest entries.
+        high: most entries.
+        least: smallest number of a single one, so that stray digits are no answers.
+
+    Example:
+        >>> Form(of="name", unordered=True).read(" c, a and B ").key
+        'A B C'
+    """
+
+    of: str
+    unordered: bool = False
+    low: int = 2
+    high: int = 40
+    least: int = 0
+
+    def read(self, text: str) -> Move | None:
+        """The answer that `text` spells, or None."""
+        if len(text) > LONGEST:
+            return None
+        low = text.strip().lower()
+        pattern = _TOKENS[self.of]
+        found = pattern.findall(low)
+        if not self.low <= len(found) <= self.high or not _BETWEEN.fullmatch(_FLUFF.sub(" ", pattern.sub(" ", low))):
+            return None
+        normal = _NORMAL[self.of]
+        words = [normal(token) for token in found]
+        if self.least and min(int(w) for w in words) < self.least:
+            return None
+        return self.move(tuple(words))
+
+    def move(self, words: Words) -> Move:
+        """The answer made of these entries."""
+        if self.unordered:
+            words = tuple(sorted(set(words)))
+        return Move(" ".join(words), words)

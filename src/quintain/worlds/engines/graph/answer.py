@@ -1,0 +1,166 @@
+"""Answers about graphs as typed text: walks, sets of vertices and edges, groups, numbers, and several of these parted by `;`."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from quintain.worlds.kernel import Move
+
+NONE = "none"
+LONGEST = 900  # characters of an answer
+VERTEX = "[A-R]"
+CELL = "[a-i][1-9]"
+_DASH = r"\s*(?:--?>?|>|→|–|—)\s*"
+_GAP = r"[\s,]+"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One part of an answer: `read` gives its value or None, `write` the normal text of a value."""
+
+    read: Callable[[str, str], Any]
+    write: Callable[[Any], str]
+
+
+def _split(text: str, between: str) -> list[str]:
+    return [part for part in re.split(between, text.strip(" \t\n,()[]{}")) if part]
+
+
+def _tokens(text: str, pattern: str, between: str = _GAP) -> tuple[str, ...] | None:
+    parts = _split(text, between)
+    return tuple(parts) if parts and all(re.fullmatch(pattern, p, re.ASCII) for p in parts) else None
+
+
+def _path(text: str, vertex: str) -> tuple[str, ...] | None:
+    return _tokens(text, vertex, rf"{_DASH}|{_GAP}")
+
+
+def _set(text: str, vertex: str) -> tuple[str, ...] | None:
+    found = _tokens(text, vertex)
+    return tuple(sorted(set(found))) if found else None
+
+
+def _arcs(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
+    text = re.sub(rf"\(\s*({vertex})\s*,\s*({vertex})\s*\)", r"\1-\2", text)
+    parts = _tokens(re.sub(_DASH, "-", text), f"{vertex}-{vertex}")
+    if parts is None:
+        return None
+    return tuple(sorted({(a, b) for a, b in (part.split("-") for part in parts)}))
+
+
+def _edges(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
+    found = _arcs(text, vertex)
+    return tuple(sorted({(min(e), max(e)) for e in found})) if found else None
+
+
+def _groups(text: str, vertex: str) -> tuple[tuple[str, ...], ...] | None:
+    text = re.sub(r"[})\]]\s*,?\s*[{(\[]", "/", text)
+    parts = [_set(part, vertex) for part in re.split(r"[/|]", text)]
+    return None if None in parts else tuple(sorted(part for part in parts if part))
+
+
+def _map(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
+    parts = _tokens(re.sub(r"\s*(?:=|:|->|→)\s*", "=", text), rf"{vertex}=\d\d?|\d\d?={vertex}")
+    if parts is None:
+        return None
+    pairs = (part.split("=") for part in parts)
+    return tuple(sorted({(b, a) if a.isdecimal() else (a, b) for a, b in pairs}))
+
+
+def _flow(text: str, vertex: str) -> tuple[tuple[str, str, int], ...] | None:
+    text = re.sub(r"\s*[=:]\s*", " ", re.sub(_DASH, ">", text))
+    parts = _tokens(text, rf"{vertex}>{vertex}|\d{{1,4}}")
+    if parts is None or len(parts) % 2 or not all(">" in p for p in parts[::2]) or any(">" in p for p in parts[1::2]):
+        return None
+    found = {(p[0], p[-1]): int(n) for p, n in zip(parts[::2], parts[1::2], strict=True)}
+    return tuple(sorted((a, b, n) for (a, b), n in found.items() if n)) if len(found) * 2 == len(parts) else None
+
+
+def _numbers(text: str, vertex: str) -> tuple[int, ...] | None:
+    found = _tokens(text, r"\d{1,6}")
+    return tuple(map(int, found)) if found and len(found) > 1 else None
+
+
+def _number(text: str, vertex: str) -> int | None:
+    return int(text) if re.fullmatch(r"\s*\d{1,6}\s*", text, re.ASCII) else None
+
+
+def _bits(text: str, vertex: str) -> tuple[int, ...] | None:
+    text = re.sub(r"[\s,()\[\]{}]+", "", text)
+    return tuple(map(int, text)) if len(text) > 1 and not set(text) - {"0", "1"} else None
+
+
+def _rows(text: str, vertex: str) -> tuple[tuple[int, ...], ...] | None:
+    text = re.sub(r"\]\s*,?\s*\[", "/", text)
+    parts = [_bits(part, vertex) for part in re.split(r"[/|\n]", text)]
+    return None if None in parts or len(parts) < 2 else tuple(part for part in parts if part)
+
+
+def _words(values: Iterable[Any]) -> str:
+    return " ".join(map(str, values))
+
+
+KINDS: dict[str, Kind] = {
+    "path": Kind(_path, _words),
+    "order": Kind(_path, _words),
+    "set": Kind(_set, lambda v: _words(sorted(v))),
+    "edges": Kind(_edges, lambda v: " ".join(sorted(f"{min(e)}-{max(e)}" for e in v))),
+    "arcs": Kind(_arcs, lambda v: " ".join(sorted(f"{a}>{b}" for a, b in v))),
+    "groups": Kind(_groups, lambda v: " / ".join(sorted(" ".join(sorted(group)) for group in v))),
+    "map": Kind(_map, lambda v: " ".join(f"{a}={b}" for a, b in sorted(v))),
+    "flow": Kind(_flow, lambda v: " ".join(f"{a}>{b} {n}" for a, b, n in sorted(v))),
+    "number": Kind(_number, str),
+    "numbers": Kind(_numbers, _words),
+    "bits": Kind(_bits, _words),
+    "rows": Kind(_rows, lambda v: " / ".join(_words(row) for row in v)),
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """What an answer is made of.
+
+    Args:
+        parts: kinds, parted by `;` in the text.
+        none: `none` is an answer as well.
+        vertex: the pattern of a vertex name.
+
+    Example:
+        >>> Form(("number", "edges")).read("7; C-A, (B,D)").key
+        '7 ; A-C B-D'
+    """
+
+    parts: tuple[str, ...]
+    none: bool = False
+    vertex: str = VERTEX
+
+    def read(self, text: str) -> Move | None:
+        """The answer that `text` spells, in its normal form, or None. Never raises."""
+        return _read(self, text) if len(text) <= LONGEST else None
+
+    def write(self, values: tuple[Any, ...] | None) -> Move:
+        """The answer with these values; None is `none`."""
+        if values is None:
+            return Move(NONE)
+        key = " ; ".join(KINDS[kind].write(value) for kind, value in zip(self.parts, values, strict=True))
+        move = self.read(key)
+        return move if move is not None else Move(key, values)
+
+
+@functools.lru_cache(maxsize=8192)
+def _read(form: Form, text: str) -> Move | None:
+    text = text.strip().lower() if form.vertex == CELL else text.strip().upper()
+    if form.none and text.lower() == NONE:
+        return Move(NONE)
+    parts = text.split(";")
+    if len(parts) != len(form.parts):
+        return None
+    values = tuple(KINDS[kind].read(part, form.vertex) for kind, part in zip(form.parts, parts, strict=True))
+    if None in values:
+        return None
+    key = " ; ".join(KINDS[kind].write(value) for kind, value in zip(form.parts, values, strict=True))
+    return Move(key, values)

@@ -1,0 +1,248 @@
+"""Pages to answer at once: a generator draws a graph, the answer is checked against what is best, never against a kept one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quintain.ports import SOLO
+from quintain.worlds.cells import names_of
+from quintain.worlds.engines.graph.answer import CELL, NONE, Form
+from quintain.worlds.engines.graph.look import PLAIN, Style, scene_of
+from quintain.worlds.engines.graph.page import NAMES, Graph, Page, canonical, full_caption, parse_caption
+from quintain.worlds.kernel import (
+    NOTHING,
+    Answer,
+    Events,
+    Facts,
+    GenerationError,
+    Move,
+    Outcome,
+    Plan,
+    Unsolvable,
+    View,
+    check_knobs,
+    check_level,
+)
+from quintain.worlds.noise import Rng
+from quintain.worlds.scene import Scene
+from quintain.worlds.splits import drawn
+
+TRIES = 3000  # draws until it gives up
+WON = {SOLO: {"success": 1.0}}
+WRONG: Events = {SOLO: ("wrong",)}
+ILLEGAL: Events = {SOLO: ("illegal",)}
+SAYINGS = {"wrong": "That is not right."}
+LEGEND = """Text: each vertex with its place in the picture in brackets (which means nothing for the task), then the edges, one per
+sentence: A-B joins both ways, A>B leads from A to B"""
+CEILINGS = {"random": 0.02, "constant": 0.01, "first": 0.01, "blind": 0.02}
+
+Make = Callable[[Rng, Mapping[str, Any]], Graph | None]
+Guess = Callable[[Graph, Rng, int], Any]
+
+
+def levels(names: str, table: Sequence[Sequence[Any]], **shared: Any) -> list[dict[str, Any]]:
+    """Ten mappings of knobs from a table with one row per level.
+
+    Example:
+        >>> levels("n top", [(4, 9)])
+        [{'n': 4, 'top': 9}]
+    """
+    return [{**dict(zip(names.split(), row, strict=True)), **shared} for row in table]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphWorld:
+    """A world of pages: what a declaration gives.
+
+    Args:
+        facts: rules and ceilings.
+        levels: ten mappings of knobs; `n` is the most vertices, `top` the highest number printed or answered (9 without it).
+        form: how an answer is written.
+        make: draws one graph from the knobs, or None to draw again.
+        truth: graph -> what answers are checked with; None rejects the graph.
+        answer: (graph, truth) -> the values of one right answer, in vertex numbers; None is `none`.
+        check: (graph, truth, values in vertex numbers) -> 1 for a right answer, less for what it is worth otherwise.
+        style: how the graph is drawn.
+        words_of: further words of the captions, beside vertices, edges and numbers.
+        guess: values of a random answer, where those of `guessed` do not fit.
+    """
+
+    facts: Facts
+    levels: Sequence[Mapping[str, Any]]
+    form: Form
+    make: Make
+    truth: Callable[[Graph], Any]
+    answer: Callable[[Graph, Any], tuple[Any, ...] | None]
+    check: Callable[..., float]
+    style: Style = PLAIN
+    words_of: Sequence[str] = ()
+    guess: Callable[[Graph, Rng], tuple[Any, ...]] | None = None
+    schema: type[Page] = Page
+
+    def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Page:
+        """See `World.start`."""
+        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        rng = Rng(self.facts.name, seed, level, split)
+        try:
+            graph = drawn(lambda r: self._drawn(r, chosen), canonical, rng, split, TRIES)
+        except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
+            raise GenerationError(f"{self.facts.name}: no graph has the knobs {chosen} ({error})") from error
+        return Page(graph)
+
+    def _drawn(self, rng: Rng, knobs: Mapping[str, Any]) -> Graph | None:
+        graph = self.make(rng, knobs)
+        return graph if graph is not None and _truth(self.truth, graph) is not None else None
+
+    def view(self, state: Page, seat: str) -> View[Page]:
+        return View(self, state, seat)
+
+    def read(self, text: str, seat: str) -> Move | None:
+        return self.form.read(text)
+
+    def turns(self, state: Page) -> int:
+        return 1
+
+    def words(self, level: int) -> tuple[str, ...]:
+        knobs = self.levels[check_level(level)]
+        return lexicon(self.form, knobs["n"], knobs.get("top", 9), tuple(self.words_of))
+
+    def step(self, state: Page, moves: Mapping[str, Move]) -> Outcome[Page]:
+        if state.answer:
+            return Outcome(state, events=ILLEGAL)
+        move, graph = moves[SOLO], state.graph
+        after, worth = Page(graph, move.key), self._worth(graph, move)
+        if worth >= 1:
+            return Outcome(after, WON, True)
+        return Outcome(after, {SOLO: {"partial": worth}} if worth > 0 else NOTHING, True, WRONG)
+
+    def _worth(self, graph: Graph, move: Move) -> float:
+        truth = _truth(self.truth, graph)
+        if move.key == NONE:
+            return 1.0 if self.answer(graph, truth) is None else 0.0
+        try:
+            values = numbered(move.value, graph.index)
+        except KeyError:  # a vertex that is not there
+            return 0.0
+        return self.check(graph, truth, *values)
+
+    def solve(self, state: Page, seat: str) -> Answer:
+        if state.answer:
+            return Unsolvable("the episode is over")
+        return Plan((self._right(state.graph),))
+
+    def _right(self, graph: Graph) -> Move:
+        values = self.answer(graph, _truth(self.truth, graph))
+        return self.form.write(None if values is None else _named(self.form.parts, values, graph.names))
+
+    def legal(self, state: Page, seat: str) -> tuple[Move, ...]:
+        return ()
+
+    def sample(self, state: Page, seat: str, rng: Rng) -> Move:
+        graph = state.graph
+        if self.form.none and rng.below(10) == 0:
+            return self.form.write(None)
+        if self.guess is not None:
+            values = self.guess(graph, rng)
+        else:
+            values = tuple(guessed(kind, graph, rng) for kind in self.form.parts)
+        return self.form.write(_named(self.form.parts, values, graph.names))
+
+    def caption(self, state: Page, seat: str, level: int) -> str:
+        return full_caption(state) if level == 2 else state.graph.brief
+
+    def rebuild(self, caption: str, seat: str) -> Page:
+        """See `World.rebuild`."""
+        return parse_caption(caption)
+
+    def static(self, state: Page, seat: str) -> tuple[str, ...]:
+        return state.graph.things
+
+    def moving(self, state: Page, seat: str) -> tuple[str, ...]:
+        return tuple(state.answer.split())
+
+    def scene(self, state: Page, seat: str) -> Scene:
+        return scene_of(state.graph, state.answer, self.style)
+
+
+@functools.lru_cache(maxsize=4096)
+def _truth(truth: Callable[[Graph], Any], graph: Graph) -> Any:
+    return truth(graph)
+
+
+def numbered(value: Any, index: Mapping[str, int]) -> Any:
+    """The value with vertex numbers in place of names.
+
+    Raises:
+        KeyError: there is no such vertex.
+    """
+    if isinstance(value, str):
+        return index[value]
+    return tuple([numbered(v, index) for v in value]) if isinstance(value, tuple) else value
+
+
+_FLAT = ("path", "order", "set")
+
+
+def _named(kinds: Sequence[str], values: tuple[Any, ...], names: Sequence[str]) -> tuple[Any, ...]:
+    """The values of an answer with names in place of vertex numbers."""
+    out: list[Any] = []
+    for kind, value in zip(kinds, values, strict=True):
+        if kind in _FLAT:
+            out.append([names[v] for v in value])
+        elif kind == "flow":
+            out.append([(names[a], names[b], n) for a, b, n in value])
+        elif kind in ("edges", "arcs", "groups", "map"):
+            out.append([tuple(names[v] for v in part) for part in value])
+        else:
+            out.append(value)
+    return tuple(out)
+
+
+def guessed(kind: str, graph: Graph, rng: Rng) -> Any:
+    """A random value of a kind of answer, as somebody might give it who knows the form and the names alone."""
+    n, ends = len(graph.names), [(a, b) for a, b, _ in graph.edges]
+    if kind == "path":
+        at = graph.vertex("from") if "from" in graph.ask else rng.below(n)
+        walk = [at]
+        while at != graph.index.get(graph.ask.get("to", "")):
+            ahead = [v for v in graph.near[at] if v not in walk]
+            if not ahead:
+                break
+            at = rng.pick(ahead)
+            walk.append(at)
+        return walk
+    if kind == "order":
+        return rng.sample(range(n), n)
+    if kind == "set":
+        return rng.sample(range(n), 1 + rng.below(max(n // 2, 1)))
+    if kind in ("edges", "arcs"):
+        return rng.sample(ends, 1 + rng.below(len(ends)))
+    if kind == "groups":
+        hues = [rng.below(3) for _ in range(n)]
+        return [[v for v in range(n) if hues[v] == h] for h in sorted(set(hues))]
+    if kind == "flow":
+        return [(a, b, 1 + rng.below(9)) for a, b in rng.sample(ends, 1 + rng.below(len(ends)))]
+    return [rng.below(10), rng.below(10)] if kind == "numbers" else rng.below(10)
+
+
+@functools.lru_cache(maxsize=1024)
+def lexicon(form: Form, n: int, top: int, more: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a level: vertices, the pairs of them with either sign, numbers, and what is further named."""
+    if form.vertex == CELL:
+        return tuple(dict.fromkeys((*names_of(n, n), *map(str, range(top + 1)), "/", ";", NONE, *more)))
+    names = NAMES[:n]
+    pairs = [f"{a}{sign}{b}" for a in names for b in names if a != b for sign in "->"]
+    maps = [f"{a}={b}" for a in NAMES[:n] for b in range(1, n + 1)] if "map" in form.parts else []
+    return tuple(dict.fromkeys((*names, *pairs, *map(str, range(top + 1)), *maps, "/", ";", NONE, *more)))
+
+
+def facts_of(
+    name: str, task: str, answer: str, example: str, labels: str = ".", *, legend: str = LEGEND, **more: Any
+) -> Facts:
+    """The facts of a world of pages: its task, then the legend, whose last sentence is finished by `labels`."""
+    given: dict[str, Any] = {"ceilings": CEILINGS, "sayings": SAYINGS, **more}
+    rules = f"{task}\n{legend}{labels}" if legend else task
+    return Facts(name=name, rules=rules, answer=answer, example=example, **given)

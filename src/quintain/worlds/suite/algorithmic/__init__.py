@@ -1,0 +1,1 @@
+"""Worlds of algorithms: what a procedure gives when it is carried out."""

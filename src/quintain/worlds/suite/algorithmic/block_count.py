@@ -1,0 +1,130 @@
+"""BlockCount: count the patches of each colour that are seen of stacked sheets."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+from quintain.registry import register
+from quintain.worlds.engines.geometry.answers import Form
+from quintain.worlds.engines.geometry.ask import PARTIAL, SAYINGS, AskWorld
+from quintain.worlds.engines.geometry.canvas import Canvas
+from quintain.worlds.engines.geometry.figure import Things, Words, number_words, of
+from quintain.worlds.kernel import Facts
+from quintain.worlds.noise import Rng
+from quintain.worlds.scene import Box
+
+RULES = (
+    """Sheets of coloured paper lie on a table, one over the other. One sees a grid of cells; a patch is a set of cells of one
+colour that hang together by their sides. Count the patches of each colour, in the order of the colours asked for; the bare table (.)
+does not count. A line `row 1 . g g b` gives a row from the top, with g green, b blue, r red, y yellow, p pink; `count g b` asks for
+green, then blue."""
+    + PARTIAL
+)
+COLORS = {"g": "green", "b": "blue", "r": "brick", "y": "gold", "p": "plum"}
+LEVELS = [
+    {"size": n, "sheets": k, "colors": c}
+    for n, k, c in (
+        (5, 3, 2),
+        (6, 5, 2),
+        (7, 7, 3),
+        (8, 9, 3),
+        (9, 11, 3),
+        (10, 14, 4),
+        (11, 17, 4),
+        (12, 20, 4),
+        (13, 24, 5),
+        (14, 28, 5),
+    )
+]
+
+
+def _grid(things: Things) -> list[Words]:
+    return [row[1:] for row in of(things, "row")]
+
+
+def _patches(grid: Sequence[Sequence[str]]) -> dict[str, int]:
+    """Patches of each colour: every cell first stands alone; cells of one colour side by side are joined."""
+    size, wide = len(grid), len(grid[0])
+    root = list(range(size * wide))
+
+    def top(i: int) -> int:
+        while root[i] != i:
+            root[i] = i = root[root[i]]
+        return i
+
+    for y, x in itertools.product(range(size), range(wide)):
+        for v, u in ((y, x + 1), (y + 1, x)):
+            if v < size and u < wide and grid[v][u] == grid[y][x]:
+                root[top(v * wide + u)] = top(y * wide + x)
+    out: dict[str, int] = {}
+    for i in range(size * wide):
+        if root[i] == i:
+            out[grid[i // wide][i % wide]] = out.get(grid[i // wide][i % wide], 0) + 1
+    return out
+
+
+def _make(rng: Rng, knobs: Mapping[str, int]) -> Things | None:
+    size, colors = knobs["size"], rng.sample(tuple(COLORS), knobs["colors"])
+    grid = [["."] * size for _ in range(size)]
+    for i in range(knobs["sheets"]):
+        high, wide = (1 + rng.below(max(size // 2, 2)) for _ in range(2))
+        y, x = rng.below(size - high + 1), rng.below(size - wide + 1)
+        for row in grid[y : y + high]:
+            row[x : x + wide] = [colors[i % len(colors)]] * wide
+    found = _patches(grid)
+    if any(found.get(c, 0) < 1 for c in colors):
+        return None
+    return *(("row", str(y), *row) for y, row in enumerate(grid, 1)), ("count", *colors)
+
+
+def _truth(things: Things) -> Words:
+    found = _patches(_grid(things))
+    return tuple(str(found.get(c, 0)) for c in of(things, "count")[0])
+
+
+def _paint(things: Things) -> Canvas:
+    grid, colors = _grid(things), of(things, "count")[0]
+    size = len(grid)
+    canvas = Canvas(size, axes=False)
+    for y, x in itertools.product(range(size), range(size)):
+        px, py = canvas.at(x, size - y)
+        fill, wide = COLORS.get(grid[y][x], "floor"), canvas.scale
+        canvas.shapes.append(Box(x=px, y=py, width=wide + 0.04, height=wide + 0.04, fill=fill))
+        for here, there, box in (
+            (grid[y][x], grid[y][x - 1] if x else "", Box(x=px - 0.03, y=py, width=0.06, height=wide, fill="ink")),
+            (grid[y][x], grid[y - 1][x] if y else "", Box(x=px, y=py - 0.03, width=wide, height=0.06, fill="ink")),
+        ):
+            if there and here != there:
+                canvas.shapes.append(box)
+    names = {"g": "green", "b": "blue", "r": "red", "y": "yellow", "p": "pink"}
+    canvas.foot("patches: " + ", ".join(names[c] for c in colors))
+    return canvas
+
+
+def _guess(things: Things, rng: Rng) -> Words:
+    return tuple(str(1 + rng.below(5)) for _ in of(things, "count")[0])
+
+
+@register("world", "BlockCount", domain="algorithmic", engine="geometry")
+def block_count() -> AskWorld:
+    """Count the patches of 2 to 5 colours that are seen of 3 to 28 stacked sheets."""
+    facts = Facts(
+        name="BlockCount",
+        rules=RULES,
+        answer="Write the counts in the order of the colours asked for.",
+        example="3 2 4",
+        ceilings={"random": 0.08, "constant": 0.1, "first": 0.1, "blind": 0.12},
+        sayings=SAYINGS,
+    )
+    return AskWorld(
+        facts=facts,
+        levels=LEVELS,
+        make=_make,
+        truth=_truth,
+        form=Form(of="number"),
+        lexicon=("row", "count", ".", *COLORS, *number_words(99)),
+        paint=_paint,
+        guess=_guess,
+        near=True,
+    )

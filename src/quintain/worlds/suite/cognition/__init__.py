@@ -1,0 +1,1 @@
+"""Worlds of perception: count, read, compare, order what is seen."""

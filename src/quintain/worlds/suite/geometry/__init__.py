@@ -1,0 +1,1 @@
+"""Worlds of plane geometry: areas, angles, circles, hulls, mirrors, packing."""

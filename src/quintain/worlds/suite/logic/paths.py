@@ -1,0 +1,259 @@
+"""Paths over all cells: numbers in order, over sides or corners too, and links between pairs of ends."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quintain.registry import register
+from quintain.types import Ints
+from quintain.worlds.engines.csp.clues import domains_of, levels, settle
+from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
+from quintain.worlds.engines.csp.nets import Links
+from quintain.worlds.engines.csp.page import BLANK, Page, Truth, neighbours
+from quintain.worlds.engines.csp.page_look import Look
+from quintain.worlds.engines.csp.rules import Distinct
+from quintain.worlds.kernel import Facts
+from quintain.worlds.noise import Rng
+from quintain.worlds.splits import canonical
+from quintain.worlds.suite.logic.sums import END, all_numbers, facts
+
+Knobs = Mapping[str, Any]
+
+
+@functools.lru_cache(maxsize=64)
+def around(size: int, corners: bool) -> tuple[Ints, ...]:
+    """For each cell those beside it, over corners too where `corners`."""
+    if not corners:
+        return neighbours(size, size)
+    out = []
+    for cell in range(size * size):
+        y, x = divmod(cell, size)
+        rows, columns = range(max(y - 1, 0), min(y + 2, size)), range(max(x - 1, 0), min(x + 2, size))
+        out.append(tuple(r * size + c for r in rows for c in columns if (r, c) != (y, x)))
+    return tuple(out)
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """Two variables are places side by side on a square grid; with `corners` also diagonally."""
+
+    cells: Ints
+    size: int
+    corners: bool
+
+    def narrow(self, domains: list[int]) -> list[int] | None:
+        a, b = self.cells
+        first, second = domains[a], domains[b]
+        later = second & self.near(first)
+        sooner = first & self.near(later)
+        if not later or not sooner:
+            return None
+        changed = []
+        if sooner != first:
+            domains[a] = sooner
+            changed.append(a)
+        if later != second:
+            domains[b] = later
+            changed.append(b)
+        return changed
+
+    def near(self, places: int) -> int:
+        """All places beside some of these."""
+        size = self.size
+        inner, full = _columns(size)
+        east, west = (places & inner) << 1, (places & (inner << 1)) >> 1
+        line = places | east | west if self.corners else places
+        return (east | west | line << size | line >> size) & full
+
+
+@functools.lru_cache(maxsize=32)
+def _columns(size: int) -> tuple[int, int]:
+    """All places but the last column, and all."""
+    row = (1 << size - 1) - 1
+    return sum(row << y * size for y in range(size)), (1 << size * size) - 1
+
+
+def walk(rng: Rng, size: int, corners: bool) -> list[int]:
+    """A random path over all cells: a snake whose ends bite back again and again."""
+    path = [y * size + (x if y % 2 == 0 else size - 1 - x) for y in range(size) for x in range(size)]
+    near = around(size, corners)
+    for _ in range(6 * size * size):
+        if rng.below(2):
+            path.reverse()
+        bitten = path.index(rng.pick(near[path[0]]))
+        path[:bitten] = path[:bitten][::-1]
+    return path
+
+
+@functools.lru_cache(maxsize=32)
+def hops(size: int, corners: bool) -> tuple[Hop | Distinct, ...]:
+    """Each number lies beside the next, all in different cells."""
+    count = size * size
+    chain = tuple(Hop((k, k + 1), size, corners) for k in range(count - 1))
+    return (*chain, Distinct(tuple(range(count)), (1 << count) - 1))
+
+
+def path_model(corners: bool, page: Page) -> Model:
+    """Variables are the places of the numbers 1, 2, and so on."""
+    size = page.width
+    free = sum(1 << c for c in page.blanks)
+    domains = [free] * (size * size)
+    for cell, value in enumerate(page.given):
+        if value > 0:
+            domains[value - 1] = 1 << cell
+    return Model(hops(size, corners), tuple(domains), cells=_inverse, values=_places)
+
+
+def _inverse(places: Ints) -> Ints:
+    """Places of the numbers -> the number in each cell."""
+    out = [0] * len(places)
+    for k, place in enumerate(places):
+        out[place] = k + 1
+    return tuple(out)
+
+
+def _places(cells: Ints) -> Ints | None:
+    """The number in each cell -> places, or None where numbers lack."""
+    if sorted(cells) != list(range(1, len(cells) + 1)):
+        return None
+    out = [0] * len(cells)
+    for place, number in enumerate(cells):
+        out[number - 1] = place
+    return tuple(out)
+
+
+def path_plant(corners: bool, rng: Rng, knobs: Knobs) -> Truth:
+    """A random path."""
+    size = knobs["size"]
+    return Truth(size, size, _inverse(tuple(walk(rng, size, corners))))
+
+
+def path_clue(corners: bool, rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
+    """Both ends and some numbers between, then as many as are needed."""
+    size, values, count = truth.width, truth.values, truth.width**2
+    shown = {1, count, *rng.sample(range(2, count), knobs["shown"])}
+    given = tuple(v if v in shown else BLANK for v in values)
+    model = functools.partial(path_model, corners)
+    return settle(rng, Page(width=size, height=size, given=given), values, model, count // 2)
+
+
+def _path(name: str, rules: str, corners: bool, table: list[tuple[int, int]]) -> DeskWorld:
+    return DeskWorld(
+        facts=facts(name, rules, "1 2 3 / 6 5 4 / 7 8 9"),
+        levels=levels("size shown", table),
+        plant=functools.partial(path_plant, corners),
+        clue=functools.partial(path_clue, corners),
+        model=functools.partial(path_model, corners),
+        values=all_numbers,
+    )
+
+
+@register("world", "Numbrix", domain="logic", engine="csp")
+def numbrix() -> DeskWorld:
+    """Fill a grid with consecutive numbers that form a path over sides, 4x4 to 7x7."""
+    rules = """Fill the NxN grid with the numbers 1 to N*N, each once, so that each number and the next share a side."""
+    table = [(4, 6), (4, 4), (4, 2), (5, 9), (5, 7), (5, 5), (6, 12), (6, 9), (7, 16), (7, 13)]
+    return _path("Numbrix", rules, False, table)
+
+
+@register("world", "Hidato", domain="logic", engine="csp")
+def hidato() -> DeskWorld:
+    """Fill a grid with consecutive numbers that form a path over sides and corners, 4x4 to 7x7."""
+    rules = """Fill the NxN grid with the numbers 1 to N*N, each once, so that each number and the next touch at a side or a corner."""
+    table = [(4, 6), (4, 4), (4, 2), (5, 8), (5, 6), (5, 4), (6, 11), (6, 9), (7, 17), (7, 14)]
+    return _path("Hidato", rules, True, table)
+
+
+COLORS = tuple("ABCDEFGHIJKL")
+
+
+def flow_model(page: Page) -> Model:
+    """Paths of one letter each between the printed ends."""
+    count = page.width * page.height
+    ends = tuple(c for c, text in page.labels if text == "end")
+    used = len({page.given[c] for c in ends})
+    return Model(
+        (Links(tuple(range(count)), neighbours(page.width, page.height), ends),), domains_of(page, (1 << used) - 1)
+    )
+
+
+def flow_plant(rng: Rng, knobs: Knobs) -> Truth | None:
+    """A path over all cells, cut into parts of at least three cells that do not touch themselves."""
+    size, near = knobs["size"], neighbours(knobs["size"], knobs["size"])
+    path, parts = walk(rng, size, False), [[]]
+    for cell in path:
+        part = parts[-1]
+        if sum(n in part for n in near[cell]) > 1 or (len(part) > 3 and rng.uniform() < knobs["cut"] / 100):
+            parts.append([cell])
+        else:
+            part.append(cell)
+    if min(map(len, parts)) < 3 or len(parts) > knobs["most"] or len(parts) < 3:
+        return None
+    values = [0] * (size * size)
+    for i, part in enumerate(parts):
+        for cell in part:
+            values[cell] = i
+    ends = [str(c) for part in parts for c in (part[0], part[-1])]
+    return Truth(size, size, tuple(values), tuple(ends))
+
+
+def flow_clue(rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
+    """The ends; None where they leave two ways."""
+    size, values = truth.width, truth.values
+    names: dict[int, int] = {}
+    for v in values:
+        names.setdefault(v, len(names))
+    ends = sorted(map(int, truth.more))
+    given = [BLANK] * (size * size)
+    for end in ends:
+        given[end] = names[values[end]]
+    page = Page(width=size, height=size, given=tuple(given), labels=tuple((c, "end") for c in ends))
+    return settle(rng, page, [names[v] for v in values], flow_model, 1)
+
+
+def flow_layout(truth: Truth) -> str:
+    """The ends in their least image, whatever the letters."""
+    signs = ["#" if str(c) in truth.more else "." for c in range(len(truth.values))]
+    return canonical(signs, truth.width, truth.height)
+
+
+@register("world", "FlowLinks", domain="logic", engine="csp")
+def flow_links() -> DeskWorld:
+    """Link pairs of letters by paths that cover the grid, 5x5 to 8x8."""
+    rules = """Fill every cell with a letter so that the cells of each letter form one path, over sides, between its
+two printed ends (listed as clues, discs of one colour in the picture). A path does not touch itself: each of its
+cells has exactly two neighbours of its letter, each end exactly one."""
+    table = [
+        (5, 20, 6),
+        (5, 18, 6),
+        (5, 16, 6),
+        (6, 20, 8),
+        (6, 17, 8),
+        (6, 14, 8),
+        (7, 18, 10),
+        (7, 16, 10),
+        (8, 18, 12),
+        (8, 16, 12),
+    ]
+    return DeskWorld(
+        facts=Facts(
+            name="FlowLinks",
+            rules=f"{rules}\n{END}",
+            answer="Write the whole grid row by row, letters parted by spaces and rows by /.",
+            example="A A B / A C B / C C B",
+            ceilings=CEILINGS,
+            sayings=SAYINGS,
+        ),
+        levels=levels("size cut most", table),
+        plant=flow_plant,
+        clue=flow_clue,
+        model=flow_model,
+        values=lambda page: range(len({page.given[c] for c, _ in page.labels})),
+        look=Look(hued=True, label=""),
+        signs=COLORS,
+        extra=("end",),
+        layout=flow_layout,
+    )

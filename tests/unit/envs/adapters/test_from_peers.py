@@ -1,0 +1,192 @@
+"""Environments of others as envs of ours, played for real: MiniGrid, toy text, classic control, reasoning-gym, OpenSpiel..."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quintain.envs.adapters.game import Manner, PeerError, Shown
+from quintain.envs.adapters.look import described
+from quintain.envs.adapters.packages import peer
+from quintain.envs.adapters.peer_env import PeerEnv
+from quintain.envs.world import NoEpisode
+from quintain.registry import MissingExtra, UnknownName, build
+from quintain.types import Message, Stop, Task
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # what peers warn of is theirs
+
+
+def tagged(text: str) -> dict[str, Message]:
+    return {"agent": Message.of("assistant", f"<action>{text}</action>")}
+
+
+async def begun(spec: dict[str, Any], seed: int = 1, level: int = 0) -> tuple[Any, Any]:
+    task = Task(key="t", env=spec["name"], seed=seed, level=level)
+    env = build("env", spec)(task)
+    return env, await env.reset(task)
+
+
+class Dice:
+    """A game that draws from the global states, as some peers do."""
+
+    ask, seats = "A number.", ("agent",)
+
+    def start(self, task: Task) -> Shown:
+        return Shown(texts={"agent": "begin"}, movers=("agent",))
+
+    def read(self, text: str, seat: str) -> Any:
+        return text if text.isdigit() else None
+
+    def play(self, moves: Any) -> Shown:
+        drawn = random.random() + np.random.random()
+        return Shown(texts={"agent": f"{drawn}"}, movers=("agent",), rewards={"agent": {"reward": 0.75}})
+
+    def close(self) -> None: ...
+
+
+async def test_envs_of_one_process_draw_apart_and_are_restored_exactly() -> None:
+    task = Task(key="t", env="dice", seed=9)
+    one, two = PeerEnv(Dice(), Manner(turns=3, win=1.5)), PeerEnv(Dice(), Manner(turns=3, win=1.5))
+    await one.reset(task)
+    await two.reset(task)
+    first = await one.step(tagged("1"))
+    assert first == await two.step(tagged("1"))
+    await two.step(tagged("x"))
+    snapshot = json.loads(json.dumps(one.snapshot()))
+    one.restore(snapshot)
+    assert one.snapshot() == snapshot
+    await one.step(tagged("1"))
+    last = await one.step(tagged("x"))
+    assert last["agent"].stop is Stop.truncated_turns and last["agent"].events == ("malformed",)
+    assert dict(last["agent"].reward) == {"reward": -1.0, "success": 1.0}, "the sum stays 0.75 + 0.75"
+    with pytest.raises(NoEpisode):
+        await one.step(tagged("1"))
+    snapshot["shown"] = {"agent": "something else"}
+    with pytest.raises(PeerError, match="does not repeat itself"):
+        two.restore(snapshot)
+
+
+async def test_minigrid_is_told_in_words_and_solved() -> None:
+    pytest.importorskip("minigrid")
+    spec = {"name": "gymnasium", "id": ["MiniGrid-Empty-5x5-v0", "MiniGrid-DoorKey-5x5-v0"], "manner": {"win": 0.01}}
+    env, told = await begun(spec)
+    text = told["agent"].messages[0].text
+    assert "get to the green goal square" in text and "You face east." in text and "a goal" in text
+    for action in ("forward", "forward", "right", "forward", "forward"):
+        assert told["agent"].stop is None
+        told = await env.step(tagged(action))
+    reward = told["agent"].reward
+    assert told["agent"].stop is Stop.done and reward["success"] == 1.0 and 0.9 < sum(reward.values()) < 1.0
+    await env.close()
+    env, told = await begun({**spec, "image": True}, level=1)
+    message = told["agent"].messages[0]
+    assert "locked yellow door" in message.text and message.images[0].pixels.shape == (160, 160, 3)
+    told = await env.step(tagged("sing"))
+    assert told["agent"].events == ("malformed",) and not told["agent"].reward
+    with pytest.raises(PeerError, match="level 2 is asked for, and there are 2"):
+        await begun(spec, level=2)
+
+
+async def test_a_restored_minigrid_goes_on_as_the_first_does() -> None:
+    pytest.importorskip("minigrid")
+    spec = {"name": "gymnasium", "id": "MiniGrid-DoorKey-6x6-v0"}
+    env, _ = await begun(spec, seed=4)
+    for action in ("left", "forward", "pickup", "what"):
+        await env.step(tagged(action))
+    other, _ = await begun(spec, seed=5)
+    other.restore(json.loads(json.dumps(env.snapshot())))
+    for action in ("right", "toggle", "forward"):
+        assert await env.step(tagged(action)) == await other.step(tagged(action))
+
+
+async def test_toy_text_and_boxes() -> None:
+    pytest.importorskip("gymnasium")
+    lake = {"name": "gymnasium", "id": "FrozenLake-v1", "options": {"is_slippery": False}}
+    env, told = await begun({**lake, "actions": ["left", "down", "right", "up"]})
+    assert told["agent"].messages[0].text.endswith("[S]FFF\nFHFH\nFFFH\nHFFG")
+    for action in ("down", "down", "RIGHT", "right", "down", "right"):
+        told = await env.step(tagged(action))
+    assert (told["agent"].stop, dict(told["agent"].reward)) == (Stop.done, {"reward": 1.0})
+    env, told = await begun({"name": "gymnasium", "id": "Pendulum-v1", "manner": {"turns": 4}})
+    events = [(await env.step(tagged(a)))["agent"].events for a in ("[0.5]", "[9]", "0.5", "[NaN")]
+    assert events == [(), ("illegal",), ("malformed",), ("malformed",)]
+    with pytest.raises(PeerError, match="2 words for 4 actions"):
+        await begun({**lake, "actions": ["left", "right"]})
+    with pytest.raises(PeerError, match="cannot make 'NoSuch-v7'"):
+        await begun({"name": "gymnasium", "id": "NoSuch-v7"})
+    with pytest.raises(UnknownName, match="grammar"):
+        build("env", {**lake, "manner": {"grammar": "jsn"}})
+
+
+def test_a_large_array_is_no_text() -> None:
+    with pytest.raises(PeerError, match=r"an array \[210, 160, 3\].*set image=true"):
+        described(np.zeros((210, 160, 3)))
+    assert described(np.zeros((210, 160, 3)), pictured=True) == "" and described(np.int64(3)) == "3"
+
+
+async def test_datasets_of_reasoning_gym() -> None:
+    if importlib.util.find_spec("reasoning_gym") is None:
+        pytest.skip("reasoning-gym is not installed")
+    reasoning_gym = peer("reasoning_gym")
+    spec = {"name": "reasoning_gym", "id": "leg_counting", "config": [{"max_animals": 3}, {"max_animals": 9}]}
+    env, told = await begun(spec, seed=11)
+    entry = reasoning_gym.create_dataset("leg_counting", max_animals=3, seed=11, size=1)[0]
+    assert entry["question"] in told["agent"].messages[0].text
+    told = await env.step(tagged(entry["answer"]))
+    assert (told["agent"].stop, dict(told["agent"].reward)) == (Stop.done, {"success": 1.0})
+    env, _ = await begun(spec, seed=11)
+    told = await env.step({"agent": Message.of("assistant", "no tags")})
+    assert told["agent"].events == ("malformed",) and told["agent"].stop is Stop.truncated_turns
+    with pytest.raises(UnknownName, match="leg_counting"):
+        await begun({"name": "reasoning_gym", "id": "leg_countin"})
+    with pytest.raises(PeerError, match="cannot be made of"):
+        await begun({"name": "reasoning_gym", "id": "leg_counting", "config": {"legs": 3}})
+
+
+@pytest.mark.parametrize("game", ["tic_tac_toe", "kuhn_poker", "matrix_rps", "leduc_poker"])
+async def test_games_of_open_spiel(game: str) -> None:
+    pytest.importorskip("pyspiel")
+    env, told = await begun({"name": "open_spiel", "id": game, "manner": {"turns": 40}})
+    other, _ = await begun({"name": "open_spiel", "id": game, "manner": {"turns": 40}})
+    told = await env.step({s: Message.of("assistant", "<action>castle</action>") for s in env.movers})
+    other.restore(env.snapshot())
+    total = 0.0
+    while env.movers:
+        moves = {
+            s: Message.of("assistant", f"<action>{min(env.game._legal(env.game.seats.index(s)))}</action>")
+            for s in env.movers
+        }
+        told, again = await env.step(moves), await other.step(moves)
+        assert told == again
+        total += sum(f.reward["reward"] for f in told.values())
+    assert all(f.stop is Stop.done for f in told.values()) and total == 0.0
+
+
+async def test_games_of_textarena_and_gem() -> None:
+    pytest.importorskip("textarena")
+    env, _ = await begun({"name": "textarena", "id": "TicTacToe-v0"})
+    for text in ("[4]", "[0]", "[3]", "[1]", "[5]"):
+        told = await env.step({s: Message.of("assistant", text) for s in env.movers})
+    assert [f.reward["reward"] for f in told.values()] == [1.0, -1.0]
+    pytest.importorskip("gem")
+    spec = {"name": "gem", "id": "game:GuessTheNumber-v0-easy"}
+    env, _ = await begun(spec, seed=1)
+    other, _ = await begun(spec, seed=2)
+    other.restore(env.snapshot())
+    told = await env.step({"agent": Message.of("assistant", r"\boxed{2}")})
+    assert told == await other.step({"agent": Message.of("assistant", r"\boxed{2}")})
+
+
+def test_a_package_that_is_missing_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.delitem(sys.modules, "minigrid", raising=False)
+    with pytest.raises(MissingExtra, match=r"pip install 'quintain\[adapters\]'"):
+        peer("minigrid")
+    with pytest.raises(MissingExtra, match="pip install no_such_peer"):
+        peer("no_such_peer.inner")

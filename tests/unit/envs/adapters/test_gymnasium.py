@@ -1,0 +1,97 @@
+"""Our worlds under Gymnasium's own checker."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium")
+
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+from quintain.envs.adapters.gymnasium import make, register_envs  # noqa: E402
+from quintain.envs.adapters.play import AdapterError  # noqa: E402
+
+WORLDS = ("KeyDoor", "Sokoban", "TicTacToe", "MiniSudoku", "Mastermines", "Game2048", "NimGame", "Hanoi", "FrozenLake")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"scaffold": {"image": 64}}, {"actions": "words"}], ids=["text", "image", "words"]
+)
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_checker_has_nothing_to_say(world: str, options: dict) -> None:
+    if world == "MiniSudoku" and "actions" in options:
+        pytest.skip("a whole grid is no word of a list")
+    check_env(make(world, level=2, **options), skip_render_check=True)
+
+
+def test_every_registered_id_makes_an_env_that_draws_itself() -> None:
+    ids = register_envs()
+    assert "quintain/KeyDoor-v0" in ids and len(ids) == len(set(ids)) >= 16
+    env = gymnasium.make("quintain.envs.adapters.gymnasium:quintain/KeyDoor-v0", level=2, render_mode="rgb_array")
+    env.reset(seed=1)
+    assert env.render().shape == (256, 256, 3) and env.render().dtype == np.uint8
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checker would like one reward a step to be negative
+        check_env(env.unwrapped)
+
+
+def test_a_seed_is_an_instance_and_no_seed_another_each_time() -> None:
+    env = make("KeyDoor", level=2, actions="words")
+    one, info = env.reset(seed=5)
+    assert info["seed"] == 5 and env.reset(seed=5)[0] == one
+    texts = {env.reset()[0]["text"] for _ in range(5)}
+    assert len(texts) == 5
+    env.reset(seed=5)
+    assert texts == {env.reset()[0]["text"] for _ in range(5)}
+
+
+def test_masks_and_numbers_say_what_may_be_done() -> None:
+    env = make("KeyDoor", level=2, actions="words")
+    _, info = env.reset(seed=3)
+    assert info["action_mask"].tolist() == [int(w in info["legal"]) for w in ("up", "down", "left", "right")]
+    assert env.step(17)[4]["events"] == ("malformed",)
+    tagged = make("KeyDoor", level=2, actions="words", scaffold={"grammar": "tagged"})
+    tagged.reset(seed=3)
+    assert tagged.step(0)[4]["events"] != ("malformed",)
+
+
+def test_an_episode_goes_on_elsewhere_from_its_snapshot() -> None:
+    one, two = make("Game2048", level=2), make("Game2048", level=2)
+    one.reset(seed=1)
+    one.step("up")
+    two.restore(json.loads(json.dumps(one.snapshot())))
+    two.play.seed = 1
+    for action in ("left", "down", "left"):
+        assert one.step(action) == two.step(action)
+
+
+def test_a_turn_limit_truncates_and_one_question_ends() -> None:
+    env = make("KeyDoor", level=0)
+    env.reset(seed=1)
+    ends = [env.step("fly")[2:4] for _ in range(env.play.env.limit)]
+    assert ends[-1] == (False, True) and set(ends[:-1]) == {(False, False)}
+    once = make("MiniSudoku")
+    once.reset(seed=1)
+    assert once.step("fly")[2:4] == (True, False)
+
+
+def test_vectors_of_them_step_together() -> None:
+    envs = gymnasium.vector.SyncVectorEnv(
+        [lambda: make("KeyDoor", level=2, actions="words", scaffold={"image": 32})] * 3
+    )
+    seen, _ = envs.reset(seed=[1, 2, 3])
+    assert seen["image"].shape == (3, 32, 32, 3) and len(set(seen["text"])) == 3
+    assert envs.step(np.array([0, 1, 2]))[1].shape == (3,)
+
+
+def test_what_does_not_fit_is_named() -> None:
+    with pytest.raises(AdapterError, match=r"NimDuel has the seats .* use adapters\.pettingzoo"):
+        make("NimDuel")
+    with pytest.raises(AdapterError, match="actions is 'keys'; it is one of text, words"):
+        make("KeyDoor", actions="keys")
+    with pytest.raises(AdapterError, match="render_mode is 'human'"):
+        make("KeyDoor", render_mode="human")

@@ -1,0 +1,106 @@
+"""Our worlds under PettingZoo's own tests, and PettingZoo's games as envs."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import pytest
+
+zoo = pytest.importorskip("pettingzoo")
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # its tests import games in a way that it has deprecated
+    from pettingzoo.test import api_test, parallel_api_test
+
+from quintain.envs.adapters.pettingzoo import aec, parallel  # noqa: E402
+from quintain.registry import UnknownName, build  # noqa: E402
+from quintain.types import Message, Stop, Task  # noqa: E402
+
+WORLDS = ("NimDuel", "TicTacToeDuel", "KeyDoor")
+OPTIONS: dict[str, dict[str, Any]] = {"text": {}, "image": {"scaffold": {"image": 64}}, "words": {"actions": "words"}}
+TASK = Task(key="t", env="pettingzoo", seed=1)
+ADVICE = pytest.mark.filterwarnings("ignore::UserWarning:pettingzoo")  # names like player_0, arrays for observations
+
+
+@ADVICE
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_tests_of_pettingzoo_pass(world: str, options: dict[str, Any]) -> None:
+    api_test(aec(world, level=1, **options), num_cycles=60)
+    parallel_api_test(parallel(world, level=1, **options), num_cycles=60)
+
+
+def test_a_duel_is_played_to_its_end_turn_by_turn_and_at_once() -> None:
+    env = aec("NimDuel", level=1, actions="words")
+    env.reset(seed=3)
+    order, totals = [], dict.fromkeys(env.possible_agents, 0.0)
+    for agent in env.agent_iter():
+        seen, reward, terminated, truncated, _ = env.last()
+        totals[agent] += reward
+        order.append(agent)
+        env.step(None if terminated or truncated else int(seen["action_mask"].argmax()))
+    both = parallel("NimDuel", level=1, actions="words")
+    seen, _ = both.reset(seed=3)
+    earned = dict.fromkeys(both.possible_agents, 0.0)
+    while both.agents:
+        seen, rewards, _, _, _ = both.step({a: int(seen[a]["action_mask"].argmax()) for a in both.agents})
+        earned = {a: earned[a] + rewards[a] for a in earned}
+    assert earned == totals and sorted(earned.values()) == [0.0, 1.0] and order[:2] == ["first", "second"]
+
+
+def test_who_is_to_move_and_says_nothing_is_malformed() -> None:
+    both = parallel("NimDuel", level=1)
+    both.reset(seed=3)
+    assert both.step({"second": "A-1"})[4]["first"]["events"] == ("malformed",)
+
+
+def said(env: Any, text: str) -> dict[str, Message]:
+    return {seat: Message.of("assistant", f"<action>{text}</action>") for seat in env.movers}
+
+
+@pytest.mark.filterwarnings("ignore")  # of pygame, which some of its games draw with
+async def test_a_classic_game_by_turns_with_illegal_and_malformed_moves() -> None:
+    pytest.importorskip("pygame")
+    make = build("env", {"name": "pettingzoo", "id": "classic/tictactoe-v3", "manner": {"penalty": 0.1}})
+    env = make(TASK)
+    told = await env.reset(TASK)
+    assert [told[s].acts for s in ("player_1", "player_2")] == [True, False] and "You may: 0, 1" in told[
+        "player_1"
+    ].messages[0].text
+    told = await env.step(said(env, "4"))
+    told = await env.step(said(env, "4"))
+    assert told["player_2"].events == ("illegal",) and dict(told["player_2"].reward) == {"malformed": -0.1}
+    assert (await env.step(said(env, "ten")))["player_2"].events == ("malformed",)
+    snapshot = json.loads(json.dumps(env.snapshot()))
+    other = make(TASK)
+    other.restore(snapshot)
+    for move in ("0", "3", "1", "5"):
+        told, again = await env.step(said(env, move)), await other.step(said(other, move))
+        assert told == again
+    assert told["player_1"].stop is Stop.done
+    assert [dict(told[s].reward) for s in ("player_1", "player_2")] == [{"reward": 1.0}, {"reward": -1.0}]
+
+
+@pytest.mark.filterwarnings("ignore")
+async def test_all_agents_at_once() -> None:
+    pytest.importorskip("pygame")
+    spec = {"name": "pettingzoo", "id": "classic/rps-v2", "parallel": True, "options": {"max_cycles": 2}}
+    task = Task(key="t", env="pettingzoo")
+    env = build("env", {**spec, "actions": ["rock", "paper", "scissors"]})(task)
+    told = await env.reset(task)
+    assert all(f.acts for f in told.values())
+    told = await env.step(
+        {s: Message.of("assistant", f"<action>{w}</action>") for s, w in zip(told, ("rock", "paper"))}
+    )
+    assert {s: f.reward["reward"] for s, f in told.items()} == {"player_0": -1.0, "player_1": 1.0}
+    told = await env.step(said(env, "rock"))
+    assert {f.stop for f in told.values()} == {Stop.truncated_turns}
+
+
+async def test_what_pettingzoo_does_not_have_is_named() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'classic/tictactoe-v3'"):
+        await build("env", {"name": "pettingzoo", "id": "classic/tictacto-v3"})(TASK).reset(TASK)
+    with pytest.raises(UnknownName, match="unknown parallel environment of PettingZoo"):
+        await build("env", {"name": "pettingzoo", "id": "classic/tictactoe-v3", "parallel": True})(TASK).reset(TASK)

@@ -1,0 +1,42 @@
+"""Environments of others in a recipe, and what the page of the docs shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from quintain.config import make
+from quintain.runtime.newmodel import corpus
+from quintain.runtime.stage import env_spec, seeded, world_sampler
+
+PAGE = Path(__file__).parents[4] / "docs" / "adapters.md"
+MADE = {
+    "env": {"name": "gymnasium", "levels": [0, 1], "params": {"id": ["MiniGrid-Empty-5x5-v0", "MiniGrid-Empty-6x6-v0"]}}
+}
+
+
+def test_tasks_are_a_seed_and_a_level_and_options_stay_with_the_env() -> None:
+    config = make(MADE)
+    sampler = world_sampler(config, "train", 0, (0, 1))
+    one, state = sampler.draw(sampler.init())
+    two, _ = sampler.draw(state)
+    assert (one.env, one.level, two.level, dict(one.params)) == ("gymnasium", 0, 1, {}) and one.seed != two.seed
+    assert env_spec(config) == {"part": {"name": "gymnasium", **MADE["env"]["params"]}}
+    assert not seeded("data") and not seeded("KeyDoor") and seeded("open_spiel")
+
+
+@pytest.mark.filterwarnings("ignore")  # what peers warn of is theirs
+def test_a_tokenizer_reads_how_such_an_env_opens() -> None:
+    pytest.importorskip("minigrid")
+    assert "green goal square" in next(iter(corpus(make(MADE))))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("at", range(3))
+def test_the_page_shows_code_that_runs(at: int) -> None:
+    code = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    assert len(code) == 3
+    pytest.importorskip(("gymnasium", "pettingzoo", "quintain")[at])
+    exec(compile(code[at], f"{PAGE.name}[{at}]", "exec"), {})

@@ -1,0 +1,91 @@
+"""A world behind MCP: what its tools answer, and MCP's own client as a caller."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import sys
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from quintain.cli import main
+from quintain.envs.adapters.play import AdapterError, Play
+from quintain.serve.mcp import BadCall, WorldTools, answered, serve
+
+
+def ask(tools: WorldTools, method: str, **params: Any) -> dict[str, Any]:
+    return answered(tools, json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}))
+
+
+def test_a_game_is_played_by_its_tools() -> None:
+    tools = WorldTools(Play("KeyDoor", 2, {"image": 64}), seed=1)
+    plan = tools.play.env.world.solve(tools.play.env.state, "agent")
+    for move in plan.moves:
+        result = ask(tools, "tools/call", name=move.key)["result"]
+    assert (
+        result["structuredContent"]["over"] and result["structuredContent"]["reward"] == 1.0 and not result["isError"]
+    )
+    assert Image.open(io.BytesIO(base64.b64decode(result["content"][1]["data"]))).size == (64, 64)
+    assert ask(tools, "tools/call", name="up")["result"]["isError"]
+    again = ask(tools, "tools/call", name="new_game", arguments={"seed": 1})["result"]
+    assert again["content"][0]["text"] == Play("KeyDoor", 2).begin(1)["agent"].text
+
+
+def test_actions_without_a_list_are_an_argument() -> None:
+    tools = WorldTools(Play("MiniSudoku"))
+    assert [t["name"] for t in tools.listed()] == ["new_game", "look", "act"]
+    said = ask(tools, "tools/call", name="act", arguments={"action": "no idea"})["result"]
+    assert said["structuredContent"]["events"] == ["malformed"] and not said["isError"]
+    with pytest.raises(AdapterError, match="NimDuel has the seats"):
+        WorldTools(Play("NimDuel"))
+    with pytest.raises(BadCall, match="seed is -1"):
+        tools.call("new_game", {"seed": -1})
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("{", -32700),
+        ("[]", -32600),
+        ("{}", -32600),
+        ("[" * 99_999, -32700),
+        ('{"id":1,"method":"x"}', -32601),
+        ('{"id":1,"method":"tools/call","params":[1]}', -32602),
+        ('{"id":1,"method":"tools/call"}', -32602),
+    ],
+)
+def test_what_is_no_request_is_answered(line: str, code: int) -> None:
+    assert answered(WorldTools(Play("EmptyRoom")), line)["error"]["code"] == code
+
+
+def test_notifications_are_not_answered_and_a_wrong_world_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    tools = WorldTools(Play("EmptyRoom"))
+    assert answered(tools, '{"jsonrpc":"2.0","method":"notifications/initialized"}') is None
+    assert ask(tools, "ping")["result"] == {}
+    assert ask(tools, "initialize", protocolVersion="1999-01-01")["result"]["protocolVersion"] == "2025-11-25"
+    assert ask(tools, "initialize", protocolVersion="2024-11-05")["result"]["protocolVersion"] == "2024-11-05"
+    assert main(["offer", "mcp", "KeyDor"]) == 1 and "KeyDoor" in capsys.readouterr().err
+    out = io.StringIO()
+    serve(tools, io.StringIO('\n{"id":1,"method":"tools/list"}\n'), out)
+    assert '"up"' in out.getvalue() and out.getvalue().count("\n") == 1
+
+
+@pytest.mark.filterwarnings("ignore")
+async def test_the_client_of_mcp_plays() -> None:
+    mcp = pytest.importorskip("mcp")
+    arguments = ["-m", "quintain.cli", "offer", "mcp", "KeyDoor", "--level", "2", "--image", "64"]
+    paths = os.pathsep.join(p for p in sys.path if p)
+    server = mcp.StdioServerParameters(command=sys.executable, args=arguments, env={**os.environ, "PYTHONPATH": paths})
+    async with mcp.stdio_client(server) as (read, write), mcp.ClientSession(read, write) as session:
+        await session.initialize()
+        names = [tool.name for tool in (await session.list_tools()).tools]
+        assert names == ["new_game", "look", "up", "down", "left", "right"]
+        result = await session.call_tool("new_game", {"seed": 3})
+        assert [c.type for c in result.content] == ["text", "image"]
+        legal = result.model_dump(by_alias=True)["structuredContent"]["legal"]
+        result = await session.call_tool(legal[0], {})
+        assert not result.model_dump(by_alias=True)["structuredContent"]["over"]

@@ -1,0 +1,150 @@
+"""The pages of the worlds: one of all, one of each domain, one of each world, from the registry and what `make honest` measured."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quintain.cli.list import worlds
+from quintain.envs.world import world_of
+from quintain.worlds.kernel import LEVELS
+
+HONEST = Path(__file__).parents[1] / "claims" / "worlds" / "honest.json"  # written by tools/honest.py
+
+
+def world_pages() -> dict[str, str]:
+    """Path below docs/ -> text."""
+    rows = worlds()
+    measured = json.loads(HONEST.read_text())
+    domains = sorted({str(r["domain"]) for r in rows})
+    pages = {"worlds.md": _all(rows, measured, domains)}
+    for domain in domains:
+        there = [r for r in rows if r["domain"] == domain]
+        pages[f"worlds/{domain}.md"] = _domain(domain, there, measured)
+        pages |= {f"worlds/{r['name']}.md": _one(r, measured[r["name"]]) for r in there}
+    return pages
+
+
+def _all(rows: Sequence[Mapping[str, Any]], measured: Mapping[str, Any], domains: Sequence[str]) -> str:
+    engines = sorted({str(r["engine"]) for r in rows})
+    lines = ""
+    for domain in domains:
+        names = [r["name"] for r in rows if r["domain"] == domain]
+        linked = ", ".join(f"[{name}](worlds/{name}.md)" for name in names)
+        lines += f"| [{domain}](worlds/{domain}.md) | {len(names)} | {linked} |\n"
+    paces = [measured[r["name"]]["pace"] for r in rows]
+    text, picture = (statistics.median(p[kind] for p in paces) for kind in ("text", "picture"))
+    slowest = min(rows, key=lambda r: measured[r["name"]]["pace"]["resets"])["name"]
+    resets = measured[slowest]["pace"]["resets"]
+    return f"""# Worlds
+
+{len(rows)} worlds on {len(engines)} engines ({", ".join(engines)}). Each has levels 0 to 9, splits that share no layout up to symmetry
+where layouts exist, an oracle that answers from any reachable state, and text and picture of the same state.
+
+![A few worlds of each domain, level 5](pictures/worlds.png)
+
+| domain | worlds | |
+|---|---|---|
+{lines}
+On one core of the machine that measured them, the median world takes {_round(text)} steps a second without a picture and
+{_round(picture)} with one of 256 pixels, parsing, full caption and resets included; the slowest to start, {slowest}, makes
+{_round(resets)} instances a second at level 5. Worlds that are answered at once begin a new instance with every step.
+
+`quintain play NAME` plays one; `quintain list worlds --json` has what stands here for programs.
+
+## What keeps them honest
+
+Contract tests run over the registry (`tests/contracts/test_worlds*.py`), so a new world is held to them at once: the same observation
+from the same seed in two processes with different hash seeds; a snapshot restored from JSON has the same future; a fork does not touch
+its origin; malformed actions are events, never exceptions, and never earn anything; what a seat may not see never changes what it is
+shown; the full caption rebuilds all that is seen; wrong answers made by mutation are rejected; a second solver agrees on small
+instances; pictures equal golden ones.
+
+`make worlds` plays a few instances of each world, with every commit other seeds and levels. `make honest` plays all instances of the
+worlds whose code has changed and writes what came of it to `claims/worlds/honest.json`, with a hash of all code that the world stands
+on; tests fail where the hash is another or the row does not show what the world declares: the oracle earns the full reward (600
+episodes at levels 0, 5 and 9) or, in games of chance and against opponents, its declared floor (24 episodes), and gives up on at most
+1 % of the starts up to level 7; players who do not look (random, the first legal move, constant moves and the commonest answer, plans of
+other instances) stay below declared ceilings at levels 2 to 9; of 10,000 starts at level 5 the declared number differ; what a level
+asks for rises with it. Each world's page shows its figures.
+"""
+
+
+def _domain(domain: str, rows: Sequence[Mapping[str, Any]], measured: Mapping[str, Any]) -> str:
+    lines = ""
+    for row in rows:
+        found = measured[row["name"]]
+        most = max([*found["players"].values(), found["blind"]])
+        lines += (
+            f"| [{row['name']}]({row['name']}.md) | {row['summary']} | {row['engine']} | {row['seats']} | {row['oracle']} "
+            f"| {found['oracle']:.2f} | {most:.2f} | {_round(found['pace']['text'])}, {_round(found['pace']['picture'])} |\n"
+        )
+    return f"""# {domain.capitalize()}
+
+![Every world of the domain, level 5](../pictures/worlds/{domain}.png)
+
+| world | task | engine | seats | oracle | it earns | best player who does not look | steps/s, with a picture |
+|---|---|---|---|---|---|---|---|
+{lines}
+The class of an oracle: `construction` and `solver` are exact; `policy` is a strong player of a game of chance or against an opponent.
+"""
+
+
+def _one(row: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    facts, world = world_of(row["name"]).facts, world_of(row["name"])
+    levels = getattr(world, "levels", ())
+    knobs = list(dict.fromkeys(knob for level in levels for knob in level))
+    table = f"| level | {' | '.join(map(str, range(LEVELS)))} |\n|{'---|' * (LEVELS + 1)}\n" if knobs else ""
+    for knob in knobs:
+        table += f"| `{knob}` | {' | '.join(str(level.get(knob, '')) for level in levels)} |\n"
+    table += f"| asks for | {' | '.join(f'{e:g}' for e in found['effort'])} |\n" if table else ""
+    players = {**found["players"], "plans of other instances": found["blind"]}
+    earned = ", ".join(f"{kind} {mean:.3f}" for kind, mean in players.items())
+    ceilings = ", ".join(f"{kind} {most:g}" for kind, most in facts.ceilings.items())
+    starts = f"{found['distinct']:,} of 10,000" if "distinct" in found else "the seed does not change the start"
+    late = f"{1000 * found['p99_s']:.1f} ms" if "p99_s" in found else "-"
+    pace = found["pace"]
+    return f"""# {row["name"]}
+
+{row["summary"]}
+
+![{row["name"]} at levels 0, 5 and 9](../pictures/worlds/{row["name"]}.png)
+
+{row["domain"]}, engine {row["engine"]}, {_count(row["seats"], "seat")}. [All of {row["domain"]}]({row["domain"]}.md).
+
+## Rules
+
+{facts.rules}
+
+{facts.answer} For example: `{facts.example}`.
+
+## Levels
+
+{table}
+Knobs override what a level sets: `quintain play {row["name"]} --level 3`, or `params` of a task. What a level asks for is the length of the
+oracle's plan, or the turns of an episode against an opponent, or the open places of an instance that is answered at once.
+
+## Measured
+
+| | |
+|---|---|
+| oracle | {row["oracle"]}; earns {found["oracle"]:.3f} in {found["oracle_episodes"]} episodes |
+| players who do not look | {earned} |
+| their declared ceilings | {ceilings} |
+| starts that differ | {starts} |
+| slowest hundredth of starts, level 5 | {late} |
+| steps a second of one core, level 5 | {_round(pace["text"])}; with a picture of 256 pixels {_round(pace["picture"])} |
+| instances a second, level 5 | {_round(pace["resets"])} |
+"""
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n} {word}" + ("s" if n != 1 else "")
+
+
+def _round(value: float) -> str:
+    """Two digits: more would not come out again."""
+    return f"{int(float(f'{value:.2g}')):,}"
