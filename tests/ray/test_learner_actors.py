@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 from pathlib import Path
 
 import pytest
@@ -83,11 +84,12 @@ def test_a_killed_learner_actor_ends_the_run_by_name_and_others_go_on_from_its_c
     victim = named(process, "ray::LearnWorker")[0]
     status, seen = finish(start(tmp_path, "doctor", str(run)))
     assert "rank 1 of pool learn: process" in seen and "of pool play, up" in seen and "Traceback" not in seen, seen
-    victim.kill()
+    victim.send_signal(signal.SIGSEGV)  # as a crash in native code: the last that it wrote says so
     status, said = finish(process)
     assert status == 1 and "LearnerLost: rank" in said and f"process {victim.pid}" in said and "--resume RUN" in said, (
         said
     )
+    assert "The last that it wrote:" in said and "SIGSEGV" in said.partition("The last that it wrote:")[2], said
     assert not left([victim])
     with RunDir.open(run) as store:
         (lost,) = [e.payload for e in store.events(["learner"])]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import torch
 
-from quintain.learn.mismatch import SUMS, gap_figures, gap_sums
+from quintain.learn.mismatch import SUMS, gap_figures, gap_sums, widest_sequence
 from quintain.learn.ranks import Ranks
 from quintain.types import Terms
 
@@ -25,7 +25,7 @@ class Meter:
         self._counts = dict.fromkeys(("tokens", "sequences", "groups", "updates", "skipped"), 0.0)
         self._seconds = dict.fromkeys(("forward", "backward", "optimizer"), 0.0)
         self._gap = dict.fromkeys(SUMS, 0.0)
-        self._widest = {"max": 0.0, "probability": 0.0}
+        self._widest = {"max": 0.0, "probability": 0.0, "sequence": 0.0}
         self._cosines: list[float] = []
         self._comparing = True
         self._ratios = {"ratio": torch.zeros(len(BINS)), "moved": torch.zeros(len(BINS))}
@@ -39,8 +39,12 @@ class Meter:
         new, rollout = (column[rows].double() for column in (terms.new, terms.rollout))
         for name, value in gap_sums(new, rollout, terms.sequence[rows]).items():
             self._gap[name] += value
-        wide = {"max": (new - rollout).abs(), "probability": (new.exp() - rollout.exp()).abs()}
-        self._widest = {name: max(self._widest[name], float(gap.max())) for name, gap in wide.items()}
+        wide = {
+            "max": float((new - rollout).abs().max()),
+            "probability": float((new.exp() - rollout.exp()).abs().max()),
+            "sequence": widest_sequence(new, rollout, terms.sequence[rows]),
+        }
+        self._widest = {name: max(self._widest[name], gap) for name, gap in wide.items()}
 
     @torch.no_grad()
     def region(self, terms: Terms) -> None:

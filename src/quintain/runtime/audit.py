@@ -20,7 +20,7 @@ from quintain.types import Batch, Group, Ints, QuintainError
 FIRST = 24  # tokens of the canaries before anything was played
 AGED = 8.0  # times what the canaries moved by since, that tokens of older versions may be apart
 FEWEST = 16  # tokens of older versions that are judged together
-WHOLE_BATCH = 10.0  # times the limit of a few rows that the widest of all rows may show
+WHOLE_BATCH = 10.0  # times the limit of a few rows that the widest of all sequences may show
 
 Canaries = tuple[
     Sequence[Ints], Sequence[Ints], Sequence[np.ndarray]
@@ -198,14 +198,16 @@ class Audit:
         return (cause or "tokens of older versions were not sampled by the versions that they are stamped with") + much
 
     async def trained(self, metrics: Mapping[str, float]) -> None:
-        """Hold the widest mismatch of all rows of the first minibatch against what the audited rows allow.
+        """Hold the sequence of the first minibatch that lies apart most against what the audited rows allow.
+
+        A sequence, not a token: what rounding explains depends on the token and the weights, and both are gone by now.
 
         Special cases: none is held where a gate changed what rows are trained behind: they differ as they ought to.
 
         Raises:
             BatchRefused: rows that were not audited do not have the logprobs of the version that they are stamped with.
         """
-        s, widest = self.cast.sampling, metrics.get("mismatch_max", 0.0)
+        s, widest = self.cast.sampling, metrics.get("mismatch_sequence", 0.0)
         cut = s.top_p < 1 or s.top_k or s.min_p > 0 or s.temperature == 0
         if self.canaries is None or self._rewritten or self.plan.lag or cut or widest <= WHOLE_BATCH * FLOORS[4]:
             return
@@ -213,9 +215,9 @@ class Audit:
         if widest > WHOLE_BATCH * limit.value:
             self.refuse(
                 "batch",
-                f"the batch of version {self.version} is refused: recorded logprobs of some of its rows differ by up to {widest:.2g} "
-                f"from the learner's, and rounding explains {WHOLE_BATCH * limit.value:.2g}: a part of the engines or of the records "
-                "is at fault, the rows that were looked at in full are not among them",
+                f"the batch of version {self.version} is refused: recorded logprobs of some of its rows differ by {widest:.2g} from the "
+                f"learner's over a whole sequence, and rounding explains {WHOLE_BATCH * limit.value:.2g}: a part of the engines or of "
+                "the records is at fault, the rows that were looked at in full are not among them",
                 BatchRefused,
             )
 

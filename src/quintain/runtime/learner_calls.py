@@ -88,9 +88,11 @@ class Calls:
     def _lost(self, number: int, why: str) -> LearnerLost:
         facts = self.facts[number]
         where = f" (process {facts['pid']} on {facts['host']})" if "pid" in facts else ""
+        words = self.ranks[number].log(facts["pid"]) if "pid" in facts else ""
         return LearnerLost(
             f"rank {number} of the {len(self.ranks)} of the learner group{where} is gone: {why}. The others cannot go on without "
             "its share; the ledger is whole: go on from the last checkpoint with: quintain train --resume RUN (--restarts N does so)"
+            + (f"\nThe last that it wrote:\n{words}" if words else "")
         )
 
     def _joined(self, asked: Sequence[tuple[int, str, Any]]) -> Future[list[Any]]:

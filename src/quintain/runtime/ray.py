@@ -34,7 +34,7 @@ from quintain.runtime.cluster import ClusterError, Slot, misfit, reachable, slot
 from quintain.runtime.crew import GoneError, Link
 from quintain.runtime.env_proxy import WorkerGone
 from quintain.runtime.ray_envs import AwayError, EnvLines
-from quintain.runtime.ray_gate import answers, aside, first_line, refuse, start_reaper
+from quintain.runtime.ray_gate import answers, aside, first_line, last_words, refuse, start_reaper
 from quintain.runtime.ray_learner import LearnWorker
 from quintain.runtime.ray_workers import EnvWorker, PlayWorker, score
 from quintain.runtime.reaper import reap
@@ -222,7 +222,7 @@ class Cluster:
         for index, slot in enumerate(self.leaders, first):
             placed = made.options(**self._options(slot, index), **NEVER_AGAIN)
             handle = await aside(partial(placed.remote, self.toml, slot.bundle.get("GPU", 0.0)))
-            ranks.append(RayRank(slot, self.silent_s, handle))
+            ranks.append(RayRank(slot, self.silent_s, handle, self.room))
         return ranks, self.address, str(self._probe), ray.put
 
     def start(self, number: int) -> Link:
@@ -292,10 +292,11 @@ class RayRank:
         slot: its place.
         silent_s: seconds without a sign of life after which it is ended; 0 for never.
         handle: of the actor.
+        room: private folder of a Ray of our own.
     """
 
-    def __init__(self, slot: Slot, silent_s: float, handle: Any) -> None:
-        self.slot, self.silent_s, self._handle = slot, silent_s, handle
+    def __init__(self, slot: Slot, silent_s: float, handle: Any, room: Path) -> None:
+        self.slot, self.silent_s, self._handle, self._room = slot, silent_s, handle, room
 
     def ask(self, verb: str, packed: Any) -> Future[bytes]:
         """See `LearnWorker.do`."""
@@ -323,6 +324,10 @@ class RayRank:
     def told(self) -> dict[str, Any]:
         """Its pool, for the status of the run."""
         return {"pool": self.slot.pool}
+
+    def log(self, pid: int) -> str:
+        """See `last_words`."""
+        return last_words(self._room, pid)
 
 
 class EnvAsk:

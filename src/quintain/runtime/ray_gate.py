@@ -15,6 +15,7 @@ from typing import Any
 from quintain.runtime.cluster import ClusterError
 
 ALIVE = "/ray.rpc.NodeInfoGcsService/CheckAlive"
+SAID, WIDE = 16, 240  # lines of a process that died, and how much of each is quoted
 
 
 def refuse(address: str, answer: str, token: Path | None) -> None:
@@ -85,3 +86,16 @@ def aside(call: Callable[[], Any]) -> Awaitable[Any]:
 def first_line(error: object) -> str:
     """The first line of an error, for a message."""
     return str(error).strip().split("\n", 1)[0][:300]
+
+
+def last_words(room: Path, pid: int) -> str:
+    """The end of what a worker process of a Ray of our own wrote to its standard error, or "": a crash by its signal and its frames."""
+    found = sorted(room.glob(f"ray/session_*/logs/worker-*-{pid}.err"))
+    text = found[-1].read_text(errors="replace") if found else ""
+    kept = [
+        line[:WIDE] for line in text.splitlines() if line.strip() and not line.startswith((":", "Extension modules:"))
+    ]
+    native = next((i for i, line in enumerate(kept) if "*** SIG" in line), len(kept))
+    python = next((i for i, line in enumerate(kept) if line.startswith("Fatal Python error")), len(kept))
+    crash = kept[native : min(native + SAID, python)] + kept[python : python + SAID]
+    return "\n".join(crash or kept[-SAID:])

@@ -32,6 +32,10 @@ class Rank(Protocol):
         """Its pool, for the status of the run."""
         ...
 
+    def log(self, pid: int) -> str:
+        """The last that its process wrote, for an error message; "" where that cannot be read."""
+        ...
+
 
 class Link(Protocol):
     """One actor, however it is reached."""
