@@ -3,11 +3,14 @@
 python tools/learn.py run [--seeds 1-5] [--minutes M] [--only ALIAS]      adds rows to runs/learning.jsonl; begun again, it goes on
 python tools/learn.py worlds [--seeds 0-2] [--minutes M]                  the same for KeyDoor, one training run a row
 python tools/learn.py collect                                             the rows of today's code -> claims/learning/results.json
+
+Rows of that file count as measured: a fresh clone goes on where it ends.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import hashlib
 import json
@@ -84,6 +87,7 @@ def measure(cell: Cell) -> Row:
         "passed": found.passes(exercise),
         "asked": exercise.gain,
         "seconds": round(time.perf_counter() - began, 1),
+        "machine": machine(),
     }
 
 
@@ -109,6 +113,7 @@ def train(cell: Cell) -> Row:
         "last": rates[-1] if rates else 0.0,
         "passed": ended.returncode == 0,
         "seconds": round(time.perf_counter() - began, 1),
+        "machine": machine(),
     }
 
 
@@ -122,22 +127,20 @@ def success(folder: Path) -> list[float]:
         return [round(e.payload["eval/success"], 4) for e in store.events(["eval"]) if "eval/success" in e.payload]
 
 
-def known(path: Path) -> dict[Cell, Row]:
-    """The rows of a file; a line that was cut off in the middle is not one."""
-    found: dict[Cell, Row] = {}
+def known(path: Path, record: Path | None = None) -> dict[Cell, Row]:
+    """The rows of a file, over those on record; a line that was cut off in the middle is not one."""
+    kept = json.loads(record.read_text()) if record is not None and record.exists() else {"rows": [], "machines": []}
+    rows = [{**row, "machine": kept["machines"][row["machine"]]} for row in kept["rows"]]
     for line in path.read_text().splitlines() if path.exists() else ():
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        found[Cell(*(row[name] for name in Cell._fields))] = row
-    return found
+        with contextlib.suppress(json.JSONDecodeError):
+            rows.append(json.loads(line))
+    return {Cell(*(row[name] for name in Cell._fields)): row for row in rows}
 
 
-def run(wanted: Sequence[Cell], path: Path, minutes: float) -> int:
-    """Measure what the file lacks until time is up; each row is written as soon as it is there."""
+def run(wanted: Sequence[Cell], path: Path, minutes: float, record: Path | None = None) -> int:
+    """Measure what the file and the record lack until time is up; each row is written as soon as it is there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    done, until = known(path), time.monotonic() + 60 * minutes
+    done, until = known(path, record), time.monotonic() + 60 * minutes
     left = [cell for cell in wanted if cell not in done]
     if (
         path.exists() and path.read_text() and not path.read_text().endswith("\n")
@@ -160,14 +163,15 @@ def run(wanted: Sequence[Cell], path: Path, minutes: float) -> int:
 
 
 def collect(path: Path, target: Path = RESULTS) -> int:
-    """The rows that are of today's code, in order, beside the machine and the day; others are left out and counted."""
-    found = known(path)
+    """The rows that are of today's code, in order, beside their machines and the day; others are left out and counted."""
+    found = known(path, target)
     seeds = sorted({cell.seed for cell in found})
     today = [*cells(seeds), *world_cells(seeds)]
     rows = [found[cell] for cell in sorted(set(today) & set(found))]
-    head = {"date": time.strftime("%Y-%m-%d"), "machine": machine(), "stale": len(found) - len(rows)}
+    machines = sorted({row["machine"] for row in rows})
+    head = {"date": time.strftime("%Y-%m-%d"), "machines": machines, "stale": len(found) - len(rows)}
     target.parent.mkdir(parents=True, exist_ok=True)
-    lines = ",\n".join(json.dumps(row) for row in rows)
+    lines = ",\n".join(json.dumps({**row, "machine": machines.index(row["machine"])}) for row in rows)
     target.write_text(json.dumps(head)[:-1] + ', "rows": [\n' + lines + "\n]}\n")
     print(f"{len(rows)} rows, {head['stale']} of other code left out")
     return 0
@@ -209,7 +213,7 @@ def main(arguments: Sequence[str]) -> int:
 
         torch.set_num_threads(1)
     every = cells(asked.seeds) if asked.action == "run" else world_cells(asked.seeds)
-    return run([c for c in every if asked.only in ("", c.alias)], asked.rows, asked.minutes)
+    return run([c for c in every if asked.only in ("", c.alias)], asked.rows, asked.minutes, RESULTS)
 
 
 if __name__ == "__main__":

@@ -122,6 +122,8 @@ def learning_page() -> str:
         "spread": "least and most",
     }
     played = table(real, world) if real else "None was run for this page: `python tools/learn.py worlds` does it.\n"
+    worlds = [row for row in found["rows"] if row["on"] == "keydoor"]
+    where, there = ("; ".join(sorted({found["machines"][row["machine"]] for row in rows})) for rows in (tries, worlds))
     seeds = f"{min(row['seed'] for row in tries)}-{max(row['seed'] for row in tries)}"
     return f"""# Learning
 
@@ -133,14 +135,15 @@ rewards in [0, 1]; *asked* is what the test wants.
 Gains on an exercise say that a method learns, not that it is better than another: learning rates are those of the exercise, the
 same for all.
 
-{len(tries)} runs of {len(small)} forms, {sum(row["passed"] for row in tries)} of them passed, on {found["date"]}: {found["machine"]}.
+{len(tries)} runs of {len(small)} forms, {sum(row["passed"] for row in tries)} of them passed, on {found["date"]}: {where}.
 {"Not passed: " + missed + "." if missed else "All passed."} Command: `make learn ARGS="--seeds {seeds}"`; begun again, it goes on where
 it was.
 
 {table(small, columns)}
 ## KeyDoor
 
-Success held out, before the reinforcement steps and after them, of `quintain train keydoor algorithm=ALIAS seed=SEED`.
+Success held out, before the reinforcement steps and after them, of `quintain train keydoor algorithm=ALIAS seed=SEED`: what a method that
+is put into a recipe tuned for `grpo` makes of it, not which method is best.{f" {len(worlds)} runs on {there}." if worlds else ""}
 
 {played}"""
 

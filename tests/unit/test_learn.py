@@ -14,7 +14,16 @@ HERE = TOOL["run"].__globals__  # where its functions look their names up
 
 
 def measured(cell: Any, **more: Any) -> dict[str, Any]:
-    return {**cell._asdict(), "first": 0.1, "last": 0.6, "passed": True, "asked": 0.25, "seconds": 1.0, **more}
+    return {
+        **cell._asdict(),
+        "first": 0.1,
+        "last": 0.6,
+        "passed": True,
+        "asked": 0.25,
+        "seconds": 1.0,
+        "machine": "here",
+        **more,
+    }
 
 
 def test_every_form_that_the_learning_tests_try_is_repeated_seed_after_seed() -> None:
@@ -44,3 +53,18 @@ def test_rows_of_other_code_are_left_out(tmp_path: Path) -> None:
     assert TOOL["collect"](rows, target) == 0
     found = json.loads(target.read_text())
     assert [row["digest"] for row in found["rows"]] == [today.digest] and found["stale"] == 1
+
+
+def test_rows_on_record_are_not_measured_again_and_keep_their_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, record, seen = tmp_path / "rows.jsonl", tmp_path / "results.json", []
+    monkeypatch.setitem(HERE, "measure", lambda cell: seen.append(cell) or measured(cell, machine="there"))
+    first, second = list(TOOL["cells"]([1]))[:2]
+    rows.write_text(json.dumps(measured(first)) + "\n")
+    assert TOOL["collect"](rows, record) == 0
+    rows.unlink()  # as in a fresh clone
+    assert TOOL["run"]([first, second], rows, 1.0, record) == 0 and seen == [second]
+    assert TOOL["collect"](rows, record) == 0
+    found = json.loads(record.read_text())
+    assert [found["machines"][row["machine"]] for row in found["rows"]] == ["here", "there"] and found["stale"] == 0
