@@ -29,7 +29,7 @@ export MKL_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev setup-ray setup-bench quickstart test check format docs bench pictures slow worlds learning learn honest chaos browser gpu ray venv-vllm test-vllm clean
+.PHONY: help setup setup-dev setup-ray setup-bench quickstart test check format docs bench pictures slow worlds learning learn honest fuzz chaos browser gpu ray venv-vllm test-vllm clean
 
 help:  ## show the targets
 	@echo "usage: make TARGET [TORCH=cuda] [PYTHON=python3] [ARGS='...']"
@@ -95,6 +95,9 @@ learn: setup-dev  ## the exercises and KeyDoor on more seeds, and the page of wh
 
 honest: setup-dev  ## every world whose code has changed on many instances; writes the row that its tests ask for
 	$(PY) tools/honest.py $(ARGS)
+
+fuzz: setup-dev  ## ten thousand malformed actions in every world
+	$(PY) tools/fuzz.py $(ARGS)
 
 chaos: setup-dev  ## schedules on a virtual clock, then the tests that kill processes and fill disks
 	$(PY) tools/chaos.py --count $(SCHEDULES) --seconds 100

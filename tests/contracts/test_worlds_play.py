@@ -5,21 +5,25 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from quintain.codec import digest_of
-from quintain.envs.world import world_of
+from quintain.envs.world import Reader, WorldEnv, world_of
 from quintain.registry import entries, names
-from quintain.testing import honest
+from quintain.testing import fuzz, honest
 from quintain.testing.worlds import (
     acting,
     shortest,
     walk,
 )
-from quintain.worlds.kernel import Plan, Unknown, Unsolvable
+from quintain.types import Feedback, Message
+from quintain.worlds.kernel import LEVELS, Move, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
+from quintain.worlds.splits import SPLITS
 
 WORLDS = names("world")
 EVERY = pytest.mark.parametrize("name", WORLDS)
@@ -67,6 +71,41 @@ def test_what_is_not_kept_is_told() -> None:
     assert len(told) == 8 and "(level, seed) [[0, 7]]" in told[0] and "0.900 in 30 episodes" in told[1]
     assert honest.broken("NimGame", {"oracle": 0.4, "oracle_episodes": 24, "lapses": [], "players": {}})
     assert honest.digest("FrozenLake") != honest.digest("MiniSudoku")
+
+
+@EVERY
+def test_every_level_has_instances_of_every_split(name: str) -> None:
+    """A run with instances at any level can be evaluated at that level."""
+    world = world_of(name)
+    for level in range(LEVELS):
+        for split in SPLITS:
+            world.start(0, level, split=split)
+
+
+@EVERY
+def test_whatever_a_policy_says_a_world_answers(name: str) -> None:
+    assert fuzz.trouble(name, 200, seed=commits()) == []
+
+
+def test_trouble_with_odd_texts_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads, steps = Reader.read, WorldEnv.advance
+
+    def fragile(self: Reader, message: Message, seat: str) -> Move | None:
+        if "{" in message.text:
+            raise ZeroDivisionError("no braces")
+        return reads(self, message, seat)
+
+    def generous(self: WorldEnv, moves: Mapping[str, Message]) -> dict[str, Feedback]:
+        heard = steps(self, moves)
+        return {seat: replace(f, reward={"luck": 2.0}) for seat, f in heard.items()}
+
+    assert fuzz.trouble("KeyDoor", 300) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(Reader, "read", fragile)
+        (first, *more) = fuzz.trouble("KeyDoor", 300)
+        assert first.startswith("KeyDoor: ") and "makes ZeroDivisionError: no braces" in first and len(more) < fuzz.TOLD
+    monkeypatch.setattr(WorldEnv, "advance", generous)
+    assert "cannot be read and has the reward {'luck': 2.0}" in " ".join(fuzz.trouble("KeyDoor", 300))
 
 
 @EVERY

@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--out", type=Path, help="file to write (default: standard output)")
     given = parser.parse_intermixed_args(arguments)
     given.worlds, overrides = sources(given.items)
-    given.scaffold = _scaffold(overrides)
+    given.scaffold = scaffold_of(overrides)
     if not given.worlds:
         raise QuintainError(
             "name at least one world: quintain demos KeyDoor -n 100 (`quintain list worlds` names them)"
@@ -62,7 +62,7 @@ def _write(given: argparse.Namespace, file: TextIO) -> int:
     from quintain.envs.demos import demonstrations
     from quintain.envs.world import WorldEnv, world_of
 
-    levels, count = _levels(given.levels), 0
+    levels, count = levels_of(given.levels), 0
     for env in [WorldEnv(world_of(name), given.scaffold) for name in given.worlds]:
         name = env.facts.name
         tasks = _tasks(name, levels, given.split, given.seed)
@@ -97,20 +97,19 @@ def _line(env: Any, task: Task, turns: Any) -> dict[str, Any]:
     }
 
 
-def _levels(text: str) -> range:
+def levels_of(text: str) -> range:
+    """`3` or `0-5` as a range of levels."""
     low, _, high = text.partition("-")
     if not (low.isdigit() and (high or low).isdigit() and 0 <= int(low) <= int(high or low) <= 9):
         raise QuintainError(f"--levels {text}: give one level or a range from 0 to 9, such as 3 or 0-5")
     return range(int(low), int(high or low) + 1)
 
 
-def _scaffold(overrides: list[str]) -> Any:
+def scaffold_of(overrides: list[str]) -> Any:
     """What `env.scaffold.KEY=VALUE` ask for."""
     from quintain.envs.scaffold import Scaffold
 
     for word in overrides:
         if not word.startswith("env.scaffold."):
-            raise QuintainError(
-                f"{word}: demonstrations take only env.scaffold.KEY=VALUE, such as env.scaffold.image=256"
-            )
+            raise QuintainError(f"{word}: this verb takes only env.scaffold.KEY=VALUE, such as env.scaffold.image=256")
     return Scaffold.of(configs.make(overrides=overrides).env.scaffold)

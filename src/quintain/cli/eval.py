@@ -17,6 +17,9 @@ from quintain.cli.args import sources
 from quintain.parts import Cast
 from quintain.types import Group
 
+APART = 7919  # the seed of held-out instances, unless said
+PLACES = ("world=", "level=", "env.name=", "env.level", "data=")  # words that say where is played
+
 
 def main(arguments: list[str]) -> int:
     """Evaluate one player."""
@@ -27,10 +30,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "items", nargs="*", metavar="RECIPE|FILE|key=value", help="where to play, such as world=Sokoban level=3"
     )
-    parser.add_argument("-n", type=int, default=200, help="instances (default 200)")
+    parser.add_argument("-n", type=int, help="instances (default 200)")
     parser.add_argument("-k", type=int, default=1, help="episodes of each instance, for pass@k (default 1)")
     parser.add_argument("--greedy", action="store_true", help="temperature 0")
-    parser.add_argument("--seed", type=int, default=7919, help="which held-out instances")
+    parser.add_argument("--seed", type=int, help="which held-out instances (default 7919)")
     parser.add_argument("--model", default="", help="model name behind a URL")
     parser.add_argument("--key-env", default="OPENAI_API_KEY", help="environment variable that holds the API key")
     parser.add_argument(
@@ -41,12 +44,24 @@ def main(arguments: list[str]) -> int:
         help="play there too, such as --away level=6 (repeatable)",
     )
     parser.add_argument("--over", default="", metavar="PLAYER", help="with --away: what the player was trained from")
+    parser.add_argument(
+        "--suite",
+        default="",
+        metavar="quick|DOMAIN|full",
+        help="play the fixed instances of many worlds, told by domain",
+    )
+    parser.add_argument("--out", type=Path, help="with --suite: a folder that keeps evaluations and draws their page")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_intermixed_args(arguments)
     if given.over and not given.away:
         raise configs.ConfigError(
             "--over compares gains at home and away; say where else to play, such as --away level=6"
         )
+    if given.suite:
+        return _suite(given)
+    if given.out is not None:
+        raise configs.ConfigError(f"--out {given.out} keeps evaluations of a suite; name one, such as --suite quick")
+    given.n, given.seed = 200 if given.n is None else given.n, APART if given.seed is None else given.seed
     found = evaluate(given)
     if given.away:
         found = {**found, **_carried(given, found)}
@@ -55,6 +70,41 @@ def main(arguments: list[str]) -> int:
     else:
         _told(given.player, found)
     return 0
+
+
+def _suite(given: argparse.Namespace) -> int:
+    """Play a suite, print its domains, and keep it where `--out` says."""
+    from quintain.evals import suite_page, suites
+
+    own = {"-n": given.n, "--seed": given.seed, "--away": given.away, "--over": given.over}
+    fixed = [name for name, value in own.items() if value not in (None, [], "")]
+    placed = [word for word in _worlds(given.items) if word.startswith(PLACES)]
+    if fixed or placed:
+        raise configs.ConfigError(
+            f"a suite has its own worlds, levels and seeds; leave out {', '.join([*fixed, *placed])}, or leave out --suite"
+        )
+    if given.k < 1:
+        raise configs.ConfigError(f"-k is {given.k}; it must be at least 1")
+    suite = suites.suite_of(given.suite)
+    files, overrides = sources(given.items)
+    options = {"model": given.model, "key_env": given.key_env}
+    casts = suites.casting(given.player, suite, files, overrides, options)
+    start = time.perf_counter()
+    played = asyncio.run(suites.play_suite(suite, casts, given.k, _calm if given.greedy else lambda cast: cast))
+    found = {"player": given.player, "seconds": time.perf_counter() - start, **suites.summed(suite, played)}
+    page = None if given.out is None else suite_page.keep(found, given.out)
+    if given.json:
+        print(json.dumps(found))
+        return 0
+    print(suites.table(given.player, found))
+    print(f"  {found['seconds']:.1f} s")
+    if page is not None:
+        print(f"  kept; see {page}")
+    return 0
+
+
+def _calm(cast: Cast) -> Cast:
+    return replace(cast, sampling=replace(cast.sampling, temperature=0.0))
 
 
 def _told(player: str, found: dict[str, Any]) -> None:
@@ -129,7 +179,7 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
             f"a run is evaluated in its own setting, not that of {files[0]!r}; change it with key=value"
         )
     if given.greedy:
-        cast = replace(cast, sampling=replace(cast.sampling, temperature=0.0))
+        cast = _calm(cast)
     check_playing(config)
     drawn = held_out(config, given.n, given.seed)
     start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Line charts and stacked areas as inline SVG: small, self-contained, legible in light and dark."""
+"""Line charts, stacked areas and radars as inline SVG: small, self-contained, legible in light and dark."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 WIDE, HIGH = 460, 220
+ROUND, RINGS = 330, (0.25, 0.5, 0.75, 1.0)  # height of a radar, and its rings
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 10, 30
 COLOURS = ("var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)")
 
@@ -68,16 +69,16 @@ def brief(value: float) -> str:
     return f"{value / 1000:g}k" if abs(value) >= 10000 else f"{value:g}"
 
 
-def _axes(frame: Frame) -> list[str]:
+def _axes(frame: Frame, unit: str = "step") -> list[str]:
     out = []
     for v in ticks(*frame.y):
         _, y = frame.at(frame.x[0], v)
         out.append(f'<line class="grid" x1="{LEFT}" x2="{WIDE - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
         out.append(f'<text class="tick" x="{LEFT - 6}" y="{y + 3.5:.1f}" text-anchor="end">{brief(v)}</text>')
-    for v in ticks(*frame.x):
+    for v in filter(float.is_integer, map(float, ticks(*frame.x))):
         x, _ = frame.at(v, frame.y[0])
         out.append(f'<text class="tick" x="{x:.1f}" y="{HIGH - BOTTOM + 14}" text-anchor="middle">{brief(v)}</text>')
-    out.append(f'<text class="tick" x="{WIDE - RIGHT}" y="{HIGH - 4}" text-anchor="end">step</text>')
+    out.append(f'<text class="tick" x="{WIDE - RIGHT}" y="{HIGH - 4}" text-anchor="end">{unit}</text>')
     return out
 
 
@@ -90,6 +91,7 @@ def lines(
     series: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     marks: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
     floor: float | None = None,
+    unit: str = "step",
 ) -> str:
     """A chart of series (name -> xs, ys) as running means inside bands of one standard deviation, and marks as dots.
 
@@ -98,6 +100,7 @@ def lines(
         series: one value a step.
         marks: few points, drawn as dots joined by a line.
         floor: the axis reaches down to it at least.
+        unit: what the horizontal axis counts; whole numbers.
     """
     marks = marks or {}
     every = [v for xs, ys in (*series.values(), *marks.values()) for v in ys if math.isfinite(v)]
@@ -107,7 +110,7 @@ def lines(
     low, high = min([*every, *([] if floor is None else [floor])]), max(every)
     pad = (high - low or abs(high) or 1.0) * 0.06
     frame = Frame(x=(min(across), max(across)), y=(low if low == floor else low - pad, high + pad))
-    body = _axes(frame)
+    body = _axes(frame, unit)
     for colour, (xs, ys) in zip(COLOURS, series.values(), strict=False):
         mean, spread = smooth(ys, max(1, len(ys) // 15))
         upper = _path(frame, xs, [m + s for m, s in zip(mean, spread, strict=True)])
@@ -141,9 +144,43 @@ def areas(title: str, xs: Sequence[float], series: Mapping[str, Sequence[float]]
     return _card(title, [*body, *_axes(frame)], list(series))
 
 
-def _card(title: str, body: Sequence[str], names: Sequence[str]) -> str:
+def radar(title: str, axes: Sequence[str], series: Mapping[str, Sequence[float]]) -> str:
+    """A star with one ray for each of `axes` (at least three), and a closed line for each of the series, values in [0, 1]."""
+    if len(axes) < 3 or not series:
+        return ""
+    middle, height, reach = (WIDE / 2, ROUND / 2), ROUND, ROUND / 2 - 34
+
+    def at(number: int, value: float) -> tuple[float, float]:
+        turn = 2 * math.pi * number / len(axes)
+        return middle[0] + reach * value * math.sin(turn), middle[1] - reach * value * math.cos(turn)
+
+    def ring(values: Sequence[float]) -> str:
+        return " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(i, v) for i, v in enumerate(values)))
+
+    body = [f'<polygon class="grid" fill="none" points="{ring([level] * len(axes))}"/>' for level in RINGS]
+    for number, name in enumerate(axes):
+        (x, y), (far, high) = at(number, 1.0), at(number, 1.12)
+        side = "middle" if abs(far - middle[0]) < 8 else "start" if far > middle[0] else "end"
+        body.append(f'<line class="grid" x1="{middle[0]}" y1="{middle[1]}" x2="{x:.1f}" y2="{y:.1f}"/>')
+        body.append(
+            f'<text class="tick" x="{far:.1f}" y="{high + 4:.1f}" text-anchor="{side}">{html.escape(name)}</text>'
+        )
+    for level in RINGS[:-1]:
+        x, y = at(0, level)
+        body.append(f'<text class="tick" x="{x + 4:.1f}" y="{y - 3:.1f}">{brief(level)}</text>')
+    for colour, values in zip(COLOURS, series.values(), strict=False):
+        body.append(
+            f'<polygon fill="{colour}" fill-opacity=".12" stroke="{colour}" stroke-width="2" points="{ring(values)}"/>'
+        )
+        body += [
+            f'<circle r="3" fill="{colour}" cx="{x:.1f}" cy="{y:.1f}"/>' for x, y in map(at, range(len(axes)), values)
+        ]
+    return _card(title, body, list(series), height)
+
+
+def _card(title: str, body: Sequence[str], names: Sequence[str], height: float = HIGH) -> str:
     keys = "".join(
         f'<span><i style="background:{c}"></i>{html.escape(n)}</span>' for c, n in zip(COLOURS, names, strict=False)
     )
-    svg = f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{html.escape(title)}">{"".join(body)}</svg>'
+    svg = f'<svg viewBox="0 0 {WIDE} {height:g}" role="img" aria-label="{html.escape(title)}">{"".join(body)}</svg>'
     return f'<figure class="chart"><figcaption>{html.escape(title)}</figcaption>{svg}<div class="keys">{keys}</div></figure>'

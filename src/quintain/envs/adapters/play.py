@@ -11,7 +11,7 @@ from quintain.envs.grammar import GRAMMARS
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.types import Feedback, Message, QuintainError, Stop, Task
-from quintain.worlds.kernel import check_level
+from quintain.worlds.kernel import Plan, check_level
 from quintain.worlds.painter import Painter
 
 SEEDS = 2**31 - 1  # instances that are drawn where nobody names a seed
@@ -111,6 +111,13 @@ class Play:
     def movers(self) -> tuple[str, ...]:
         """The seats that are to move, in their order."""
         return tuple(seat for seat in self.seats if seat in self.env.movers)
+
+    def best(self) -> str:
+        """What the oracle would say now, as the grammar writes it; "" where it has no plan."""
+        plan = self.env.world.solve(self.env.state, self.seats[0])
+        if not isinstance(plan, Plan) or not plan.moves:
+            return ""
+        return self.env.reader.grammar.write(plan.moves[0].key).text
 
     def paint(self, seat: str = "") -> np.ndarray:
         """The picture of the present state as a seat sees it, whether or not the scaffold shows pictures."""

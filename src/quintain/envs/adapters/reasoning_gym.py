@@ -9,7 +9,6 @@ from quintain.envs.adapters.play import SEEDS, AdapterError, Play
 from quintain.envs.scaffold import Scaffold
 from quintain.ports import SOLO
 from quintain.samplers.draws import mixed
-from quintain.worlds.kernel import Plan
 
 
 class WorldDataset:
@@ -67,9 +66,6 @@ class WorldDataset:
         index %= self.size
         seed = mixed(self.seed, index) % SEEDS
         question = self.play.begin(seed)[SOLO].text
-        env = self.play.env
-        plan = env.world.solve(env.state, SOLO)
-        answer = env.reader.grammar.write(plan.moves[0].key).text if isinstance(plan, Plan) and plan.moves else ""
         metadata = {
             "source_dataset": f"quintain/{self.play.name}",
             "source_index": index,
@@ -77,7 +73,7 @@ class WorldDataset:
             "split": self.play.split,
             "difficulty": {"level": self.play.level},
         }
-        return {"question": question, "answer": answer, "metadata": metadata}
+        return {"question": question, "answer": self.play.best(), "metadata": metadata}
 
     def score_answer(self, answer: str | None, entry: Mapping[str, Any]) -> float:
         """What the answer earns in [0, 1]: 0 for None and for what cannot be read."""

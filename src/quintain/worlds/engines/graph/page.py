@@ -224,6 +224,11 @@ def board_of(signs: str, width: int, asks: tuple[tuple[str, str], ...] = ()) -> 
     )
 
 
+def as_named(graph: Graph) -> str:
+    """The text of a graph with its names in it: for worlds whose graphs are too few to part by shape alone."""
+    return f"{graph.names} {graph.edges} {graph.arrows} {graph.asks}"
+
+
 def canonical(graph: Graph) -> str:
     """The same text for graphs that differ in names and places alone, by rounds of colour refinement.
 
@@ -236,7 +241,7 @@ def canonical(graph: Graph) -> str:
         and not any(label for _, _, label in graph.edges)
         and not graph.notes
     ):
-        return f"{graph.names} {graph.edges} {graph.arrows} {graph.asks}"
+        return as_named(graph)
     if graph.cells:
         width, height = (int(part) for part in graph.ask["board"].split("x"))
         note = dict(zip(graph.names, graph.notes, strict=True))

@@ -68,6 +68,7 @@ class GraphWorld:
         style: how the graph is drawn.
         words_of: further words of the captions, beside vertices, edges and numbers.
         guess: values of a random answer, where those of `guessed` do not fit.
+        layout: graph -> the text by which it belongs to a split.
     """
 
     facts: Facts
@@ -80,6 +81,7 @@ class GraphWorld:
     style: Style = PLAIN
     words_of: Sequence[str] = ()
     guess: Callable[[Graph, Rng], tuple[Any, ...]] | None = None
+    layout: Callable[[Graph], str] = canonical
     schema: type[Page] = Page
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Page:
@@ -87,7 +89,7 @@ class GraphWorld:
         chosen = check_knobs(knobs, self.levels[check_level(level)])
         rng = Rng(self.facts.name, seed, level, split)
         try:
-            graph = drawn(lambda r: self._drawn(r, chosen), canonical, rng, split, TRIES)
+            graph = drawn(lambda r: self._drawn(r, chosen), self.layout, rng, split, TRIES)
         except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
             raise GenerationError(f"{self.facts.name}: no graph has the knobs {chosen} ({error})") from error
         return Page(graph)

@@ -8,7 +8,7 @@ from typing import Any
 from quintain.registry import register
 from quintain.worlds.engines.graph.answer import Form
 from quintain.worlds.engines.graph.look import Style
-from quintain.worlds.engines.graph.page import NAMES, Graph
+from quintain.worlds.engines.graph.page import NAMES, Graph, as_named
 from quintain.worlds.engines.graph.place import built, built_plain, redrawn, web
 from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of, levels
 from quintain.worlds.noise import Rng
@@ -229,6 +229,7 @@ so that letters are joined exactly where their numbers are."""
         style=Style(radius=0.66),
         words_of=NUMBERED,
         guess=any_map,
+        layout=as_named,
     )  # fmt: skip
 
 

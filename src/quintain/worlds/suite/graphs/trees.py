@@ -8,7 +8,7 @@ from typing import Any
 from quintain.registry import register
 from quintain.worlds.engines.graph import trees
 from quintain.worlds.engines.graph.answer import Form
-from quintain.worlds.engines.graph.page import Graph
+from quintain.worlds.engines.graph.page import Graph, as_named
 from quintain.worlds.engines.graph.place import built, built_plain, links, rows, slots, spanning
 from quintain.worlds.engines.graph.sets import are_apart, heaviest_apart, members
 from quintain.worlds.engines.graph.sheet import CEILINGS, GraphWorld, facts_of, levels
@@ -176,6 +176,7 @@ def tree_split() -> GraphWorld:
         check=lambda g, cut, said: float(set(map(frozenset, cut)) == set(map(frozenset, said))),
         words_of=("parts",),
         guess=lambda g, rng: (rng.sample([e[:2] for e in g.edges], int(g.ask["parts"]) - 1),),
+        layout=as_named,
     )
 
 

@@ -1,0 +1,118 @@
+"""What suites found over time: a line of JSON for each evaluation, and one page with domains, a radar and the history."""
+
+from __future__ import annotations
+
+import html
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quintain.evals import chart
+from quintain.evals.page import STYLE
+from quintain.types import QuintainError
+
+SHOWN = 6  # players on a chart
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<title>{title}</title><style>{style}</style></head><body><main>
+<h1>{title}</h1><p class="sub">{sub}</p>
+<div class="charts">{charts}</div>
+<h2>Domains</h2><p class="sub">Success of the newest evaluation of each player, with its 95 % interval.</p>{domains}
+<h2>Worlds</h2>{worlds}
+</main></body></html>
+"""
+
+
+class BadRecord(QuintainError):
+    """The file of earlier evaluations cannot be read."""
+
+
+def keep(found: Mapping[str, Any], folder: Path) -> Path:
+    """Add an evaluation to those in `folder`, write the page of its suite, and return the page's path.
+
+    Raises:
+        BadRecord: a line of the file is not one that this function wrote; nothing is changed.
+    """
+    record = folder / f"suite-{found['suite']}.jsonl"
+    rows = [*_rows(record), {"time": round(time.time()), **found}]
+    folder.mkdir(parents=True, exist_ok=True)
+    with record.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(rows[-1], ensure_ascii=False) + "\n")
+    path = record.with_suffix(".html")
+    path.write_text(page(rows), encoding="utf-8")
+    return path
+
+
+def _rows(record: Path) -> list[dict[str, Any]]:
+    rows = []
+    for number, line in enumerate(record.read_text(encoding="utf-8").splitlines() if record.exists() else (), 1):
+        try:
+            row = json.loads(line)
+            rows.append({**row, "player": row["player"], "digest": row["digest"], "domains": dict(row["domains"])})
+        except (ValueError, KeyError, TypeError) as error:
+            raise BadRecord(
+                f"line {number} of {record} is no evaluation of a suite ({error!r}); remove the line, or choose another --out"
+            ) from None
+    return rows
+
+
+def page(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The page of evaluations of one suite, oldest first; those of other instances than the newest are counted and left out."""
+    newest = rows[-1]
+    same = [row for row in rows if row["digest"] == newest["digest"]]
+    latest = {str(row["player"]): row for row in same}  # the newest of each
+    shown = dict(list(latest.items())[-SHOWN:])
+    others = len(rows) - len(same)
+    levels = ", ".join(map(str, newest["levels"]))
+    sub = (
+        f"{len(newest['worlds'])} worlds · level {levels} · seeds {newest['seeds'][0]} to {newest['seeds'][1]} of the split "
+        f"{newest['split']} · instances {newest['digest']} · {len(same)} evaluations of {len(latest)} players"
+        + (f" · {others} of other instances left out" if others else "")
+    )
+    return PAGE.format(
+        title=html.escape(f"Suite {newest['suite']}"),
+        style=STYLE,
+        sub=html.escape(sub),
+        charts=_charts(same, shown),
+        domains=_domains(shown),
+        worlds=_worlds(shown),
+    )
+
+
+def _charts(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Mapping[str, Any]]) -> str:
+    axes = list(rows[-1]["domains"])
+    stars = {name: [row["domains"][d]["success"] for d in axes] for name, row in shown.items()}
+    history: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in shown}
+    for number, row in enumerate(rows, 1):
+        if row["player"] in history:
+            history[row["player"]][0].append(number)
+            history[row["player"]][1].append(row["success"])
+    star = chart.radar("Success by domain", axes, stars)
+    return star + chart.lines("Success of the suite", {}, history, floor=0.0, unit="evaluation")
+
+
+def _cells(tag: str, cells: Sequence[str]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
+
+
+def _domains(shown: Mapping[str, Mapping[str, Any]]) -> str:
+    def said(row: Mapping[str, Any]) -> str:
+        return f"{row['success']:.3f}  ({row['interval'][0]:.3f} to {row['interval'][1]:.3f})"
+
+    newest = list(shown.values())[-1]
+    lines = [_cells("th", ["domain", "worlds", *shown])]
+    for domain, row in newest["domains"].items():
+        lines.append(_cells("td", [domain, str(row["worlds"]), *(said(r["domains"][domain]) for r in shown.values())]))
+    lines.append(_cells("th", ["all", str(len(newest["worlds"])), *(said(row) for row in shown.values())]))
+    return f'<table class="found">{"".join(lines)}</table>'
+
+
+def _worlds(shown: Mapping[str, Mapping[str, Any]]) -> str:
+    names = list(shown.values())[-1]["worlds"]
+    lines = [_cells("th", ["world", *shown])]
+    lines += [_cells("td", [name, *(f"{row['worlds'][name]:.2f}" for row in shown.values())]) for name in names]
+    return f'<table class="found">{"".join(lines)}</table>'

@@ -1,0 +1,242 @@
+"""Suites of held-out instances that stay the same: which worlds, levels and seeds, how they are played, and what is summed up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from quintain import config as configs
+from quintain.codec import encode
+from quintain.config import Config
+from quintain.envs.world import world_of
+from quintain.evals.players import PLAYERS, builtin, cast_of
+from quintain.evals.stats import effective, interval
+from quintain.parts import Cast
+from quintain.registry import UnknownName, build, entries, unknown
+from quintain.runtime.evaluate import play, succeeded
+from quintain.runtime.failures import refuse_failures
+from quintain.runtime.playing import close_engines, make_reward, make_rollout
+from quintain.types import Group, Task
+
+SPLIT = "test"
+COUNT = 10  # seeds 0 to 9 of the split, at each level
+LEVELS = (1, 4, 7)
+QUICK_LEVELS = (2,)
+QUICK: dict[str, tuple[str, ...]] = {
+    "algorithmic": ("BlockCount", "SortNetwork"),
+    "cognition": ("DotTally", "HueOrder"),
+    "games": ("FrozenLake", "NimGame"),
+    "geometry": ("MirrorPlace", "ReflectRay"),
+    "graphs": ("CopsRobber", "ShortestWalk"),
+    "logic": ("MiniSudoku", "Nonogram"),
+    "puzzles": ("Sokoban", "WordLadder"),
+    "spatial": ("KeyDoor", "MazeRoute"),
+}  # two of each domain, one of them with several turns where the domain has such
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """Worlds by domain, and the levels at which each is played, `COUNT` instances at each."""
+
+    name: str
+    domains: dict[str, tuple[str, ...]]
+    levels: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.worlds:
+            raise UnknownName(f"suite {self.name!r} has no world in it")
+
+    @property
+    def worlds(self) -> tuple[str, ...]:
+        """All of them, domain by domain."""
+        return tuple(world for there in self.domains.values() for world in there)
+
+    def tasks(self, world: str) -> list[Task]:
+        """The instances of one world: the first seeds of the test split, level by level."""
+        return [
+            Task(key=f"{world}/{level}/{SPLIT}/{seed}", env=world, seed=seed, level=level, split=SPLIT)
+            for level in self.levels
+            for seed in range(COUNT)
+        ]
+
+    def digest(self) -> str:
+        """A hash of every first state: scores compare where it is the same, also between versions of Quintain."""
+        found = hashlib.sha256()
+        for world in self.worlds:
+            for task in self.tasks(world):
+                state = world_of(world).start(task.seed, task.level, split=task.split)
+                found.update(json.dumps(encode(state), sort_keys=True).encode())
+        return found.hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What came of one instance: share of its episodes that succeeded, how many, mean reward, turns, malformed turns."""
+
+    share: float
+    tries: int
+    reward: float
+    turns: int
+    malformed: int
+
+
+def suites() -> dict[str, Suite]:
+    """Every suite: `quick`, one of each domain of the registry, and `full`; worlds with several seats are in none."""
+    domains: dict[str, tuple[str, ...]] = {}
+    for e in sorted(entries("world"), key=lambda e: (str(e.tags.get("domain", "")), e.name)):
+        domain = str(e.tags.get("domain", ""))
+        if domain and len(world_of(e.name).facts.seats) == 1:
+            domains[domain] = (*domains.get(domain, ()), e.name)
+    single = {name: Suite(name=name, domains={name: there}, levels=LEVELS) for name, there in domains.items()}
+    return {
+        "quick": Suite(name="quick", domains=QUICK, levels=QUICK_LEVELS),
+        **single,
+        "full": Suite(name="full", domains=domains, levels=LEVELS),
+    }
+
+
+def suite_of(name: str) -> Suite:
+    """The suite of that name.
+
+    Raises:
+        UnknownName: there is none; the names are listed.
+    """
+    known = suites()
+    if name not in known:
+        raise UnknownName(unknown("suite", name, known))
+    return known[name]
+
+
+Casting = Callable[[str], tuple[Config, Cast]]  # who plays in a world
+
+
+def casting(player: str, suite: Suite, files: Sequence[str], overrides: Sequence[str], options: Any) -> Casting:
+    """Who plays where: a scripted player anew in each world, a policy the same everywhere, with the scaffold of its run.
+
+    Raises:
+        ConfigError: the policy is a model of words that lacks those of a world of the suite.
+    """
+
+    def of(world: str) -> Config:
+        return configs.make(*files, overrides=[*overrides, f"world={world}", f"level={suite.levels[0]}"])
+
+    if player in PLAYERS:
+        return lambda world: (config := of(world), builtin(player, config))
+    first = suite.worlds[0]
+    config, cast = cast_of(player, of(first), overrides, options)
+    words = set(getattr(cast.renderers.get("policy"), "words", ()))
+    for world in suite.worlds if words else ():
+        lacking = {w for level in suite.levels for w in world_of(world).words(level)} - words
+        if lacking:
+            raise configs.ConfigError(
+                f"{player} is a model of words, and {world} of the suite {suite.name!r} has {len(lacking)} that it lacks, such as "
+                f"{min(lacking)!r}: a suite needs a model with a tokenizer (quintain new model), a URL, random or oracle"
+            )
+    cast = replace(
+        cast, env=build("env", {"name": "world", "scaffold": config.env.scaffold})
+    )  # whatever it was trained in
+    return lambda world: (config, cast)
+
+
+async def play_suite(
+    suite: Suite, casts: Casting, tries: int = 1, change: Callable[[Cast], Cast] = lambda cast: cast
+) -> dict[str, list[Played]]:
+    """Play world after world, so that no more than one world's episodes are held; engines are closed at the end.
+
+    Args:
+        suite: what is played.
+        casts: who plays in a world.
+        tries: episodes of each instance.
+        change: what becomes of a cast before it plays.
+    """
+    found: dict[str, list[Played]] = {}
+    cast: Cast | None = None
+    try:
+        for world in suite.worlds:
+            config, cast = casts(world)
+            found[world] = await _world(suite.tasks(world), config, change(cast), tries)
+    finally:
+        if cast is not None:
+            await close_engines(cast)
+    return found
+
+
+async def _world(tasks: Sequence[Task], config: Config, cast: Cast, tries: int) -> list[Played]:
+    own = make_reward(configs.make())  # the world's, whatever the player was trained for
+    groups = await play(tasks, cast, make_rollout(config, tries), own)
+    refuse_failures(groups)
+    return [_of(group) for group in groups]
+
+
+def _of(group: Group) -> Played:
+    rows = group.trajectories
+    n = max(1, len(rows))
+    return Played(
+        share=sum(succeeded(t.rewards, t.reward) for t in rows) / n,
+        tries=len(rows),
+        reward=sum(t.reward for t in rows) / n,
+        turns=sum(max(1, len(t.turn_rewards), t.turns) for t in rows),
+        malformed=sum(e.startswith("malformed") for t in rows for e in t.events),
+    )
+
+
+def score(played: Sequence[Played]) -> dict[str, Any]:
+    """Success with its 95 % interval, reward and share of malformed turns of instances, each of which counts the same.
+
+    Example:
+        >>> one = Played(share=1.0, tries=1, reward=1.0, turns=3, malformed=0)
+        >>> none = Played(share=0.0, tries=1, reward=0.5, turns=1, malformed=1)
+        >>> found = score([one, none])
+        >>> found["success"], found["reward"], found["malformed"], found["episodes"]
+        (0.5, 0.75, 0.25, 2)
+    """
+    n, tries = max(1, len(played)), sum(p.tries for p in played)
+    share = sum(p.share for p in played) / n
+    worth = effective([p.share for p in played], share, tries)
+    return {
+        "instances": len(played),
+        "episodes": tries,
+        "success": share,
+        "interval": list(interval(share * worth, worth)),
+        "reward": sum(p.reward for p in played) / n,
+        "malformed": sum(p.malformed for p in played) / max(1, sum(p.turns for p in played)),
+    }
+
+
+def summed(suite: Suite, found: dict[str, list[Played]]) -> dict[str, Any]:
+    """The whole suite, each domain and each world, as JSON values."""
+    domains = {domain: [p for w in there for p in found[w]] for domain, there in suite.domains.items()}
+    return {
+        "suite": suite.name,
+        "levels": list(suite.levels),
+        "seeds": [0, COUNT - 1],
+        "split": SPLIT,
+        "digest": suite.digest(),
+        **score([p for rows in found.values() for p in rows]),
+        "domains": {name: {"worlds": len(suite.domains[name]), **score(rows)} for name, rows in domains.items()},
+        "worlds": {name: score(rows)["success"] for name, rows in found.items()},
+    }
+
+
+def table(player: str, found: dict[str, Any]) -> str:
+    """The result as lines for people."""
+    low, high = found["interval"]
+    levels = ", ".join(map(str, found["levels"]))
+    lines = [
+        f"{player} on suite {found['suite']} (instances {found['digest']}): success {found['success']:.3f}  "
+        f"(95 % interval {low:.3f} to {high:.3f})",
+        f"  {found['episodes']} episodes of {found['instances']} instances: {len(found['worlds'])} worlds, level {levels}, "
+        f"seeds {found['seeds'][0]} to {found['seeds'][1]} of the split {found['split']}",
+    ]
+    wide = max(len(name) for name in found["domains"])
+    lines.append(f"  {'domain':<{wide}}  worlds  success   95 % interval   reward  malformed turns")
+    for name, row in found["domains"].items():
+        low, high = row["interval"]
+        lines.append(
+            f"  {name:<{wide}}  {row['worlds']:>6}  {row['success']:>7.3f}  {low:.3f} to {high:.3f}  {row['reward']:>7.3f}  "
+            f"{100 * row['malformed']:>13.1f} %"
+        )
+    return "\n".join(lines)

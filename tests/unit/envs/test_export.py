@@ -1,0 +1,92 @@
+"""Exported questions: the layout that `datasets` loads, right answers that score, wrong ones that do not, splits that differ."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from quintain.cli import main
+from quintain.envs.export import ExportError, questions, score, write
+from quintain.envs.scaffold import Scaffold
+
+WORLDS = ("MiniSudoku", "ShortestWalk", "MaxRectangle")
+
+
+def rows(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "metadata.jsonl").read_text().splitlines()]
+
+
+def test_a_folder_has_rows_pictures_and_a_card_that_names_its_splits(tmp_path):
+    out = tmp_path / "some" / "puzzles"
+    said = ["export", *WORLDS, "-n", "4", "--test", "2", "--levels", "1-3", "--image", "64", "--out", str(out)]
+    assert main(said) == 0
+    train, test = rows(out / "train"), rows(out / "test")
+    assert [(r["world"], r["level"], r["seed"]) for r in train] == [(w, 1 + s % 3, s) for w in WORLDS for s in range(4)]
+    assert {r["split"] for r in test} == {"test"} and len(test) == 6
+    for split, there in (("train", train), ("test", test)):
+        files = [r["file_name"] for r in there]
+        assert set(files) == {p.name for p in (out / split).glob("*.png")} and len(set(files)) == len(files)
+        assert all(np.asarray(Image.open(out / split / name)).shape == (64, 64, 3) for name in files)
+    card = (out / "README.md").read_text()
+    assert re.findall(r"split: (\w+)\n    path: (\S+)", card) == [("train", "train/*"), ("test", "test/*")]
+    assert not {r["question"] for r in train} & {r["question"] for r in test}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_answer_of_a_row_earns_all_and_that_of_another_row_does_not(world):
+    found = [row for row, picture in questions(world, [3], range(6), "validation", Scaffold(grammar="tagged"))]
+    assert len(found) == 6
+    for row, other in pairwise(found):
+        assert row["answer"].startswith("<"), "as the grammar asks"
+        row = json.loads(json.dumps(row))
+        assert score(row, row["answer"]) == 1.0 and score(row, None) == score(row, "no idea") == 0.0
+        assert row["answer"] == other["answer"] or score(row, other["answer"]) < 1.0
+        assert "tagged" in row["scaffold"] and row["answer"] not in row["question"]
+
+
+def test_without_pictures_only_rows_are_named(tmp_path):
+    assert write(tmp_path / "out", ["MiniSudoku"], [2], {"test": 3}, seed=5) == {"test": 3}
+    assert [r["seed"] for r in rows(tmp_path / "out" / "test")] == [5, 6, 7]
+    assert "path: test/metadata.jsonl" in (tmp_path / "out" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["MiniSudoku", "KeyDoor"],
+            "an episode of KeyDoor has 12 turns and 1 seats, a question one of each; quintain demos",
+        ),
+        (["MiniSudoku", "-n", "0"], "nothing to write: 1 worlds and"),
+        (["MiniSudoku", "-n", "-3"], "nothing to write"),
+        (["MiniSudoku", "--levels", "3-12"], "--levels 3-12"),
+        (["MiniSudoku", "--image", "7"], "image is 7"),
+        (["MiniSudok"], "did you mean 'MiniSudoku'"),
+        (["MiniSudoku", "run.seed=3"], "only env.scaffold.KEY=VALUE"),
+    ],
+)
+def test_mistakes_are_named_and_leave_nothing(words, said, tmp_path, capsys):
+    assert main(["export", *words, "--out", str(tmp_path / "out")]) == 1
+    assert said in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_holds_something_is_left_alone(tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    with pytest.raises(ExportError, match="is not empty; choose another folder"):
+        write(tmp_path, ["MiniSudoku"], [1], {"train": 1})
+    assert [p.name for p in tmp_path.iterdir()] == ["mine"]
+
+
+def test_hugging_face_datasets_loads_it(tmp_path, monkeypatch):
+    datasets = pytest.importorskip("datasets")
+    write(tmp_path / "out", WORLDS, [1, 2], {"train": 3, "test": 2}, scaffold=Scaffold(grammar="word", image=64))
+    found = datasets.load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
+    assert {split: len(there) for split, there in found.items()} == {"train": 9, "test": 6}
+    row = found["test"][0]
+    assert row["image"].size == (64, 64) and score(row, row["answer"]) == 1.0

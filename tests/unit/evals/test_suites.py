@@ -1,0 +1,149 @@
+"""Suites: the same instances every time, every domain counted, results kept and drawn; what they fix cannot be bent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from quintain.cli import main
+from quintain.config import ConfigError
+from quintain.evals import suite_page, suites
+from quintain.registry import UnknownName, entries
+from quintain.worlds.kernel import check_level
+
+SMALL = suites.Suite(name="small", domains={"spatial": ("EmptyRoom", "KeyDoor"), "games": ("NimGame",)}, levels=(0, 2))
+
+
+def played(player: str, suite: suites.Suite, tries: int = 1) -> dict[str, Any]:
+    casts = suites.casting(player, suite, [], [], {})
+    return suites.summed(suite, asyncio.run(suites.play_suite(suite, casts, tries)))
+
+
+def test_quick_has_worlds_of_every_domain_and_full_has_all_of_one_seat():
+    known = suites.suites()
+    domains = {str(e.tags["domain"]) for e in entries("world")}
+    assert set(known["quick"].domains) == domains == set(known) - {"quick", "full"}
+    for domain, worlds in known["quick"].domains.items():
+        assert set(worlds) <= set(known[domain].worlds), domain
+    single = {e.name for e in entries("world") if len(e.make().facts.seats) == 1}
+    assert set(known["full"].worlds) == single
+    assert all(check_level(level) == level for suite in known.values() for level in suite.levels)
+
+
+def test_instances_are_the_first_seeds_of_the_test_split_and_their_hash_tells_others():
+    tasks = SMALL.tasks("KeyDoor")
+    assert [(t.level, t.seed, t.split) for t in tasks] == [(level, s, "test") for level in (0, 2) for s in range(10)]
+    assert SMALL.digest() == SMALL.digest() != replace(SMALL, levels=(0, 3)).digest()
+
+
+def test_an_oracle_wins_and_a_random_player_is_as_repeatable_as_its_seed():
+    best, first, second = (played(player, SMALL) for player in ("oracle", "random", "random"))
+    assert best["worlds"] == {"EmptyRoom": 1.0, "KeyDoor": 1.0, "NimGame": 1.0} and best["success"] == 1.0
+    assert first == second and first["success"] < 0.7
+    assert first["episodes"] == 60 and first["domains"]["spatial"]["worlds"] == 2
+    share = first["domains"]
+    assert first["success"] == pytest.approx((2 * share["spatial"]["success"] + share["games"]["success"]) / 3)
+    assert played("random", SMALL, tries=3)["episodes"] == 180
+
+
+def test_several_tries_of_an_instance_narrow_the_interval_by_what_they_are_worth():
+    def of(*shares: float) -> list[suites.Played]:
+        return [suites.Played(share=s, tries=4, reward=s, turns=1, malformed=0) for s in shares]
+
+    alike, apart = suites.score(of(0.5, 0.5, 0.5, 0.5)), suites.score(of(0.0, 1.0, 0.0, 1.0))
+    widths = [row["interval"][1] - row["interval"][0] for row in (alike, apart)]
+    assert alike["success"] == apart["success"] == 0.5 and widths[0] < 0.7 * widths[1]
+
+
+def test_a_model_of_words_is_refused_before_anything_is_played(monkeypatch):
+    cast = SimpleNamespace(renderers={"policy": SimpleNamespace(words=("up", "down"))})
+    monkeypatch.setattr(suites, "cast_of", lambda *given: (None, cast))
+    with pytest.raises(
+        ConfigError, match="a model of words, and EmptyRoom of the suite 'small' has .* needs a model with"
+    ):
+        suites.casting("runs/keydoor", SMALL, [], [], {})
+
+
+def test_a_policy_plays_worlds_with_the_scaffold_of_its_run_whatever_it_was_trained_in(monkeypatch):
+    from quintain.config import make
+    from quintain.evals.players import builtin
+
+    config = make(overrides=["env.scaffold.style=words"])
+    cast = replace(
+        builtin("random", make(overrides=["world=KeyDoor"])), env=lambda task: pytest.fail("the run's own env")
+    )
+    monkeypatch.setattr(suites, "cast_of", lambda *given: (config, cast))
+    _, there = suites.casting("runs/mine", SMALL, [], [], {})("NimGame")
+    env: Any = there.env(SMALL.tasks("NimGame")[0])
+    assert env.facts.name == "NimGame" and env.scaffold.style == "words"
+
+
+def test_the_verb_prints_domains_and_keeps_what_was_found(tmp_path, capsys):
+    words = ["eval", "oracle", "--suite", "spatial", "--out", str(tmp_path / "kept")]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "oracle on suite spatial (instances " in said and "success 1.000" in said and "  spatial" in said
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["seeds"] == [0, 9] and found["split"] == "test" and found["player"] == "oracle"
+    lines = (tmp_path / "kept" / "suite-spatial.jsonl").read_text().splitlines()
+    assert len(lines) == 2 and json.loads(lines[1])["digest"] == found["digest"]
+    assert "2 evaluations of 1 players" in (tmp_path / "kept" / "suite-spatial.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--suite", "quik"], "did you mean 'quick'"),
+        (["--suite", "quick", "-n", "5"], "a suite has its own worlds, levels and seeds; leave out -n"),
+        (["--suite", "quick", "KeyDoor", "level=3"], "leave out world=KeyDoor, level=3"),
+        (["--suite", "quick", "--seed", "0", "--away", "level=3"], "leave out --seed, --away"),
+        (["--suite", "quick", "-k", "0"], "-k is 0"),
+        (["--out", "here"], "name one, such as --suite quick"),
+    ],
+)
+def test_what_a_suite_fixes_cannot_be_bent(words, said, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["eval", "random", *words]) == 1
+    assert said in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def row(player: str, success: float, digest: str = "abc", **more: Any) -> dict[str, Any]:
+    one = {"worlds": 1, "success": success, "interval": [0.0, 1.0]}
+    domains = dict.fromkeys(("games", "logic", "spatial"), one)
+    scores = {"worlds": {"NimGame": success}, "interval": [0.0, 1.0], "success": success, "domains": domains}
+    return {
+        "player": player,
+        "suite": "small",
+        "digest": digest,
+        "levels": [2],
+        "seeds": [0, 9],
+        "split": "test",
+        **scores,
+        **more,
+    }
+
+
+def test_the_page_compares_players_on_the_same_instances_only():
+    page = suite_page.page([row("old", 0.1, "xyz"), row("a<b", 0.25), row("mine", 0.5), row("a<b", 0.75)])
+    assert "3 evaluations of 2 players" in page and "1 of other instances left out" in page and ">old<" not in page
+    assert "a&lt;b" in page and "a<b" not in page and "0.750 " in page and "0.250" not in page.split("Domains")[1]
+    assert page.count("<polygon fill=") == 2, "a star for each player"
+
+
+def test_a_damaged_record_is_named_and_left_alone(tmp_path):
+    record = tmp_path / "suite-small.jsonl"
+    record.write_text('{"player": "random"}\n')
+    with pytest.raises(suite_page.BadRecord, match=r"line 1 of .*suite-small.jsonl is no evaluation of a suite"):
+        suite_page.keep(row("mine", 0.5), tmp_path)
+    assert record.read_text() == '{"player": "random"}\n' and not record.with_suffix(".html").exists()
+
+
+def test_a_suite_without_worlds_is_refused():
+    with pytest.raises(UnknownName, match="no world in it"):
+        suites.Suite(name="none", domains={}, levels=(1,))
