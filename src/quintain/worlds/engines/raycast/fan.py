@@ -20,26 +20,26 @@ AT = {cell: i for i, cell in enumerate(CELLS)}
 
 
 class Fan(NamedTuple):
-    """`steps` [ray, step]: the relative cells that a ray passes; `core` (ray, step, cell): where it passes the middle of one."""
+    """`steps` [step, ray]: the relative cells that a ray passes; `core` (step, ray, cell): where it passes the middle of one."""
 
     steps: np.ndarray
     core: tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _fan() -> Fan:
-    steps = np.zeros((RAYS, 2 * (DEPTH + 1)), np.intp)
+    steps = np.zeros((2 * (DEPTH + 1), RAYS), np.intp)
     core = []
     for ray in range(RAYS):
         slope = (2 * ray + 1 - RAYS) / RAYS
         for d in range(DEPTH + 1):
             near, middle, far = (max(d + part + BACK, 0.0) * slope for part in (-0.5, 0.0, 0.5))
             for step, across in enumerate((near, far)):
-                steps[ray, 2 * d + step] = AT[d, round(across)]
+                steps[2 * d + step, ray] = AT[d, round(across)]
             cell = round(middle)
             if abs(middle - cell) <= CORE:
-                core.append((ray, 2 * d + (cell == round(far) and cell != round(near)), AT[d, cell]))
-    rays, at, cells = zip(*core, strict=True)
-    return Fan(steps, (np.array(rays), np.array(at), np.array(cells)))
+                core.append((2 * d + (cell == round(far) and cell != round(near)), ray, AT[d, cell]))
+    at, rays, cells = zip(*core, strict=True)
+    return Fan(steps, (np.array(at), np.array(rays), np.array(cells)))
 
 
 FAN = _fan()
@@ -56,11 +56,11 @@ def cast(solid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         >>> bool(seen[AT[2, 0]]), bool(seen[AT[3, 0]]), bool(middles[AT[1, 0]])
         (True, False, True)
     """
-    stopped = np.logical_or.accumulate(solid[FAN.steps], axis=1)
+    stopped = np.logical_or.accumulate(solid[FAN.steps], axis=0)
     reached = np.ones_like(stopped)
-    reached[:, 1:] = ~stopped[:, :-1]
+    reached[1:] = ~stopped[:-1]
     seen = np.zeros(len(CELLS), bool)
     seen[FAN.steps[reached]] = True
-    rays, at, cells = FAN.core
-    passed = np.bincount(cells, reached[rays, at], len(CELLS))
+    at, rays, cells = FAN.core
+    passed = np.bincount(cells, reached[at, rays], len(CELLS))
     return seen, passed >= ENOUGH

@@ -67,7 +67,9 @@ def stood(state: Stand, at: int, heading: int) -> Stand:
 
 
 def step(state: Stand, key: str) -> Outcome[Stand]:
-    """What a turn does."""
+    """What a turn does; nothing once the episode is over."""
+    if over(state):
+        return Outcome(state, done=True)
     if key in (LEFT, RIGHT):
         return _timed(stood(state, state.at, (state.heading + (1 if key == RIGHT else 3)) % 4))
     to, thing = ahead(state)

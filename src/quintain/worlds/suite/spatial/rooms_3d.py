@@ -1,4 +1,4 @@
-"""First-person rooms: find, obey, collect, survive, bring together."""
+"""First-person rooms: obey, collect, survive, bring together."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import Any
 
 from quintain.registry import register
 from quintain.worlds.engines.raycast.roam import ANSWER, ANSWER_HANDS, LEGEND, SAYINGS, RoamWorld
-from quintain.worlds.engines.raycast.rooms import fetch, flat, hearts, pair, room, signpost
+from quintain.worlds.engines.raycast.rooms import fetch, flat, hearts, pair, signpost
 from quintain.worlds.engines.raycast.things import HEART, SIGN
 from quintain.worlds.engines.turns import levels_of
 from quintain.worlds.kernel import Facts
 
-ROOM = f"""You stand in a room and look for one thing, told below the picture; step into its cell. All other things are in the way.
-{LEGEND}"""
 FLAT = f"""You stand in a flat and look for one thing, told below the picture; step into its cell. It is in another room.
 {LEGEND}"""
 SIGNPOST = f"""A sign in the room shows one of the things in it. Step into the cell of that thing; any other ends the episode. Signs can be
@@ -34,30 +32,6 @@ def _plain(knobs: Mapping[str, Any]) -> Sequence[int]:
     return range(knobs["kinds"])
 
 
-@register("world", "Room3D", domain="spatial", engine="raycast")
-def room_3d() -> RoamWorld:
-    """Find a thing in a room, seen from within; rooms grow from 4 to 12 cells, pillars and other things come."""
-    facts = Facts(
-        name="Room3D",
-        rules=ROOM,
-        answer=ANSWER,
-        example="forward",
-        ceilings={"random": 0.2, "constant": 0.02, "first": 0.02, "blind": 0.15},
-        sayings=SAYINGS,
-    )
-    table = (
-        *((4, 1, 0, 3, 2, 9), (5, 2, 1, 4, 3, 11), (6, 4, 1, 6, 4, 13), (7, 6, 2, 6, 5, 16), (8, 9, 2, 9, 7, 20)),
-        *(
-            (9, 13, 3, 12, 9, 24),
-            (10, 17, 3, 12, 11, 30),
-            (11, 22, 4, 15, 13, 36),
-            (12, 28, 5, 18, 16, 44),
-            (13, 36, 6, 18, 20, 54),
-        ),
-    )
-    return RoamWorld(facts=facts, task="reach", levels=levels_of(KNOBS, table), make=room, kinds=_plain)
-
-
 @register("world", "SignPost3D", domain="spatial", engine="raycast")
 def sign_post_3d() -> RoamWorld:
     """Read the sign in a room and go to what it shows; 2 to 7 things to choose from."""
@@ -66,7 +40,7 @@ def sign_post_3d() -> RoamWorld:
         rules=SIGNPOST,
         answer=ANSWER,
         example="forward",
-        ceilings={"random": 0.3, "constant": 0.1, "first": 0.02, "blind": 0.2},
+        ceilings={"random": 0.12, "constant": 0.02, "first": 0.02, "blind": 0.15},
         sayings=SAYINGS,
     )
     table = (
@@ -147,7 +121,7 @@ def health_walk_3d() -> RoamWorld:
         rules=HEALTH,
         answer=ANSWER,
         example="forward",
-        ceilings={"random": 0.2, "constant": 0.05, "first": 0.05, "blind": 0.2},
+        ceilings={"random": 0.08, "constant": 0.02, "first": 0.02, "blind": 0.15},
         sayings=SAYINGS,
     )
     table = (
