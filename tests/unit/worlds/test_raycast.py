@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from quintain.envs.world import world_of
 from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.raycast.explore import plan
@@ -36,6 +35,7 @@ from quintain.worlds.engines.raycast.things import HEART, KINDS, SIGN
 from quintain.worlds.kernel import Plan
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Sprite
+from quintain.worlds.suite.spatial.room_3d import room_3d
 
 BOX, BALL, CONE = KINDS["blue box"], KINDS["green ball"], KINDS["white cone"]
 
@@ -182,12 +182,12 @@ def test_a_caption_that_is_none_is_told() -> None:
 
 def test_the_longest_way_to_see_is_still_drawn() -> None:
     state = standing("a " + ". " * (DEPTH - 1) + "^", {"a": BOX}, wanted=BOX)
-    scene = world_of("Room3D").view(state, SOLO).scene()
+    scene = room_3d().view(state, SOLO).scene()
     assert sum(isinstance(shape, Sprite) for shape in scene.shapes) == 2  # the thing, and that it is wanted
 
 
 def test_plans_are_not_longer_than_their_budget() -> None:
-    world = world_of("Room3D")
+    world = room_3d()
     for level in range(10):
         start = world.start(3, level)
         answer = world.solve(start, SOLO)
