@@ -1,0 +1,141 @@
+"""An oracle that knows what its seat knows: it remembers the cells seen so far, goes for what it has seen, and else looks for news.
+
+Each of its moves follows from what was seen before it, so its plans are not the shortest, but a seat can find them. It looks for
+news where a look along a row of known floor meets a cell not seen yet, at the place that takes the fewest turns to get to.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from quintain.worlds.engines.grid.board import WALL
+from quintain.worlds.engines.raycast.fan import DEPTH
+from quintain.worlds.engines.raycast.floor import HELD, Stand
+from quintain.worlds.engines.raycast.rules import (
+    BESIDE,
+    COLLECT,
+    DROP,
+    FORWARD,
+    LEFT,
+    RIGHT,
+    SURVIVE,
+    TAKE,
+    enters,
+    known,
+    over,
+    step,
+)
+from quintain.worlds.engines.raycast.things import SIGN
+from quintain.worlds.kernel import Answer, Choices, Plan, Unknown, Unsolvable
+
+LIMIT = 2000  # moves
+Pose = tuple[int, int]  # cell and heading
+Aim = Callable[[int, int], bool]
+
+
+def answer(state: Stand, choices: Choices) -> Answer:
+    """The moves of the oracle from here to the end."""
+    if over(state):
+        return Unsolvable("the episode is over")
+    keys = plan(state)
+    if keys is None:
+        return Unknown(LIMIT)
+    moves = tuple([choices[key] for key in keys])
+    return Plan(moves, "solver", moves[:1]) if moves else Unsolvable("it cannot be reached")
+
+
+def plan(state: Stand) -> list[str] | None:
+    """The moves of the oracle; none where there is no way, None where it gives up or loses."""
+    keys: list[str] = []
+    while len(keys) < LIMIT:
+        goal, leg = _leg(state)
+        if not leg:
+            return []
+        for key in leg:
+            after = step(state, key)
+            keys.append(key)
+            state = after.state
+            if after.done:
+                return keys if after.rewards else None
+            if _goal(state) != goal:  # something was seen
+                break
+    return None
+
+
+def _goal(state: Stand) -> tuple[str, frozenset[int]]:
+    """What to do next, and the cells where it can be done; no cells where they must be looked for."""
+    place, seen = state.place, known(state)
+    lying = [
+        (kind, cell) for kind, cell in zip(place.kinds, state.where, strict=True) if cell >= 0 and seen >> cell & 1
+    ]
+    if place.task == BESIDE and HELD in state.where:
+        other = [cell for kind, cell in lying if kind == place.other]
+        taken = {cell for _, cell in lying}
+        beside = [row[cell] for cell in other for row in place.floor.ahead]
+        return DROP, frozenset(c for c in beside if c >= 0 and seen >> c & 1 and c not in taken)
+    if place.task == SURVIVE:
+        return FORWARD, frozenset(cell for kind, cell in lying if enters(place, kind))
+    if not place.shown and not state.told:
+        return "read", frozenset(cell for kind, cell in lying if kind > SIGN)
+    key = TAKE if place.task == BESIDE else FORWARD
+    return key, frozenset(cell for kind, cell in lying if kind == place.wanted)
+
+
+def _leg(state: Stand) -> tuple[tuple[str, frozenset[int]], list[str]]:
+    """What to do next, and the moves that do it."""
+    floor, seen = state.place.floor, known(state)
+    goal = _goal(state)
+    key, cells = goal
+    if cells:
+        over_ = floor.over
+        leg = _way(state, lambda at, heading: over_[heading][at] in cells)
+        if leg is not None:
+            return goal, [*leg, *(() if key == "read" else (key,))]
+
+    def news(at: int, heading: int) -> bool:
+        row = floor.over[heading]
+        for _ in range(DEPTH):
+            at = row[at]
+            if at < 0:
+                return False
+            if not seen >> at & 1:
+                return True
+            if floor.cells[at] == WALL:
+                return False
+        return False
+
+    idle = [LEFT] if state.place.task == SURVIVE else []
+    return goal, _way(state, news) or idle
+
+
+def _way(state: Stand, aim: Aim) -> list[str] | None:
+    """The fewest turns and steps over floor seen so far to a place that `aim` accepts, or None."""
+    place, seen = state.place, known(state)
+    taken = set(state.where)
+    if place.task == COLLECT or place.task == SURVIVE:
+        taken -= {cell for kind, cell in zip(place.kinds, state.where, strict=True) if enters(place, kind)}
+    rows = place.floor.ahead
+    begin = (state.at, state.heading)
+    came: dict[Pose, tuple[Pose, str]] = {begin: (begin, "")}
+    waiting = deque([begin])
+    while waiting:
+        here = at, heading = waiting.popleft()
+        if aim(at, heading):
+            keys: list[str] = []
+            while here != begin:
+                here, key = came[here]
+                keys.append(key)
+            return keys[::-1]
+        to = rows[heading][at]
+        if to >= 0 and seen >> to & 1 and to not in taken:
+            _add(came, waiting, here, (to, heading), FORWARD)
+        _add(came, waiting, here, (at, (heading + 3) % 4), LEFT)
+        _add(came, waiting, here, (at, (heading + 1) % 4), RIGHT)
+    return None
+
+
+def _add(came: dict[Pose, tuple[Pose, str]], waiting: deque[Pose], here: Pose, there: Pose, key: str) -> None:
+    if there not in came:
+        came[there] = (here, key)
+        waiting.append(there)

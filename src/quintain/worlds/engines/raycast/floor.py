@@ -1,0 +1,171 @@
+"""The state of a first-person world, and what is seen from each place of its floor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from quintain.worlds.engines.grid.board import WALL, open_steps
+from quintain.worlds.engines.raycast.fan import CELLS, cast
+from quintain.worlds.engines.raycast.walls import walls_of
+from quintain.worlds.scene import Shape
+
+_TURNS = (0, 3, 1, 2)  # north, east, south, west among up, down, left, right
+GONE, HELD = -1, -2  # where things are that lie nowhere
+
+
+Cell = tuple[int, int]  # ahead, right
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What is seen from a place.
+
+    `open` is the floor in sight, `walls` the walls, both relative; `middles` says of a board cell whose middle is in sight where
+    it is; `learnt` are the bits of the board cells that are known from here.
+    """
+
+    open: tuple[Cell, ...]
+    walls: tuple[Cell, ...]
+    middles: dict[int, Cell]
+    learnt: int
+
+    @cached_property
+    def drawn(self) -> list[tuple[Cell, tuple[Shape, ...]]]:
+        """The walls as shapes, far to near."""
+        return walls_of(self.open, self.walls)
+
+    @cached_property
+    def text(self) -> tuple[list[str], int]:
+        """The map of what is seen, far to near, one character per cell, and the width of its rows."""
+        wide = max(abs(o) for _, o in (*self.open, *self.walls))
+        deep = max(d for d, _ in (*self.open, *self.walls))
+        width = 2 * wide + 1
+        signs = ["?"] * (width * (deep + 1))
+        for sign, cells in ((".", self.open), (WALL, self.walls)):
+            for d, o in cells:
+                signs[(deep - d) * width + o + wide] = sign
+        signs[deep * width + wide] = "^"
+        return signs, width
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """One word per floor cell in sight."""
+        return tuple([placed(".", cell) for cell in self.open])
+
+
+def placed(sign: str, cell: Cell) -> str:
+    """The word for what is at a relative cell.
+
+    Example:
+        >>> placed("blue-box", (3, -1))
+        'blue-box@3,-1'
+    """
+    return f"{sign}@{cell[0]},{cell[1]}"
+
+
+@dataclass(frozen=True)
+class Floor:
+    """Walls `#` and floor `.`, row by row; beyond the edges there is wall."""
+
+    width: int
+    height: int
+    cells: str
+
+    @cached_property
+    def over(self) -> tuple[tuple[int, ...], ...]:
+        """[heading][cell]: the cell ahead, wall or not; -1 at edges."""
+        steps = open_steps(self.width, self.height)
+        return tuple(steps[i] for i in _TURNS)
+
+    @cached_property
+    def ahead(self) -> tuple[tuple[int, ...], ...]:
+        """[heading][cell]: the floor ahead, or -1."""
+        return tuple(tuple([to if to >= 0 and self.cells[to] != WALL else -1 for to in row]) for row in self.over)
+
+    @cached_property
+    def _solid(self) -> np.ndarray:
+        return np.array([sign == WALL for sign in self.cells] + [True])
+
+    @cached_property
+    def _sights(self) -> dict[tuple[int, int], Sight]:
+        return {}
+
+    def sight(self, at: int, heading: int) -> Sight:
+        """What is seen from the cell `at` by a seat that looks to `heading`."""
+        found = self._sights.get((at, heading))
+        if found is None:
+            found = self._sights[at, heading] = self._cast(at, heading)
+        return found
+
+    def _cast(self, at: int, heading: int) -> Sight:
+        y, x = divmod(at, self.width)
+        down, right = ((-1, 0), (0, 1), (1, 0), (0, -1))[heading]
+        rows = y + down * _AHEAD + right * _ACROSS
+        columns = x + right * _AHEAD - down * _ACROSS
+        inside = (rows >= 0) & (rows < self.height) & (columns >= 0) & (columns < self.width)
+        cells = np.where(inside, rows * self.width + columns, len(self.cells))
+        solid = self._solid[cells]
+        seen, middles = cast(solid)
+        learnt = 1 << at
+        floor, walls, cores = [], [], {}
+        for i in np.flatnonzero(seen).tolist():
+            cell = int(cells[i])
+            if solid[i]:
+                walls.append(CELLS[i])
+                learnt |= 1 << cell  # the bit past the last cell stands for all that is outside
+            else:
+                floor.append(CELLS[i])
+                if middles[i]:
+                    cores[cell] = CELLS[i]
+                    learnt |= 1 << cell
+        return Sight(tuple(floor), tuple(walls), cores, learnt)
+
+
+_AHEAD = np.array([d for d, _ in CELLS])
+_ACROSS = np.array([o for _, o in CELLS])
+
+
+@dataclass(frozen=True)
+class Place:
+    """What never changes: the task, the floor, the kind of each thing, what is wanted, and the turn budget.
+
+    `wanted` is a kind; the seat is told it where `shown`, else a sign tells it. `other` is the kind to put it
+    beside, `gain` what a heart gives.
+    """
+
+    task: str
+    floor: Floor
+    kinds: tuple[int, ...]
+    wanted: int = -1
+    shown: bool = True
+    other: int = -1
+    gain: int = 0
+    budget: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """The state of a first-person world: what is so, and what its seat has seen.
+
+    Attributes:
+        place: what never changes.
+        at: the cell.
+        heading: 0 north, then clockwise.
+        where: the cell of each thing, or `GONE` or `HELD`.
+        seen: the board cells known so far, as bits, lowest first; the oracle remembers no others.
+        told: 1 once a sign has been read.
+        health: turns until it ends, where health counts.
+        clock: turns to go, where they count.
+    """
+
+    place: Place
+    at: int
+    heading: int
+    where: tuple[int, ...]
+    seen: bytes = b""
+    told: int = 0
+    health: int = 0
+    clock: int = 0

@@ -1,0 +1,187 @@
+"""What a first-person state looks like: captions, the way back from a caption, words and the picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from quintain.types import QuintainError
+from quintain.worlds.engines.grid.board import FLOOR, WALL
+from quintain.worlds.engines.raycast.fan import BACK, CELLS, DEPTH
+from quintain.worlds.engines.raycast.floor import HELD, Cell, Floor, Place, Stand, placed
+from quintain.worlds.engines.raycast.things import SIGN, kind_of, named, tile_of, word
+from quintain.worlds.engines.raycast.walls import BAR, FOOT, GROUND, SIDE, across, down
+from quintain.worlds.engines.turns import digits
+from quintain.worlds.scene import Disc, Run, Scene, Shape, Sprite
+
+READ = 3  # cells from which a sign can be read
+SIZE = 0.6  # of a thing, in cells
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def in_sight(state: Stand) -> list[tuple[Cell, int]]:
+    """Relative cell and kind of the things in sight, left to right in rows, near to far; a far sign has no face."""
+    middles = state.place.floor.sight(state.at, state.heading).middles
+    found = []
+    for kind, cell in zip(state.place.kinds, state.where, strict=True):
+        seen = middles.get(cell)
+        if seen is not None and cell != state.at:
+            found.append((seen, SIGN if kind > SIGN and seen[0] > READ else kind))
+    return sorted(found)
+
+
+def task_line(state: Stand) -> str:
+    """What is told beside the view, as a sentence."""
+    place = state.place
+    if state.clock or state.health:
+        return f"Health: {state.health}. Turns to go: {state.clock}."
+    if not place.shown:
+        return "Find: not told."
+    if place.other >= 0:
+        held = HELD in state.where
+        return f"Put: {named(place.wanted)} beside {named(place.other)}. You hold: {'it' if held else 'nothing'}."
+    left = sum(kind == place.wanted and cell >= 0 for kind, cell in zip(place.kinds, state.where, strict=True))
+    return (
+        f"Collect: {named(place.wanted)}. Left: {left}." if place.task == "collect" else f"Find: {named(place.wanted)}."
+    )
+
+
+def full_caption(state: Stand) -> str:
+    """The map of what is in sight, the things in it, and what is told."""
+    signs, width = state.place.floor.sight(state.at, state.heading).text
+    signs, names = signs.copy(), []
+    deep = len(signs) // width - 1
+    for letter, ((d, o), kind) in zip(LETTERS, in_sight(state), strict=False):
+        signs[(deep - d) * width + o + width // 2] = letter
+        names.append(f"{letter}: {named(kind)}")
+    rows = [" ".join(signs[i : i + width]) for i in range(0, len(signs), width)]
+    return "\n".join([*rows, *names, task_line(state)])
+
+
+def brief_caption(state: Stand) -> str:
+    """How far the way ahead is free, the things in sight, and what is told."""
+    free = frozenset(state.place.floor.sight(state.at, state.heading).open)
+    steps = next((d - 1 for d in range(1, DEPTH + 1) if (d, 0) not in free), DEPTH)
+    lines = [
+        f"The wall ahead is {steps + 1} step{'s' if steps else ''} away."
+        if steps < DEPTH
+        else "No wall is in sight ahead."
+    ]
+    lines += [f"In sight: {named(kind)}, {_told(cell)}." for cell, kind in in_sight(state)]
+    return "\n".join([*lines, task_line(state)])
+
+
+def _told(cell: Cell) -> str:
+    d, o = cell
+    side = f", {abs(o)} to the {'left' if o < 0 else 'right'}" if o else ""
+    return f"{d} ahead{side}"
+
+
+_TASKS = re.compile(
+    r"Health: (?P<health>-?\d+)\. Turns to go: (?P<clock>\d+)\.|Find: (?P<hidden>not told)\.|Find: (?P<find>[a-z ]+)\.|"
+    r"Collect: (?P<all>[a-z ]+)\. Left: (?P<left>\d+)\.|Put: (?P<put>[a-z ]+) beside (?P<by>[a-z ]+)\. You hold: (?P<held>it|nothing)\."
+)
+
+
+def parse_caption(caption: str, task: str) -> Stand:
+    """A state with the given full caption: a board of what is in sight, with wall wherever nothing is."""
+    *lines, last = caption.split("\n")
+    told = _TASKS.fullmatch(last)
+    named_at = next((i for i, line in enumerate(lines) if ": " in line), len(lines))
+    rows = [line.split(" ") for line in lines[:named_at]]
+    if not told or not rows or len({len(row) for row in rows}) != 1 or rows[-1][len(rows[0]) // 2] != "^":
+        raise QuintainError(f"this is no full caption of a first-person view: {caption[:60]!r}")
+    width, flat = len(rows[0]), [sign for row in rows for sign in row]
+    names = dict(line.split(": ") for line in lines[named_at:])
+    kinds = [kind_of(name) for name in names.values()]
+    where = [flat.index(letter) for letter in names]
+    cells = "".join(WALL if sign in "#?" else FLOOR for sign in flat)
+    found = told.groupdict()
+    wanted = kind_of(found["find"] or found["all"] or found["put"]) if not (found["health"] or found["hidden"]) else -1
+    if found["left"]:
+        extra = int(found["left"]) - kinds.count(wanted)
+        kinds, where = kinds + [wanted] * extra, where + [len(cells)] * extra  # somewhere out of sight
+    if found["held"] == "it":
+        kinds, where = [*kinds, wanted], [*where, HELD]
+    place = Place(
+        task,
+        Floor(width, len(rows), cells),
+        tuple(kinds),
+        wanted,
+        not found["hidden"],
+        kind_of(found["by"]) if found["by"] else -1,
+    )
+    at = (len(rows) - 1) * width + width // 2
+    return Stand(place, at, 0, tuple(where), health=int(found["health"] or 0), clock=int(found["clock"] or 0))
+
+
+def fixed_words(state: Stand) -> tuple[str, ...]:
+    """What is told for the whole episode."""
+    place = state.place
+    if not place.shown or place.wanted < 0:
+        return ()
+    return (f"find:{word(place.wanted)}", *((f"by:{word(place.other)}",) if place.other >= 0 else ()))
+
+
+def moving_words(state: Stand) -> tuple[str, ...]:
+    """The floor and the things in sight."""
+    floor = state.place.floor.sight(state.at, state.heading).words
+    return (*floor, *[placed(word(kind), cell) for cell, kind in in_sight(state)], *_told_words(state))
+
+
+def _told_words(state: Stand) -> tuple[str, ...]:
+    if state.clock or state.health:
+        return (*digits("health", state.health), *digits("clock", state.clock))
+    if state.place.other >= 0:
+        return ("held",) if HELD in state.where else ()
+    return ()
+
+
+def lexicon(kinds: Sequence[int]) -> tuple[str, ...]:
+    """Every word for floor and things of these kinds in sight."""
+    return tuple(placed(sign, cell) for sign in (".", *(word(k) for k in kinds)) for cell in CELLS)
+
+
+def scene_of(state: Stand) -> Scene:
+    """The view, and below it a bar with what is told."""
+    sight = state.place.floor.sight(state.at, state.heading)
+    things = in_sight(state)
+    shapes: list[Shape] = [*GROUND]
+    if not things:
+        for _, faces in sight.drawn:
+            shapes += faces
+    else:
+        parts = [*sight.drawn, *[(cell, _standing(cell, kind)) for cell, kind in things]]
+        for _, part in sorted(parts, key=lambda p: (-p[0][0], -abs(p[0][1]))):
+            shapes += part
+    return Scene(width=SIDE, height=SIDE, shapes=(*shapes, *FOOT, *_bar(state)))
+
+
+def _standing(cell: Cell, kind: int) -> tuple[Shape, ...]:
+    d, o = cell
+    z = d + BACK
+    size = SIZE * SIDE / 2 / z
+    x, y = across(o, z) - size / 2, down(0.5, z) - size
+    post = Sprite(tile=tile_of(kind), x=x, y=y, size=size)
+    if kind <= SIGN:
+        return (post,)
+    return (post, Sprite(tile=tile_of(kind - SIGN - 1), x=x + 0.23 * size, y=y + 0.05 * size, size=0.54 * size))
+
+
+def _bar(state: Stand) -> tuple[Shape, ...]:
+    """The bar: a word and the thing that is asked for."""
+    place, y = state.place, BAR + 0.54
+    if state.clock or state.health:
+        texts = ((f"health {state.health}", 2.0), (f"to go {state.clock}", 6.0))
+        return tuple(Run(text=text, x=x, y=y, size=0.6) for text, x in texts)
+    if not place.shown:
+        return (Run(text="find ?", x=4.0, y=y, size=0.6),)
+    icon = Sprite(tile=tile_of(place.wanted), x=2.6, y=BAR + 0.1, size=0.85)
+    if place.other >= 0:
+        other = Sprite(tile=tile_of(place.other), x=6.2, y=BAR + 0.1, size=0.85)
+        texts = [("put", 1.6), ("beside", 4.8)]
+        ring = (Disc(x=3.02, y=BAR + 0.54, radius=0.44, line="brick", thick=0.06),) if HELD in state.where else ()
+        return (*[Run(text=text, x=x, y=y, size=0.55) for text, x in texts], icon, other, *ring)
+    left = task_line(state).rpartition("Left: ")[2].rstrip(".") if place.task == "collect" else ""
+    said = [("find", 1.6), (f"{left} left", 5.5)] if left else [("find", 1.6)]
+    return (*[Run(text=text, x=x, y=y, size=0.6) for text, x in said], icon)

@@ -1,0 +1,194 @@
+"""First-person worlds: what is seen, what the rules do, and that the oracle goes by what was seen alone."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from quintain.ports import SOLO
+from quintain.types import QuintainError
+from quintain.worlds.engines.raycast.explore import plan
+from quintain.worlds.engines.raycast.fan import AT, BACK, CELLS, DEPTH, ENOUGH, RAYS, cast
+from quintain.worlds.engines.raycast.floor import GONE, HELD, Floor, Place, Stand
+from quintain.worlds.engines.raycast.look import full_caption, in_sight, parse_caption
+from quintain.worlds.engines.raycast.rules import (
+    BESIDE,
+    CHOOSE,
+    COLLECT,
+    DROP,
+    FORWARD,
+    LEFT,
+    REACH,
+    RIGHT,
+    SURVIVE,
+    TAKE,
+    known,
+    over,
+    step,
+    stood,
+)
+from quintain.worlds.engines.raycast.things import HEART, KINDS, SIGN
+from quintain.worlds.kernel import Plan
+from quintain.worlds.noise import Rng
+from quintain.worlds.scene import Sprite
+from quintain.worlds.suite.spatial.room_3d import room_3d
+
+BOX, BALL, CONE = KINDS["blue box"], KINDS["green ball"], KINDS["white cone"]
+
+
+def standing(rows: str, things: dict[str, int], task: str = REACH, **rest: int) -> Stand:
+    """A state from a plan with the seat at ^, looking north, and letters for things."""
+    lines = rows.split()
+    flat = "".join(lines)
+    cells = "".join("#" if sign == "#" else "." for sign in flat)
+    where = tuple(flat.index(letter) for letter in things)
+    health, clock = rest.pop("health", 0), rest.pop("clock", 0)
+    place = Place(task, Floor(len(lines[0]), len(lines), cells), tuple(things.values()), **rest)
+    return stood(Stand(place, flat.index("^"), 0, where, health=health, clock=clock), flat.index("^"), 0)
+
+
+def go(state: Stand, *keys: str) -> tuple[Stand, float, bool]:
+    """The last state, what was earned, and whether it is over."""
+    total, done = 0.0, False
+    for key in keys:
+        outcome = step(state, key)
+        state, done = outcome.state, outcome.done
+        total += sum(outcome.rewards.get(SOLO, {}).values())
+    return state, total, done
+
+
+def marched(solid: np.ndarray) -> set[tuple[int, int]]:
+    """The cells that rays reach, by exact steps from border to border."""
+    back, seen = Fraction(BACK).limit_denominator(100), set()
+    for ray in range(RAYS):
+        slope = Fraction(2 * ray + 1 - RAYS, RAYS)
+        far = DEPTH + Fraction(1, 2) + back
+        borders = {d + Fraction(1, 2) + back for d in range(DEPTH)}
+        borders |= {z for n in range(-2 * DEPTH, 2 * DEPTH) if 0 < (z := (n + Fraction(1, 2)) / slope) < far}
+        edges = [Fraction(0), *sorted(borders), far]
+        for near, end in itertools.pairwise(edges):
+            z = (near + end) / 2
+            cell = (round(z - back), round(z * slope))
+            seen.add(cell)
+            if solid[AT[cell]]:
+                break
+    return seen
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_fan_sees_what_marching_rays_see(seed: int) -> None:
+    rng = Rng("fan", seed)
+    solid = np.array([cell != (0, 0) and rng.uniform() < 0.05 * (seed + 1) for cell in CELLS])
+    seen, middles = cast(solid)
+    assert {cell for cell, is_seen in zip(CELLS, seen, strict=True) if is_seen} == marched(solid)
+    assert not (middles & ~seen).any() and ENOUGH > 1
+
+
+def test_the_four_headings_see_a_turned_board_alike() -> None:
+    rng = Rng("turned")
+    grid = np.array([[rng.uniform() < 0.2 for _ in range(9)] for _ in range(9)])
+    grid[4, 4] = False
+    for heading in range(4):
+        turned = np.rot90(grid, heading)  # what lay to the east lies to the north after one quarter
+        plain, other = (Floor(9, 9, "".join(".#"[int(c)] for c in g.flat)) for g in (grid, turned))
+        one, two = plain.sight(40, heading), other.sight(40, 0)
+        assert one.open == two.open and one.walls == two.walls
+        assert set(one.middles.values()) == set(two.middles.values())
+
+
+def test_a_thing_behind_a_wall_is_not_seen() -> None:
+    state = standing("a.b .#. .^.", {"a": BOX, "b": BALL})
+    assert in_sight(state) == []
+    assert {kind for _, kind in in_sight(go(state, RIGHT, FORWARD, LEFT)[0])} == {BALL}
+
+
+def test_reaching_and_what_is_in_the_way() -> None:
+    state = standing("a b ^", {"a": BOX, "b": BALL}, wanted=BOX)
+    assert step(state, FORWARD).state is state and step(state, FORWARD).events == {SOLO: ("blocked",)}
+    assert go(standing("a . ^", {"a": BOX}, wanted=BOX), FORWARD, FORWARD)[1:] == (1.0, True)
+
+
+def test_a_wrong_choice_ends_it_and_nothing_follows() -> None:
+    state = standing("ab #^", {"a": BOX, "b": BALL}, CHOOSE, wanted=BOX, shown=False)
+    after, total, done = go(state, FORWARD)
+    assert (total, done) == (0.0, True) and step(after, LEFT).state is after
+    assert go(state, FORWARD, LEFT, FORWARD)[1] == 0.0
+
+
+def test_a_sign_is_read_from_near() -> None:
+    rows = "a . . . . ^"
+    far = standing(rows, {"a": SIGN + 1 + BOX}, CHOOSE, wanted=BOX, shown=False)
+    assert in_sight(far) == [((5, 0), SIGN)] and not far.told
+    near = go(far, FORWARD, FORWARD)[0]
+    assert in_sight(near) == [((3, 0), SIGN + 1 + BOX)] and near.told
+    other = replace(far, place=replace(far.place, kinds=(SIGN + 1 + CONE,), wanted=CONE))
+    assert full_caption(other) == full_caption(far)
+
+
+def test_collecting_needs_all() -> None:
+    state = standing("c a b ^", {"a": BOX, "b": BOX, "c": BALL}, COLLECT, wanted=BOX)
+    assert full_caption(state).endswith("Collect: blue box. Left: 2.")
+    one, total, _ = go(state, FORWARD)
+    assert total == 0 and one.where[1] == GONE
+    assert go(one, FORWARD)[1:] == (1.0, True)
+
+
+def test_health_runs_out_unless_a_heart_is_taken() -> None:
+    rows = "a . ^"
+    state = standing(rows, {"a": HEART}, SURVIVE, gain=3, health=3, clock=5)
+    assert go(state, LEFT, LEFT, LEFT)[1:] == (0.0, True)
+    assert go(state, FORWARD, FORWARD, LEFT, LEFT, LEFT)[1:] == (1.0, True)
+    assert plan(state) == [FORWARD, FORWARD, LEFT, LEFT, LEFT]
+
+
+def test_putting_one_thing_beside_another() -> None:
+    state = standing("b.. a.. ^..", {"a": BOX, "b": BALL}, BESIDE, wanted=BOX, other=BALL)
+    assert over(state)
+    state = standing("..b a.. ^..", {"a": BOX, "b": BALL}, BESIDE, wanted=BOX, other=BALL)
+    held = go(state, TAKE)[0]
+    assert held.where[0] == HELD and "You hold: it." in full_caption(held)
+    assert go(held, DROP)[0].where == state.where and not go(held, DROP)[2]
+    assert go(held, FORWARD, FORWARD, RIGHT, DROP)[1:] == (1.0, True)
+
+
+def test_the_oracle_goes_by_what_was_seen() -> None:
+    """What lies where nothing has been seen yet does not change its moves before it is seen."""
+    state = standing("a..b .##. .##. .^..", {"a": BOX, "b": BALL}, wanted=BOX)
+    other = replace(state, where=state.where[::-1])
+    one, two = plan(state), plan(other)
+    assert one and two and one != two
+    for key, same in zip(one, two, strict=False):
+        if key != same:
+            break
+        assert full_caption(state) == full_caption(other)
+        state, other = step(state, key).state, step(other, key).state
+    assert full_caption(state) != full_caption(other), "plans part only where views do"
+
+
+def test_what_is_seen_is_remembered() -> None:
+    state = standing("... .^. ...", {})
+    turned = go(state, LEFT, LEFT)[0]
+    assert known(turned) & known(state) == known(state) != known(turned)
+
+
+def test_a_caption_that_is_none_is_told() -> None:
+    with pytest.raises(QuintainError, match="no full caption"):
+        parse_caption("nothing to see", REACH)
+
+
+def test_the_longest_way_to_see_is_still_drawn() -> None:
+    state = standing("a " + ". " * (DEPTH - 1) + "^", {"a": BOX}, wanted=BOX)
+    scene = room_3d().view(state, SOLO).scene()
+    assert sum(isinstance(shape, Sprite) for shape in scene.shapes) == 2  # the thing, and that it is wanted
+
+
+def test_plans_are_not_longer_than_their_budget() -> None:
+    world = room_3d()
+    for level in range(10):
+        start = world.start(3, level)
+        answer = world.solve(start, SOLO)
+        assert isinstance(answer, Plan) and len(answer.moves) < world.turns(start)
