@@ -9,10 +9,15 @@ import pytest
 
 from quintain.ports import SOLO
 from quintain.types import QuintainError
+from quintain.worlds.engines.arcade.falling import shower
 from quintain.worlds.engines.arcade.loop import HIT, LATE, Frame, Stage, read_back
 from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Plan, Unsolvable
+from quintain.worlds.noise import Rng
+from quintain.worlds.suite.temporal.beat_tap import beat_tap
+from quintain.worlds.suite.temporal.brick_bounce import brick_bounce
 from quintain.worlds.suite.temporal.lane_cross import lane_cross
+from quintain.worlds.suite.temporal.sky_dodge import sky_dodge
 
 
 def fewest(world: TurnWorld[Frame], frame: Frame, most: int) -> int:
@@ -77,3 +82,104 @@ def test_the_way_through_traffic_is_the_shortest(bits: int):
 def test_a_caption_that_is_none_is_refused():
     with pytest.raises(QuintainError, match="no full caption"):
         read_back("turns 3\n. .\n. . .")
+
+
+SKY = sky_dodge()
+
+
+def sky(*things: tuple[int, int, int, int], goal: int = 1, turns: int = 7, column: int = 1) -> Frame:
+    """A sky three cells wide and five high."""
+    return Frame(Stage(3, 5, turns, goal, data=things), 0, (column,))
+
+
+@pytest.mark.parametrize("speed, turn", [(1, 3), (2, 1), (3, 1)])
+def test_a_thing_lands_in_the_turn_in_which_it_reaches_the_last_row(speed: int, turn: int):
+    for column, hit in ((0, False), (1, True)):
+        frame = sky((column, 0, speed, 0))
+        overs = [follow(SKY, frame, *["wait"] * n).state.over for n in range(1, 6)]
+        assert (HIT in overs) is hit and (not hit or overs.index(HIT) == turn)
+        won = follow(SKY, sky((column, 0, speed, 1)), *["wait"] * (turn + 1))
+        assert bool(won.rewards) is hit
+
+
+def test_the_first_thing_that_lands_decides():
+    rock_and_star = sky((1, 0, 2, 0), (0, 0, 2, 1))
+    assert follow(SKY, rock_and_star, "wait", "wait").state.over == HIT
+    assert follow(SKY, rock_and_star, "wait", "left").rewards == {SOLO: {"success": 1.0}}
+    assert follow(SKY, rock_and_star, "right", "wait").state.over == 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_way_through_the_sky_is_the_shortest(seed: int):
+    things = shower(Rng("sky", seed), {"width": 3, "height": 5, "speed": 2, "dense": 24, "stars": 40}, 5)
+    frame = sky(*things, goal=2)
+    plan, least = SKY.solve(frame, SOLO), fewest(SKY, frame, 7)
+    assert (len(plan.moves) if isinstance(plan, Plan) else -1) == least
+
+
+BEAT = beat_tap()
+
+
+def beat(*notes: tuple[int, int, int], misses: int = 0, goal: int = 2, turns: int = 3) -> Frame:
+    """Notes (lane, turn of entry, speed) two cells above the line."""
+    return Frame(Stage(4, 3, turns, goal, data=tuple((*n, 0) for n in notes)), 0, (misses,))
+
+
+def test_only_the_lanes_of_the_notes_are_to_be_pressed():
+    chord = beat((0, -1, 1), (2, 0, 2), misses=1)  # both land in turn 0
+    assert follow(BEAT, chord, "13").rewards == {SOLO: {"success": 1.0}}
+    for word, misses in (("1", 0), ("3", 0)):
+        after = follow(BEAT, chord, word).state
+        assert (after.score, after.at[0], after.over) == (1, misses, 0)
+    assert follow(BEAT, chord, "134").rewards == {SOLO: {"success": 1.0}}  # one press for nothing is allowed
+    assert follow(BEAT, beat((0, -1, 1), (2, 0, 2)), "134").state.over == HIT
+    assert follow(BEAT, chord, "24").state.over == HIT and follow(BEAT, chord, "wait").state.over == HIT
+
+
+@pytest.mark.parametrize("text, key", [("13", "13"), ("1 3", "13"), ("1,3", "13"), ("1+3", "13"), ("WAIT", "wait")])
+def test_chords_are_read(text: str, key: str):
+    assert BEAT.read(text, SOLO) == BEAT.read(key, SOLO) is not None
+    assert BEAT.read("31", SOLO) is None and BEAT.read("5", SOLO) is None
+
+
+@pytest.mark.parametrize("misses", range(3))
+def test_the_chart_is_played_in_the_fewest_turns(misses: int):
+    frame = beat((0, -1, 1), (1, 0, 1), (3, 0, 2), (2, 1, 2), misses=misses, goal=3, turns=3)
+    plan, least = BEAT.solve(frame, SOLO), fewest(BEAT, frame, 3)
+    assert (len(plan.moves) if isinstance(plan, Plan) else -1) == least > 0
+
+
+COURT = brick_bounce()
+
+
+def court(ball: tuple[int, int, int, int], bricks: str, goal: int = 1, turns: int = 9, ticks: int = 1) -> Frame:
+    """A court five cells wide and six high with the paddle in the middle; `bricks` are the names of columns in row 1."""
+    bits = sum(1 << 5 + int(c) for c in bricks)
+    return Frame(Stage(5, 6, turns, goal, data=((ticks,),)), 0, (2,), (ball, (bits,)))
+
+
+def test_a_ball_leaves_a_paddle_by_where_it_was_met():
+    for x, way in ((1, -1), (2, 0), (3, 1)):
+        assert follow(COURT, court((x, 4, 0, 1), "0"), "wait").state.things[0] == (x, 4, way, -1)
+    lost = follow(COURT, court((0, 4, 0, 1), "0"), "wait").state
+    assert lost.over == HIT and lost.things[0][:2] == (0, 5)
+
+
+def test_walls_turn_a_ball_and_bricks_are_struck():
+    assert follow(COURT, court((0, 3, -1, -1), ""), "wait").state.things[0] == (1, 2, 1, -1)
+    assert follow(COURT, court((2, 0, 0, -1), ""), "wait").state.things[0] == (2, 1, 0, 1)
+    struck = follow(COURT, court((2, 2, 0, -1), "12", goal=2), "wait").state
+    assert struck.score == 1 and struck.things == ((2, 2, 0, 1), (1 << 6,))
+    assert follow(COURT, court((2, 2, 0, -1), "2"), "wait").rewards == {SOLO: {"success": 1.0}}
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_what_no_flight_can_reach_is_called_so(seed: int):
+    """The search from meeting to meeting finds a way exactly where trying every sequence of moves does."""
+    rng = Rng("court", seed)
+    ball = (rng.below(5), 3, rng.pick((-1, 0, 1)), 1)
+    frame = court(ball, str(rng.below(5)), turns=7, ticks=1 + seed % 2)
+    plan, least = COURT.solve(frame, SOLO), fewest(COURT, frame, 7)
+    assert isinstance(plan, Plan) == (least > 0)
+    if isinstance(plan, Plan):
+        assert follow(COURT, frame, *(m.key for m in plan.moves)).rewards and len(plan.moves) >= least

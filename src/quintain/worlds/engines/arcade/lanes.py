@@ -91,10 +91,10 @@ class Lanes:
         homes = rng.sample(range(width), knobs["homes"])
         top = "".join(HOME if c in homes else HEDGE for c in range(width))
         cells = top + BLANK * (width * (len(rows) - 1))
-        stage = Stage(width, len(rows), 3 * knobs["high"], cells=cells, data=tuple(rows))
+        stage = Stage(width, len(rows), knobs["high"], cells=cells, data=tuple(rows))
         frame = Frame(stage, 0, (len(rows) - 1, rng.below(width)))
         plan = self.plan(frame)
-        if not isinstance(plan, Plan) or not knobs["low"] <= len(plan.moves) <= knobs["high"]:
+        if not isinstance(plan, Plan) or len(plan.moves) < knobs["low"]:
             return None
         turns = len(plan.moves) + knobs["slack"]
         return Frame(Stage(width, len(rows), turns, cells=cells, data=tuple(rows)), 0, frame.at)
@@ -108,11 +108,16 @@ class Lanes:
         if frame.over:
             return Unsolvable("the episode is over")
         stage = frame.stage
+        data, width = stage.data, stage.width
+        ways: dict[Node, list[tuple[int, int]]] = {}
 
         def options(node: Node, turn: int) -> Iterator[tuple[int, Node, bool]]:
-            for i, step in enumerate(STEPS.values()):
-                at = _stepped(stage, node, step)
-                if not _hit(stage, at, turn):
+            near = ways.get(node)
+            if near is None:
+                near = ways[node] = [_stepped(stage, node, step) for step in STEPS.values()]
+            for i, at in enumerate(near):
+                lane = data[at[0]]
+                if not lane[1] or not swept(lane, turn, width) >> at[1] & 1:
                     yield i, at, at[0] == 0
 
         return search(ACTIONS, frame.at, frame.turn, stage.turns, options)
