@@ -127,19 +127,22 @@ def beat(*notes: tuple[int, int, int], misses: int = 0, goal: int = 2, turns: in
 
 def test_only_the_lanes_of_the_notes_are_to_be_pressed():
     chord = beat((0, -1, 1), (2, 0, 2), misses=1)  # both land in turn 0
-    assert follow(BEAT, chord, "13").rewards == {SOLO: {"success": 1.0}}
-    for word, misses in (("1", 0), ("3", 0)):
+    assert follow(BEAT, chord, "tap13").rewards == {SOLO: {"success": 1.0}}
+    for word, misses in (("tap1", 0), ("tap3", 0)):
         after = follow(BEAT, chord, word).state
         assert (after.score, after.at[0], after.over) == (1, misses, 0)
-    assert follow(BEAT, chord, "134").rewards == {SOLO: {"success": 1.0}}  # one press for nothing is allowed
-    assert follow(BEAT, beat((0, -1, 1), (2, 0, 2)), "134").state.over == HIT
-    assert follow(BEAT, chord, "24").state.over == HIT and follow(BEAT, chord, "wait").state.over == HIT
+    assert follow(BEAT, chord, "tap134").rewards == {SOLO: {"success": 1.0}}  # one press for nothing is allowed
+    assert follow(BEAT, beat((0, -1, 1), (2, 0, 2)), "tap134").state.over == HIT
+    assert follow(BEAT, chord, "tap24").state.over == HIT and follow(BEAT, chord, "wait").state.over == HIT
 
 
-@pytest.mark.parametrize("text, key", [("13", "13"), ("1 3", "13"), ("1,3", "13"), ("1+3", "13"), ("WAIT", "wait")])
+@pytest.mark.parametrize(
+    "text, key",
+    [("tap 13", "tap13"), ("Tap 1 3", "tap13"), ("tap 1,3", "tap13"), ("tap 1+3", "tap13"), ("WAIT", "wait")],
+)
 def test_chords_are_read(text: str, key: str):
     assert BEAT.read(text, SOLO) == BEAT.read(key, SOLO) is not None
-    assert BEAT.read("31", SOLO) is None and BEAT.read("5", SOLO) is None
+    assert BEAT.read("tap31", SOLO) is None and BEAT.read("tap5", SOLO) is None
 
 
 @pytest.mark.parametrize("misses", range(3))

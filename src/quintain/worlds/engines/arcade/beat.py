@@ -15,11 +15,12 @@ from quintain.worlds.scene import Box, Disc, Polygon, Shape
 
 LANES = 4
 SETS = [[lane for lane in range(LANES) if bits >> lane & 1] for bits in range(1 << LANES)]
-NAMES = ["".join(str(lane + 1) for lane in lanes) or "wait" for lanes in SETS]
+DIGITS = ["".join(str(lane + 1) for lane in lanes) for lanes in SETS]
+NAMES = [f"tap{digits}" if digits else "wait" for digits in DIGITS]
 ACTIONS = Choices(
     *NAMES,
-    synonyms={"w": "wait", "none": "wait", "0": "wait"}
-    | {sign.join(name): name for name in NAMES[1:] for sign in (" ", ",", ", ", "+") if len(name) > 1},
+    synonyms={"w": "wait", "none": "wait"}
+    | {f"tap {sign.join(digits)}": f"tap{digits}" for digits in DIGITS[1:] for sign in ("", " ", ",", ", ", "+")},
 )
 INDEX = {name: bits for bits, name in enumerate(NAMES)}
 
