@@ -12,12 +12,19 @@ from quintain.types import QuintainError
 from quintain.worlds.engines.arcade.falling import shower
 from quintain.worlds.engines.arcade.loop import HIT, LATE, Frame, Stage, read_back
 from quintain.worlds.engines.turns import TurnWorld
-from quintain.worlds.kernel import Plan, Unsolvable
+from quintain.worlds.kernel import Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.temporal.beat_tap import beat_tap
 from quintain.worlds.suite.temporal.brick_bounce import brick_bounce
 from quintain.worlds.suite.temporal.lane_cross import lane_cross
 from quintain.worlds.suite.temporal.sky_dodge import sky_dodge
+
+
+def said(world: TurnWorld[Frame], word: str) -> Move:
+    """The move that a word spells."""
+    move = world.read(word, SOLO)
+    assert move is not None
+    return move
 
 
 def fewest(world: TurnWorld[Frame], frame: Frame, most: int) -> int:
@@ -29,7 +36,7 @@ def fewest(world: TurnWorld[Frame], frame: Frame, most: int) -> int:
             for word in moves:
                 if state.over:
                     break
-                state, rewards, *_ = world.step(state, {SOLO: world.read(word, SOLO)})
+                state, rewards, *_ = world.step(state, {SOLO: said(world, word)})
             if rewards:
                 return length
     return -1
@@ -39,7 +46,7 @@ def follow(world: TurnWorld[Frame], frame: Frame, *words: str) -> Any:
     """The last outcome of some moves."""
     outcome = None
     for word in words:
-        outcome = world.step(frame, {SOLO: world.read(word, SOLO)})
+        outcome = world.step(frame, {SOLO: said(world, word)})
         frame = outcome.state
     return outcome
 
@@ -87,7 +94,7 @@ def test_a_caption_that_is_none_is_refused():
 SKY = sky_dodge()
 
 
-def sky(*things: tuple[int, int, int, int], goal: int = 1, turns: int = 7, column: int = 1) -> Frame:
+def sky(*things: tuple[int, ...], goal: int = 1, turns: int = 7, column: int = 1) -> Frame:
     """A sky three cells wide and five high."""
     return Frame(Stage(3, 5, turns, goal, data=things), 0, (column,))
 
