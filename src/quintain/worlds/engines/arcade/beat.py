@@ -1,0 +1,132 @@
+"""Notes that fall in four lanes: press exactly the lanes in which notes reach the line this turn."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from quintain.worlds.art import tiles
+from quintain.worlds.engines.arcade.falling import empty, falling, landings, seen, shower
+from quintain.worlds.engines.arcade.loop import Frame, Look, Node, Stage, ending, left, search
+from quintain.worlds.kernel import Answer, Choices, Plan, Unsolvable
+from quintain.worlds.noise import Rng
+from quintain.worlds.scene import Box, Disc, Polygon, Shape
+
+LANES = 4
+SETS = [[lane for lane in range(LANES) if bits >> lane & 1] for bits in range(1 << LANES)]
+DIGITS = ["".join(str(lane + 1) for lane in lanes) for lanes in SETS]
+NAMES = [f"tap{digits}" if digits else "wait" for digits in DIGITS]
+ACTIONS = Choices(
+    *NAMES,
+    synonyms={"w": "wait", "none": "wait"}
+    | {f"tap {sign.join(digits)}": f"tap{digits}" for digits in DIGITS[1:] for sign in ("", " ", ",", ", ", "+")},
+)
+INDEX = {name: bits for bits, name in enumerate(NAMES)}
+
+
+class Beat:
+    """The rules of the notes.
+
+    `Stage.data` holds the notes (kind 0), `Frame.score` the hits, `Frame.at` the misses that are left. A miss is a note
+    that lands in a lane that is not pressed, or a pressed lane in which none lands; the game ends with the miss after
+    the last.
+    """
+
+    actions = ACTIONS
+    sprites: Mapping[str, str] = {str(s): f"beat-note-{s}" for s in (1, 2, 3)}
+
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+        height, goal = knobs["height"], knobs["goal"]
+        notes = shower(rng, {**knobs, "width": LANES, "stars": 0}, knobs["high"] + 8)
+        stage = Stage(LANES, height, knobs["high"], goal, data=notes)
+        frame = Frame(stage, 0, (knobs["misses"],))
+        plan = self.plan(frame)
+        if not isinstance(plan, Plan):
+            return None
+        return Frame(Stage(LANES, height, len(plan.moves) + knobs["slack"], goal, data=notes), 0, frame.at)
+
+    def advance(self, frame: Frame, action: str) -> Frame:
+        stage, pressed = frame.stage, INDEX[action]
+        notes = landings(stage.data, stage.height).get(frame.turn, (0, 0))[0]
+        score = min(frame.score + (notes & pressed).bit_count(), stage.goal)
+        misses = frame.at[0] - (notes ^ pressed).bit_count()
+        over = ending(frame, score >= stage.goal, misses < 0)
+        return Frame(stage, frame.turn + 1, (max(misses, 0),), (), score, over)
+
+    def plan(self, frame: Frame) -> Answer:
+        if frame.over:
+            return Unsolvable("the episode is over")
+        stage, table = frame.stage, landings(frame.stage.data, frame.stage.height)
+
+        def options(node: Node, turn: int) -> Iterator[tuple[int, Node, bool]]:
+            notes = table.get(turn, (0, 0))[0]
+            for pressed in range(1 << LANES):
+                misses = node[1] - (notes ^ pressed).bit_count()
+                if misses >= 0:
+                    score = min(node[0] + (notes & pressed).bit_count(), stage.goal)
+                    yield pressed, (score, misses), score >= stage.goal
+
+        return search(ACTIONS, (frame.score, frame.at[0]), frame.turn, stage.turns, options)
+
+    def look(self, frame: Frame) -> Look:
+        stage = frame.stage
+        signs = falling(stage, frame.turn, empty(LANES, stage.height))
+        counters = (left(frame), ("hits", str(stage.goal - frame.score)), ("misses", str(frame.at[0])))
+        return Look(LANES, signs, counters, (), frame.over)
+
+    def restore(self, look: Look) -> Frame:
+        counters = {name: int(value) for name, value in look.counters}
+        height = len(look.signs) // LANES
+        stage = Stage(LANES, height, counters["turns"], counters["hits"], data=seen(look))
+        return Frame(stage, 0, (counters["misses"],), over=look.over)
+
+    def brief(self, frame: Frame) -> str:
+        need, turns = frame.stage.goal - frame.score, left(frame)[1]
+        return f"{need} hits are still to be made; {frame.at[0]} misses are allowed; {turns} turns are left."
+
+    def ground(self, frame: Frame) -> tuple[str, ...]:
+        return _ground(frame.stage.height)
+
+    def lexicon(self, knobs: Mapping[str, Any]) -> tuple[int, int, Sequence[str], Sequence[str]]:
+        return LANES, knobs["height"], ("turns", "hits", "misses"), ()
+
+
+@functools.lru_cache(maxsize=16)
+def _ground(height: int) -> tuple[str, ...]:
+    return (*["beat-lane"] * (LANES * (height - 1)), *[f"beat-key-{lane}" for lane in range(1, LANES + 1)])
+
+
+def _note(speed: int) -> tuple[Shape, ...]:
+    """A note with a chevron for each cell that it falls per turn."""
+    fill, line = (("sky", "navy"), ("gold", "rust"), ("plum", "wine"))[speed - 1]
+    tops = [0.42 + (i - (speed - 1) / 2) * 0.16 for i in range(speed)]
+    marks = tuple(
+        Polygon(points=((0.36, y), (0.5, y + 0.12), (0.64, y)), line="ink", thick=0.06, closed=False) for y in tops
+    )
+    return (Box(x=0.14, y=0.1, width=0.72, height=0.8, fill=fill, line=line, thick=0.05, radius=0.2), *marks)
+
+
+ART: dict[str, tuple[Shape, ...]] = {
+    "beat-lane": (
+        Box(x=0, y=0, width=1, height=1, fill="slate"),
+        Box(x=0.49, y=0, width=0.02, height=1, fill="stone"),
+        Box(x=0, y=0, width=0.02, height=1, fill="cloud"),
+        Box(x=0, y=0.985, width=1, height=0.015, fill="stone"),
+    ),
+    **{
+        f"beat-key-{lane}": (
+            Box(x=0, y=0, width=1, height=1, fill="ink"),
+            Box(x=0, y=0, width=1, height=0.08, fill="white"),
+            Disc(x=0.5, y=0.54, radius=0.36, fill="stone", line="white", thick=0.05),
+            *(Disc(x=0.5 + (i - (lane - 1) / 2) * 0.16, y=0.54, radius=0.06, fill="white") for i in range(lane)),
+        )
+        for lane in range(1, LANES + 1)
+    },
+    **{f"beat-note-{s}": _note(s) for s in (1, 2, 3)},
+    "icon-hits": _note(1),
+    "icon-misses": tuple(
+        Polygon(points=((0.24, y), (0.8, 1.04 - y)), line="brick", thick=0.14, closed=False) for y in (0.26, 0.78)
+    ),
+}
+tiles(ART)
