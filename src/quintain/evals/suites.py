@@ -33,7 +33,8 @@ QUICK: dict[str, tuple[str, ...]] = {
     "graphs": ("CopsRobber", "ShortestWalk"),
     "logic": ("MiniSudoku", "Nonogram"),
     "puzzles": ("Sokoban", "WordLadder"),
-    "spatial": ("KeyDoor", "MazeRoute"),
+    "spatial": ("KeyDoor", "Room3D"),
+    "temporal": ("BrickBounce", "LaneCross"),
 }  # two of each domain, one of them with several turns where the domain has such
 
 
