@@ -33,6 +33,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="which texts (default 0)")
     parser.add_argument("--one", metavar="WORLD", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.n < 1:
+        parser.error(f"-n is {given.n}; at least one text must be played")
     if given.one:
         print("\n".join(trouble(given.one, given.n, given.seed)), end="")
         return 0

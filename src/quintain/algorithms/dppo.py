@@ -31,6 +31,7 @@ from quintain.registry import register, resolve
         "binary_tv_recompute": {"anchor": "old"},
         "binary_kl_recompute": {"divergence": "binary_kl", "anchor": "old"},
     },
+    learns="stale",
 )
 def dppo(
     divergence: str = "binary_tv",

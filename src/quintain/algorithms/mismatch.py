@@ -27,6 +27,7 @@ TOKEN = {"kind": "objective", "name": "truncate_mismatch", "cap": 5.0}
     status="paper",
     confidence="code",
     presets={"as_released": {}, "token_tis": {"weight": TOKEN}, "sequence_tis": {"weight": SEQUENCE}},
+    learns="stale",
 )
 def decoupled_ppo(
     low: float = 0.2, high: float = 0.2, cap: float = 5.0, weight: Any = None, advantage: Any = "normalise"
@@ -71,6 +72,7 @@ def decoupled_ppo(
     status="paper",
     confidence="code",
     presets={"sequence": {"over": "sum"}},
+    learns="stale",
 )
 def tis(
     cap: float = 2.0,
@@ -122,6 +124,7 @@ def tis(
     status="paper",
     confidence="code",
     presets={"sequence": {"below": 0.0, "above": 2.0, "over": "sum"}},
+    learns="stale",
 )
 def icepop(
     below: float = 0.5,

@@ -77,6 +77,7 @@ def ppo(
         "as_paper": {"kl": 0.05, "limit": 0.3, "centre": True},
         "as_released": {"warm_up": 0},
     },
+    learns="tight",
     example={"warm_up": 0},  # contracts and exercises look at the policy
 )
 def ppo_max(

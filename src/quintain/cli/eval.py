@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import math
+import sys
 import time
 from collections.abc import Coroutine
 from dataclasses import replace
@@ -86,21 +87,42 @@ def _suite(given: argparse.Namespace) -> int:
     if given.k < 1:
         raise configs.ConfigError(f"-k is {given.k}; it must be at least 1")
     suite = suites.suite_of(given.suite)
+    if given.out is not None:
+        suite_page.ready(given.out, suite.name)  # before anything is played
     files, overrides = sources(given.items)
+    _own_setting(given.player, files)
     options = {"model": given.model, "key_env": given.key_env}
     casts = suites.casting(given.player, suite, files, overrides, options)
     start = time.perf_counter()
     played = asyncio.run(suites.play_suite(suite, casts, given.k, _calm if given.greedy else lambda cast: cast))
-    found = {"player": given.player, "seconds": time.perf_counter() - start, **suites.summed(suite, played)}
-    page = None if given.out is None else suite_page.keep(found, given.out)
+    setting = (
+        [f"model {given.model}"] * bool(given.model)
+        + ["greedy"] * given.greedy
+        + [f"k={given.k}"] * (given.k > 1)
+        + overrides
+    )
+    found = {
+        "player": given.player,
+        "setting": ", ".join(setting),
+        "seconds": time.perf_counter() - start,
+        **suites.summed(suite, played),
+    }
     if given.json:
         print(json.dumps(found))
-        return 0
-    print(suites.table(given.player, found))
-    print(f"  {found['seconds']:.1f} s")
-    if page is not None:
-        print(f"  kept; see {page}")
+    else:
+        print(suites.table(given.player, found))
+        print(f"  {found['seconds']:.1f} s")
+    if given.out is not None:
+        kept = suite_page.keep(found, given.out)
+        print(f"  kept; see {kept}", file=sys.stderr if given.json else sys.stdout)
     return 0
+
+
+def _own_setting(player: str, files: list[str]) -> None:
+    if files and Path(player, "run.json").is_file():
+        raise configs.ConfigError(
+            f"a run is evaluated in its own setting, not that of {files[0]!r}; change it with key=value"
+        )
 
 
 def _calm(cast: Cast) -> Cast:
@@ -174,10 +196,7 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     if given.n < 1 or given.k < 1:
         raise configs.ConfigError(f"-n is {given.n} and -k is {given.k}; both must be at least 1")
     config, cast = cast_of(given.player, config, overrides, options)
-    if files and Path(given.player, "run.json").is_file():
-        raise configs.ConfigError(
-            f"a run is evaluated in its own setting, not that of {files[0]!r}; change it with key=value"
-        )
+    _own_setting(given.player, files)
     if given.greedy:
         cast = _calm(cast)
     check_playing(config)

@@ -13,7 +13,8 @@ EXAMPLE = """example:
   quintain export MiniSudoku MaxRectangle -n 1000 --levels 0-5 --image 256 --out puzzles
   python -c "from datasets import load_dataset; print(load_dataset('imagefolder', data_dir='puzzles')['train'][0])"
 
-Seeds count up without end, so any -n will do; splits share no instance. quintain.envs.export.score(row, answer) checks any answer."""
+Splits share no instance; a question that was there before is left out (low levels of some worlds have few).
+quintain.envs.export.score(row, answer) checks any answer."""
 
 
 def main(arguments: list[str]) -> int:
@@ -48,6 +49,11 @@ def main(arguments: list[str]) -> int:
     scaffold = scaffold_of(["env.scaffold.grammar=word", *overrides, *image])
     asked = {split: n for split, n in counts.items() if n}
     found = write(given.out, worlds, levels_of(given.levels), asked, given.seed, scaffold)
-    told = ", ".join(f"{n} {split}" for split, n in found.items())
-    print(f"wrote {given.out}: {told} rows of {', '.join(worlds)}")
+    names = list(dict.fromkeys(worlds))
+    told = ", ".join(f"{n} of {asked[split] * len(names)} {split}" for split, n in found.items())
+    print(f"wrote {given.out}: {told} rows of {', '.join(names)}")
+    if sum(found.values()) < sum(asked.values()) * len(names):
+        print(
+            "  the rest would have repeated a question, or has no answer that earns all; higher levels have more questions"
+        )
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ def questions(
 ) -> Iterator[tuple[dict[str, Any], np.ndarray | None]]:
     """A row and a picture (uint8 [side, side, 3], or None) for each seed, the levels in turn.
 
-    Special cases: an instance whose oracle has no answer that earns all is left out.
+    Special cases: a question that was there before is left out (low levels of some worlds have few), and one whose oracle has no
+    answer that earns all.
 
     Raises:
         ExportError: episodes of the world have more than one turn or seat.
@@ -60,7 +62,7 @@ def questions(
         ('MiniSudoku', 1, 1.0, 0.0, None)
     """
     play = _fitting(world, levels[0], scaffold, split)
-    domain = str(entry("world", world).tags.get("domain", ""))
+    domain, known = str(entry("world", world).tags.get("domain", "")), set[Any]()
     shown = json.dumps(dataclasses.asdict(scaffold))
     for seed in seeds:
         level = levels[seed % len(levels)]
@@ -74,7 +76,9 @@ def questions(
             "scaffold": shown,
         }
         row |= {"question": heard.text, "answer": play.best()}
-        if score(row, row["answer"]) >= 1.0:
+        asked = heard.text if heard.image is None else (heard.text, heard.image.tobytes())
+        if asked not in known and score(row, row["answer"]) >= 1.0:
+            known.add(asked)
             yield row, heard.image
 
 
@@ -118,7 +122,7 @@ def write(
     """Write rows as JSON lines, a folder for each split, pictures as PNG files beside them, and a card.
 
     Args:
-        folder: a new or empty one.
+        folder: a new or empty one; it is there once all is written.
         worlds: names of worlds of one turn.
         levels: 0-9, taken in turn.
         counts: split -> instances of each world.
@@ -131,12 +135,29 @@ def write(
     Raises:
         ExportError: the folder holds something, or a world does not fit; said before anything is written.
     """
-    if folder.exists() and any(folder.iterdir()):
-        raise ExportError(f"{folder} is not empty; choose another folder")
-    scaffold = scaffold or Scaffold(grammar="word")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ExportError(f"{folder} is not an empty folder; choose another")
+    scaffold, worlds = scaffold or Scaffold(grammar="word"), tuple(dict.fromkeys(worlds))
     for world in worlds:  # before anything is written
         _fitting(world, levels[0], scaffold)
-    written: dict[str, int] = {}
+    room = folder.with_name(f".{folder.name}.part")  # what is interrupted leaves no folder that looks whole
+    shutil.rmtree(room, ignore_errors=True)
+    try:
+        written = _write(room, worlds, levels, counts, seed, scaffold)
+        (room / "README.md").write_text(_card(worlds, levels, written, scaffold), encoding="utf-8")
+        if folder.exists():
+            folder.rmdir()
+        room.rename(folder)
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+    return written
+
+
+def _write(
+    folder: Path, worlds: Sequence[str], levels: Sequence[int], counts: Mapping[str, int], seed: int, scaffold: Scaffold
+) -> dict[str, int]:
+    """The rows and pictures of all splits; how many rows of each."""
+    written: dict[str, int] = dict.fromkeys(counts, 0)
     for split, count in counts.items():
         there = folder / split
         there.mkdir(parents=True, exist_ok=True)
@@ -149,14 +170,13 @@ def write(
                         Pillow.fromarray(picture).save(there / name)
                         row = {"file_name": name, **row}
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
-                    written[split] = written.get(split, 0) + 1
-    (folder / "README.md").write_text(_card(worlds, levels, written, scaffold), encoding="utf-8")
+                    written[split] += 1
     return written
 
 
 def _card(worlds: Sequence[str], levels: Sequence[int], written: Mapping[str, int], scaffold: Scaffold) -> str:
     pattern = "*" if scaffold.image else "metadata.jsonl"
-    files = "\n".join(f"  - split: {split}\n    path: {split}/{pattern}" for split in written)
+    files = "\n".join(f"  - split: {split}\n    path: {split}/{pattern}" for split, n in written.items() if n)
     told = ", ".join(worlds) if len(worlds) <= 6 else f"{len(worlds)} worlds"
     span = str(levels[0]) if len(levels) == 1 else f"{levels[0]} to {levels[-1]}"
     return CARD.format(

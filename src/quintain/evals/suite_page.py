@@ -31,17 +31,31 @@ class BadRecord(QuintainError):
     """The file of earlier evaluations cannot be read."""
 
 
+def ready(folder: Path, suite: str) -> Path:
+    """The file of earlier evaluations of a suite in `folder`, which is made; ask before what is to be kept is played.
+
+    Raises:
+        BadRecord: a line of the file is not one that `keep` wrote; nothing is changed.
+        OSError: the folder cannot be made.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    record = folder / f"suite-{suite}.jsonl"
+    _rows(record)
+    return record
+
+
 def keep(found: Mapping[str, Any], folder: Path) -> Path:
     """Add an evaluation to those in `folder`, write the page of its suite, and return the page's path.
 
     Raises:
-        BadRecord: a line of the file is not one that this function wrote; nothing is changed.
+        BadRecord: as for `ready`.
+        OSError: the folder cannot be made or written.
     """
-    record = folder / f"suite-{found['suite']}.jsonl"
+    record = ready(folder, found["suite"])
     rows = [*_rows(record), {"time": round(time.time()), **found}]
-    folder.mkdir(parents=True, exist_ok=True)
+    whole = not record.exists() or record.read_bytes()[-1:] in (b"", b"\n")
     with record.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(rows[-1], ensure_ascii=False) + "\n")
+        file.write(("" if whole else "\n") + json.dumps(rows[-1]) + "\n")
     path = record.with_suffix(".html")
     path.write_text(page(rows), encoding="utf-8")
     return path
@@ -49,10 +63,12 @@ def keep(found: Mapping[str, Any], folder: Path) -> Path:
 
 def _rows(record: Path) -> list[dict[str, Any]]:
     rows = []
-    for number, line in enumerate(record.read_text(encoding="utf-8").splitlines() if record.exists() else (), 1):
+    text = record.read_text(encoding="utf-8") if record.exists() else ""
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         try:
             row = json.loads(line)
-            rows.append({**row, "player": row["player"], "digest": row["digest"], "domains": dict(row["domains"])})
+            _called(row), row["digest"], dict(row["domains"])  # what a page cannot do without
+            rows.append(row)
         except (ValueError, KeyError, TypeError) as error:
             raise BadRecord(
                 f"line {number} of {record} is no evaluation of a suite ({error!r}); remove the line, or choose another --out"
@@ -60,11 +76,19 @@ def _rows(record: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def _called(row: Mapping[str, Any]) -> str:
+    """A player with what sets its evaluations apart."""
+    return f"{row['player']} ({row['setting']})" if row.get("setting") else str(row["player"])
+
+
 def page(rows: Sequence[Mapping[str, Any]]) -> str:
     """The page of evaluations of one suite, oldest first; those of other instances than the newest are counted and left out."""
     newest = rows[-1]
     same = [row for row in rows if row["digest"] == newest["digest"]]
-    latest = {str(row["player"]): row for row in same}  # the newest of each
+    latest: dict[str, Mapping[str, Any]] = {}  # the newest of each player, the newest last
+    for row in same:
+        latest.pop(_called(row), None)
+        latest[_called(row)] = row
     shown = dict(list(latest.items())[-SHOWN:])
     others = len(rows) - len(same)
     levels = ", ".join(map(str, newest["levels"]))
@@ -88,9 +112,9 @@ def _charts(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Mapping[str, 
     stars = {name: [row["domains"][d]["success"] for d in axes] for name, row in shown.items()}
     history: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in shown}
     for number, row in enumerate(rows, 1):
-        if row["player"] in history:
-            history[row["player"]][0].append(number)
-            history[row["player"]][1].append(row["success"])
+        if _called(row) in history:
+            history[_called(row)][0].append(number)
+            history[_called(row)][1].append(row["success"])
     star = chart.radar("Success by domain", axes, stars)
     return star + chart.lines("Success of the suite", {}, history, floor=0.0, unit="evaluation")
 

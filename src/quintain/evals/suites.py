@@ -64,7 +64,7 @@ class Suite:
         ]
 
     def digest(self) -> str:
-        """A hash of every first state: scores compare where it is the same, also between versions of Quintain."""
+        """A hash of every first state: where it is the same, the same instances were played, also between versions of Quintain."""
         found = hashlib.sha256()
         for world in self.worlds:
             for task in self.tasks(world):

@@ -21,6 +21,7 @@ FIRST = 24  # tokens of the canaries before anything was played
 AGED = 8.0  # times what the canaries moved by since, that tokens of older versions may be apart
 FEWEST = 16  # tokens of older versions that are judged together
 WHOLE_BATCH = 10.0  # times the limit of a few rows that the widest of all sequences may show
+TOUCHY = 200.0  # and the widest of all tokens: at some, rounding moves a model a hundred times as far as at others
 
 Canaries = tuple[
     Sequence[Ints], Sequence[Ints], Sequence[np.ndarray]
@@ -200,24 +201,29 @@ class Audit:
     async def trained(self, metrics: Mapping[str, float]) -> None:
         """Hold the sequence of the first minibatch that lies apart most against what the audited rows allow.
 
-        A sequence, not a token: what rounding explains depends on the token and the weights, and both are gone by now.
+        A token may be far further apart than a sequence: what rounding explains depends on the token and the weights, and
+        those weights are gone by now.
 
         Special cases: none is held where a gate changed what rows are trained behind: they differ as they ought to.
 
         Raises:
             BatchRefused: rows that were not audited do not have the logprobs of the version that they are stamped with.
         """
-        s, widest = self.cast.sampling, metrics.get("mismatch_sequence", 0.0)
+        s = self.cast.sampling
+        found = {"a sequence": metrics.get("mismatch_sequence", 0.0), "a token": metrics.get("mismatch_max", 0.0)}
+        widest = max(found["a sequence"] / WHOLE_BATCH, found["a token"] / TOUCHY)
         cut = s.top_p < 1 or s.top_k or s.min_p > 0 or s.temperature == 0
-        if self.canaries is None or self._rewritten or self.plan.lag or cut or widest <= WHOLE_BATCH * FLOORS[4]:
+        if self.canaries is None or self._rewritten or self.plan.lag or cut or widest <= FLOORS[4]:
             return
         limit = await self.bench.limit(widest, self.canaries[0], s)
-        if widest > WHOLE_BATCH * limit.value:
+        if widest > limit.value:
+            told = " and ".join(f"{gap:.2g} over {what}" for what, gap in found.items())
+            most = f"{WHOLE_BATCH * limit.value:.2g} over a sequence, {TOUCHY * limit.value:.2g} over a token"
             self.refuse(
                 "batch",
-                f"the batch of version {self.version} is refused: recorded logprobs of some of its rows differ by {widest:.2g} from the "
-                f"learner's over a whole sequence, and rounding explains {WHOLE_BATCH * limit.value:.2g}: a part of the engines or of "
-                "the records is at fault, the rows that were looked at in full are not among them",
+                f"the batch of version {self.version} is refused: recorded logprobs of some of its rows differ from the learner's by "
+                f"{told}, and rounding explains {most}: a part of the engines or of the records is at fault, the rows that were looked "
+                "at in full are not among them",
                 BatchRefused,
             )
 

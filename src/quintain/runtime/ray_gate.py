@@ -90,8 +90,10 @@ def first_line(error: object) -> str:
 
 def last_words(room: Path, pid: int) -> str:
     """The end of what a worker process of a Ray of our own wrote to its standard error, or "": a crash by its signal and its frames."""
-    found = sorted(room.glob(f"ray/session_*/logs/worker-*-{pid}.err"))
-    text = found[-1].read_text(errors="replace") if found else ""
+    text = ""
+    with contextlib.suppress(OSError):  # the room is being removed
+        found = sorted(room.glob(f"ray/session_*/logs/worker-*-{pid}.err"))
+        text = found[-1].read_text(errors="replace") if found else ""
     kept = [
         line[:WIDE] for line in text.splitlines() if line.strip() and not line.startswith((":", "Extension modules:"))
     ]

@@ -87,6 +87,7 @@ def both(context: int) -> tuple[int, int]:
 
 EXERCISES: dict[str, Exercise] = {
     "pick": Exercise(score=_match, tokens=2, steps=60),
+    "tight": Exercise(score=_match, tokens=2, steps=120),  # for methods that hold the policy near where it was
     "path": Exercise(score=_match, turns=3, groups=8, gain=0.2),
     "stale": Exercise(score=_match, tokens=2, lag=4, temperature=1.15, steps=100, lr=0.02),
     "seats": Exercise(score=_match, seats=2, offset=3.0, groups=8, steps=60, lr=0.015),

@@ -37,6 +37,7 @@ PIECES = (
     "../",
 )
 LONG = 2000  # repeats of a piece in the longest texts
+STARTS = 5  # instances of each level
 TOLD = 5  # findings of one world before its fuzzing ends
 
 
@@ -73,21 +74,26 @@ def _bent(rng: Rng, text: str) -> str:
 
 
 def trouble(name: str, count: int, seed: int = 0) -> list[str]:
-    """What goes wrong when `count` such texts are played in a world, through every grammar of text and at every level.
+    """What goes wrong when `count` such texts, and legal moves among them, are played through every grammar of text and at every level.
 
     Returns:
-        A sentence each: an exception, a reward or a changed state for what cannot be read, a total reward above 1. Texts that
-        happen to be moves are played as such.
+        A sentence each: an exception, a reward or a changed state for what cannot be read, more than 1 earned in an episode. Texts
+        that happen to be moves are played as such.
     """
     plain = [grammar for grammar, facts in GRAMMARS.items() if not facts.tools]
     envs = [WorldEnv(world_of(name), Scaffold(grammar=grammar, caption=1, rules=False)) for grammar in plain]
-    found: list[str] = []
-    for number, text in enumerate(islice(texts(name, seed), count)):
-        env = envs[number % len(envs)]
-        if env.stop is not None or env.task is None or number % 97 < len(envs):
-            env.begin(task_of(name, number % 2, number % LEVELS))
+    earned: list[dict[str, float]] = [{} for _ in envs]
+    rng, found = Rng("fuzzed", name, seed), list[str]()
+    for text in islice(texts(name, seed), count):
+        at = rng.below(len(envs))
+        env = envs[at]
+        if env.stop is not None or env.task is None or rng.below(30) == 0:
+            env.begin(task_of(name, rng.below(STARTS), rng.below(LEVELS)))
+            earned[at] = {}
+        if rng.below(4) == 0 and env.movers:  # a move of this very state, so that episodes get on
+            text = _now(env, rng)
         try:
-            found += _played(env, text)
+            found += _played(env, text, earned[at])
         except QuintainError as error:
             found.append(f"{text[:200]!r} raises {error!r}")
         except Exception as error:  # any other is worse
@@ -97,8 +103,14 @@ def trouble(name: str, count: int, seed: int = 0) -> list[str]:
     return [f"{name}: {one}" for one in found]
 
 
-def _played(env: WorldEnv, text: str) -> Iterator[str]:
-    """One text said by every seat that is to move."""
+def _now(env: WorldEnv, rng: Rng) -> str:
+    """A legal move of the present state, as the grammar writes it."""
+    view = env.world.view(env.state, sorted(env.movers)[0])
+    return env.reader.grammar.write(view.sample(rng).key).text
+
+
+def _played(env: WorldEnv, text: str, earned: dict[str, float]) -> Iterator[str]:
+    """One text said by every seat that is to move; `earned` adds up an episode."""
     before, said = env.state, {seat: Message.of("assistant", text) for seat in env.movers}
     unread = [seat for seat, message in said.items() if env.reader.read(message, seat) is None]
     heard: dict[str, Any] = env.advance(said)
@@ -108,7 +120,8 @@ def _played(env: WorldEnv, text: str) -> Iterator[str]:
     if unread and env.state is not before:
         yield f"{text[:200]!r} cannot be read and changes the state"
     for seat, feedback in heard.items():
-        if sum(feedback.reward.values()) > 1 + 1e-9:
-            yield f"{text[:200]!r} earns {seat} {feedback.reward}"
+        earned[seat] = earned.get(seat, 0.0) + sum(feedback.reward.values())
+        if earned[seat] > 1 + 1e-9:
+            yield f"{text[:200]!r} brings {seat} to {earned[seat]:.3g} in one episode"
     if env.stop is Stop.parse_error:
         yield f"{text[:200]!r} ends an episode that is not strict"

@@ -50,6 +50,27 @@ def test_the_answer_of_a_row_earns_all_and_that_of_another_row_does_not(world):
         assert "tagged" in row["scaffold"] and row["answer"] not in row["question"]
 
 
+def test_questions_are_not_repeated_and_what_is_missing_is_told(tmp_path, capsys):
+    out = tmp_path / "few"
+    assert main(["export", "TopoCount", "TopoCount", "-n", "150", "--levels", "0", "--out", str(out)]) == 0
+    asked = [r["question"] for r in rows(out / "train")]
+    said = capsys.readouterr().out
+    assert len(set(asked)) == len(asked) < 150 and f"{len(asked)} of 150 train rows of TopoCount\n" in said
+    assert "would have repeated a question" in said
+
+
+def test_what_is_interrupted_leaves_nothing(tmp_path, monkeypatch):
+    def interrupted(row, answer):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("quintain.envs.export.score", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            write(tmp_path / "out", ["MiniSudoku"], [1], {"train": 1})
+    assert not list(tmp_path.iterdir())
+    assert write(tmp_path / "out", ["MiniSudoku"], [1], {"train": 1}) == {"train": 1}
+
+
 def test_without_pictures_only_rows_are_named(tmp_path):
     assert write(tmp_path / "out", ["MiniSudoku"], [2], {"test": 3}, seed=5) == {"test": 3}
     assert [r["seed"] for r in rows(tmp_path / "out" / "test")] == [5, 6, 7]
@@ -78,7 +99,7 @@ def test_mistakes_are_named_and_leave_nothing(words, said, tmp_path, capsys):
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path):
     (tmp_path / "mine").write_text("mine")
-    with pytest.raises(ExportError, match="is not empty; choose another folder"):
+    with pytest.raises(ExportError, match="is not an empty folder; choose another"):
         write(tmp_path, ["MiniSudoku"], [1], {"train": 1})
     assert [p.name for p in tmp_path.iterdir()] == ["mine"]
 

@@ -83,7 +83,7 @@ def test_a_policy_plays_worlds_with_the_scaffold_of_its_run_whatever_it_was_trai
     assert env.facts.name == "NimGame" and env.scaffold.style == "words"
 
 
-def test_the_verb_prints_domains_and_keeps_what_was_found(tmp_path, capsys):
+def test_the_verb_prints_domains_and_keeps_what_was_found(tmp_path, capsys, monkeypatch):
     words = ["eval", "oracle", "--suite", "spatial", "--out", str(tmp_path / "kept")]
     assert main(words) == 0
     said = capsys.readouterr().out
@@ -93,6 +93,9 @@ def test_the_verb_prints_domains_and_keeps_what_was_found(tmp_path, capsys):
     assert found["seeds"] == [0, 9] and found["split"] == "test" and found["player"] == "oracle"
     lines = (tmp_path / "kept" / "suite-spatial.jsonl").read_text().splitlines()
     assert len(lines) == 2 and json.loads(lines[1])["digest"] == found["digest"]
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(suites, "play_suite", lambda *given: pytest.fail("played before it is known where to"))
+    assert main([*words[:-1], str(tmp_path / "file")]) == 1 and "file" in capsys.readouterr().err
     assert "2 evaluations of 1 players" in (tmp_path / "kept" / "suite-spatial.html").read_text()
 
 
@@ -134,6 +137,27 @@ def test_the_page_compares_players_on_the_same_instances_only():
     assert "3 evaluations of 2 players" in page and "1 of other instances left out" in page and ">old<" not in page
     assert "a&lt;b" in page and "a<b" not in page and "0.750 " in page and "0.250" not in page.split("Domains")[1]
     assert page.count("<polygon fill=") == 2, "a star for each player"
+
+
+def test_the_six_players_that_were_evaluated_last_are_shown_each_by_its_setting():
+    rows = [row(f"player{i}", 0.1) for i in range(7)] + [row("player0", 0.987)]
+    page = suite_page.page([*rows, row("player0", 0.5, setting="greedy"), row("player0", 0.6, setting="model A")])
+    assert "player0 (greedy)" in page and "player0 (model A)" in page and "0.987" in page
+    assert "player5" in page and "player3" not in page, "four others have come since"
+
+
+def test_records_survive_a_missing_newline_and_odd_names(tmp_path):
+    for name in ("runs/a\x85b", "runs/c\u2028d"):
+        path = suite_page.keep(row(name, 0.5), tmp_path)
+    record = tmp_path / "suite-small.jsonl"
+    record.write_bytes(record.read_bytes()[:-1])  # as an editor may leave it
+    suite_page.keep(row("mine", 0.75), tmp_path)
+    assert [json.loads(line)["player"] for line in record.read_text().split("\n")[:-1]] == [
+        "runs/a\x85b",
+        "runs/c\u2028d",
+        "mine",
+    ]
+    assert "3 evaluations of 3 players" in path.read_text()
 
 
 def test_a_damaged_record_is_named_and_left_alone(tmp_path):

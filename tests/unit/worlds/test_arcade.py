@@ -156,7 +156,12 @@ def test_chords_are_read(text: str, key: str):
 def test_the_chart_is_played_in_the_fewest_turns(misses: int):
     frame = beat((0, -1, 1), (1, 0, 1), (3, 0, 2), (2, 1, 2), misses=misses, goal=3, turns=3)
     plan, least = BEAT.solve(frame, SOLO), fewest(BEAT, frame, 3)
-    assert (len(plan.moves) if isinstance(plan, Plan) else -1) == least > 0
+    assert isinstance(plan, Plan) and len(plan.moves) == least > 0
+    for number, move in enumerate(plan.moves):  # every first move that it names is the exact one
+        now = BEAT.solve(frame, SOLO)
+        assert isinstance(now, Plan) and now.first == (move,) == now.moves[:1], number
+        frame = follow(BEAT, frame, move.key).state
+        assert frame.at[0] == misses, "and none of the misses is spent"
 
 
 COURT = brick_bounce()

@@ -192,3 +192,11 @@ def test_plans_are_not_longer_than_their_budget() -> None:
         start = world.start(3, level)
         answer = world.solve(start, SOLO)
         assert isinstance(answer, Plan) and len(answer.moves) < world.turns(start)
+
+
+def test_the_last_turn_wins_also_with_the_last_of_health() -> None:
+    state = standing("... .^. ...", {}, SURVIVE, health=1, clock=1)
+    after, total, done = go(state, LEFT)
+    assert (total, done) == (1.0, True)
+    assert full_caption(after).endswith("Health: 0. Turns to go: 0.")
+    assert full_caption(parse_caption(full_caption(after), SURVIVE)) == full_caption(after)

@@ -291,7 +291,9 @@ async def test_rows_that_nobody_looked_at_are_held_to_the_limit_after_the_update
     groups = tuple(g if i == chosen else w for i, (g, w) in enumerate(zip(groups, wrong, strict=True)))
     batch = await stand.look(groups)
     metrics = await stand.learner.update(batch, stand.objective)
-    with pytest.raises(BatchRefused, match="recorded logprobs of some of its rows differ by 0.5"):
+    with pytest.raises(
+        BatchRefused, match="some of its rows differ from the learner's by 0.5 over a sequence and 0.5 over a token"
+    ):
         await stand.proof.audit.trained(metrics)
 
 
@@ -307,6 +309,8 @@ async def test_one_token_that_rounding_moves_far_is_no_fault_of_an_engine(stand_
     assert metrics["mismatch_max"] == pytest.approx(0.0012, rel=0.05)
     await stand.proof.audit.trained(metrics)
     assert not stand.facts
+    with pytest.raises(BatchRefused, match="over a sequence and 0.05 over a token, and rounding explains"):
+        await stand.proof.audit.trained({**metrics, "mismatch_max": 0.05})  # but no rounding moves one as far
 
 
 async def test_nothing_is_looked_at_when_canaries_are_off(stand_of):

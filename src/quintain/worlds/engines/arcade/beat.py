@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.arcade.falling import empty, falling, landings, seen, shower
-from quintain.worlds.engines.arcade.loop import Frame, Look, Node, Stage, ending, left, search
+from quintain.worlds.engines.arcade.loop import Frame, Look, Stage, ending, left
 from quintain.worlds.kernel import Answer, Choices, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Shape
@@ -58,16 +58,14 @@ class Beat:
         if frame.over:
             return Unsolvable("the episode is over")
         stage, table = frame.stage, landings(frame.stage.data, frame.stage.height)
-
-        def options(node: Node, turn: int) -> Iterator[tuple[int, Node, bool]]:
+        score, moves = frame.score, []
+        for turn in range(frame.turn, stage.turns):  # no press hits more than the exact one, and none misses less
             notes = table.get(turn, (0, 0))[0]
-            for pressed in range(1 << LANES):
-                misses = node[1] - (notes ^ pressed).bit_count()
-                if misses >= 0:
-                    score = min(node[0] + (notes & pressed).bit_count(), stage.goal)
-                    yield pressed, (score, misses), score >= stage.goal
-
-        return search(ACTIONS, (frame.score, frame.at[0]), frame.turn, stage.turns, options)
+            moves.append(ACTIONS.moves[notes])
+            score += notes.bit_count()
+            if score >= stage.goal:
+                return Plan(tuple(moves), first=tuple(moves[:1]))
+        return Unsolvable("too few notes land in the turns that are left")
 
     def look(self, frame: Frame) -> Look:
         stage = frame.stage

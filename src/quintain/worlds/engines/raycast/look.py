@@ -33,7 +33,7 @@ def in_sight(state: Stand) -> list[tuple[Cell, int]]:
 def task_line(state: Stand) -> str:
     """What is told beside the view, as a sentence."""
     place = state.place
-    if state.clock or state.health:
+    if place.task == "survive":
         return f"Health: {state.health}. Turns to go: {state.clock}."
     if not place.shown:
         return "Find: not told."
@@ -130,7 +130,7 @@ def moving_words(state: Stand) -> tuple[str, ...]:
 
 
 def _told_words(state: Stand) -> tuple[str, ...]:
-    if state.clock or state.health:
+    if state.place.task == "survive":
         return (*digits("health", state.health), *digits("clock", state.clock))
     if state.place.other >= 0:
         return ("held",) if HELD in state.where else ()
@@ -171,7 +171,7 @@ def _standing(cell: Cell, kind: int) -> tuple[Shape, ...]:
 def _bar(state: Stand) -> tuple[Shape, ...]:
     """The bar: a word and the thing that is asked for."""
     place, y = state.place, BAR + 0.54
-    if state.clock or state.health:
+    if place.task == "survive":
         texts = ((f"health {state.health}", 2.0), (f"to go {state.clock}", 6.0))
         return tuple(Run(text=text, x=x, y=y, size=0.6) for text, x in texts)
     if not place.shown:

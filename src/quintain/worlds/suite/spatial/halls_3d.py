@@ -20,7 +20,7 @@ end of each. Step into the cell of the thing that the sign shows; any other ends
 
 @register("world", "Corridor3D", domain="spatial", engine="raycast")
 def corridor_3d() -> RoamWorld:
-    """Follow a corridor, seen from within, to its end; it grows from one bend to nine, with blind alleys."""
+    """Follow a corridor, seen from within, to its end; it grows from one bend to eight, with blind alleys."""
     facts = Facts(
         name="Corridor3D",
         rules=CORRIDOR,
@@ -93,7 +93,7 @@ def _junction(name: str, arms: int, random: float) -> RoamWorld:
 
 @register("world", "TJunction3D", domain="spatial", engine="raycast")
 def t_junction_3d() -> RoamWorld:
-    """Read a sign behind you, go down a corridor, and choose the arm of the thing that it showed."""
+    """Read a sign beside you, go down a corridor, and choose the arm of the thing that it showed."""
     return _junction("TJunction3D", 2, 0.1)
 
 

@@ -15,7 +15,7 @@ KNOBS = ("size", "pillars", "others", "kinds", "least", "most")
 
 @register("world", "Room3D", domain="spatial", engine="raycast")
 def room_3d() -> RoamWorld:
-    """Find a thing in a room, seen from within; rooms grow from 4 to 12 cells, pillars and other things come."""
+    """Find a thing in a room, seen from within; rooms grow from 4 to 13 cells, pillars and other things come."""
     facts = Facts(
         name="Room3D",
         rules=ROOM,

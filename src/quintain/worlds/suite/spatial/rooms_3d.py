@@ -20,7 +20,7 @@ read from 3 cells.
 FETCH = f"""Take all things of the kind told below the picture: step into their cells. All other things are in the way.
 {LEGEND}"""
 HEALTH = f"""Stay alive for the turns told below the picture. Each turn takes one of your health; stepping into the cell of a heart
-takes it and gives some back. With no health left the episode ends.
+takes it and gives some back. With no health left the episode is lost, unless that was the last turn to go.
 {LEGEND}"""
 PAIR = f"""Put the first of the two things told below the picture beside the second, so that their cells share an edge. Take it when it is
 in the cell ahead; drop it into the cell ahead when that is free. In the picture a ring marks what you hold.
@@ -115,7 +115,7 @@ def three_rooms_3d() -> RoamWorld:
 
 @register("world", "HealthWalk3D", domain="spatial", engine="raycast")
 def health_walk_3d() -> RoamWorld:
-    """Stay alive by finding hearts: 12 up to 84 turns on health for a third of them."""
+    """Stay alive by finding hearts: 12 up to 84 turns, with health at first for half of them down to a fifth."""
     facts = Facts(
         name="HealthWalk3D",
         rules=HEALTH,
