@@ -38,7 +38,8 @@ def chosen(entry: Entry) -> str:
 def test_an_alias_improves_its_starting_policy(entry: Entry, form: str) -> None:
     exercise = EXERCISES[chosen(entry)]
     found = practise(made(entry, form), exercise, seed=1)
-    assert found.passes(exercise), f"{entry.name} {form} on {chosen(entry)}: {found}"
+    told = f"{entry.name} {form} on {chosen(entry)}: {found.first:.3f} -> {found.last:.3f}, {exercise.gain} asked"
+    assert found.passes(exercise), told
 
 
 @pytest.mark.parametrize("wrong", WRONG)

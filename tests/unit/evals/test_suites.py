@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -171,3 +172,11 @@ def test_a_damaged_record_is_named_and_left_alone(tmp_path):
 def test_a_suite_without_worlds_is_refused():
     with pytest.raises(UnknownName, match="no world in it"):
         suites.Suite(name="none", domains={}, levels=(1,))
+
+
+def test_the_docs_name_the_sizes_of_the_suites():
+    told = (Path(__file__).parents[3] / "docs" / "runs.md").read_text()
+    for name, levels in (("quick", "2"), ("full", "1, 4, 7")):
+        suite = suites.suite_of(name)
+        count = len(suite.worlds) * len(suite.levels) * suites.COUNT
+        assert any(f"| `{name}` |" in line and f"| {levels} | {count:,} |" in line for line in told.split("\n")), count
