@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parents[1]
 ROWS, RESULTS = ROOT / "runs" / "learning.jsonl", ROOT / "claims" / "learning" / "results.json"
 WORLD = "keydoor"  # the recipe
-MORE = {"dapo": ("run.max_refills=512",)}  # late in the run most groups are alike, and it replaces those
 FEW = ("grpo", "rloo", "ppo", "dapo", "gspo", "cispo", "dppo", "gigpo")  # trained on KeyDoor too
 
 Row = dict[str, Any]
@@ -97,16 +96,13 @@ def world_cells(seeds: Sequence[int]) -> Iterator[Cell]:
     recipe = (ROOT / "recipes" / f"{WORLD}.toml").read_text()
     for seed in seeds:
         for alias in FEW:
-            yield Cell(
-                alias, "", WORLD, seed, digest(recipe, json.dumps(made(alias, "").expand()), *MORE.get(alias, ()))
-            )
+            yield Cell(alias, "", WORLD, seed, digest(recipe, json.dumps(made(alias, "").expand())))
 
 
 def train(cell: Cell) -> Row:
     """Train once on KeyDoor by the command that users type, and read the run's own evaluations."""
     folder, began = ROOT / "runs" / "learning" / f"{cell.alias}-{cell.seed}", time.perf_counter()
     words = [f"algorithm={cell.alias}", f"seed={cell.seed}", f"run.folder={folder.parent}", f"name={folder.name}"]
-    words += MORE.get(cell.alias, ())
     command = [sys.executable, "-m", "quintain.cli", "train", cell.on, *words, "--fresh"]
     with (folder.parent.with_suffix(".log")).open("a") as log:
         ended = subprocess.run(command, stdout=log, stderr=log, check=False, env=os.environ)

@@ -20,6 +20,10 @@ from quintain.testing.learning import ENDS
 DOCS = Path(__file__).parents[1] / "docs"
 CASES = Path(__file__).parents[1] / "tests" / "cases"
 LEARNED = Path(__file__).parents[1] / "claims" / "learning" / "results.json"  # written by tools/learn.py
+ENDED = """A run that ended with an error has no gain here. `dapo` replaces groups whose rewards are equal; at steps 90 to 96 a step
+of 32 groups would have needed more than `run.max_refills` = 64 of them. With 512 the run goes on, and a step plays many more episodes.
+
+"""
 NOTE = "<!-- written by tools/pages.py from the registry: change the code, not this page -->\n\n"
 
 
@@ -153,7 +157,7 @@ it was.
 Success held out, before the reinforcement steps and after them, of `quintain train keydoor algorithm=ALIAS seed=SEED`: what a method that
 is put into a recipe tuned for `grpo` makes of it, not which method is best.{f" {len(worlds)} runs on {there}." if worlds else ""}
 
-{played}"""
+{ENDED if any(line["failed"] for line in real) else ""}{played}"""
 
 
 def learned(alias: str, preset: str, on: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
