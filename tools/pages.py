@@ -104,37 +104,19 @@ def learning_page() -> str:
     found = json.loads(LEARNED.read_text())
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in found["rows"]:
+        row["where"] = found["machines"][row["machine"]]
         groups.setdefault((row["alias"], row["preset"], row["on"]), []).append(row)
-    lines = [learned(*key, rows) for key, rows in sorted(groups.items())]
-    small, real = ([line for line in lines if (line["on"] == "keydoor") is there] for there in (False, True))
-    tries = [row for row in found["rows"] if row["on"] != "keydoor"]
-    failed = [line for line in small if line["failed"]]
-    missed = ", ".join(f"{line['name']} ({line['failed']} of {line['count']})" for line in failed)
-    columns = {
-        "name": "algorithm",
-        "on": "exercise",
-        "seeds": "seeds",
-        "mean": "mean gain",
-        "spread": "least and most",
-        "asked": "asked",
-    }
-    world = {
-        "name": "algorithm",
-        "seeds": "seeds",
-        "before": "success before",
-        "mean": "mean gain",
-        "spread": "least and most",
-        "failed": "ended with an error",
-    }
-    played = table(real, world) if real else "None was run for this page: `python tools/learn.py worlds` does it.\n"
-    worlds = [row for row in found["rows"] if row["on"] == "keydoor"]
-    figures = [
-        tuple((r["seed"], r["first"], r["last"]) for r in rows)
-        for (_, _, on), rows in groups.items()
-        if on != "keydoor"
-    ]
+    small = {key: rows for key, rows in sorted(groups.items()) if key[2] != "keydoor"}
+    real = {key: rows for key, rows in sorted(groups.items()) if key[2] == "keydoor"}
+    lines, tries = (
+        [learned(*key, rows) for key, rows in small.items()],
+        [row for rows in small.values() for row in rows],
+    )
+    missed = ", ".join(f"{line['name']} ({line['failed']} of {line['count']})" for line in lines if line["failed"])
+    columns = {"name": "algorithm", "on": "exercise", "seeds": "seeds", "mean": "mean gain"}
+    columns |= {"spread": "least and most", "asked": "asked"}
+    figures = [tuple((r["seed"], r["first"], r["last"]) for r in rows) for rows in small.values()]
     same = sum(figures.count(one) > 1 for one in figures)
-    where, there = ("; ".join(sorted({found["machines"][row["machine"]] for row in rows})) for rows in (tries, worlds))
     seeds = f"{min(row['seed'] for row in tries)}-{max(row['seed'] for row in tries)}"
     return f"""# Learning
 
@@ -147,17 +129,32 @@ Gains on an exercise say that a method learns, not that it is better than anothe
 same for all. {same} forms share their figures with others to the fourth digit, seed by seed, as what sets them apart does not act there
 (a clip that nothing reaches, say); numeric cases and contract tests tell those apart.
 
-{len(tries)} runs of {len(small)} forms, {sum(row["passed"] for row in tries)} of them passed, on {found["date"]}: {where}.
+{len(tries)} runs of {len(small)} forms, {sum(row["passed"] for row in tries)} of them passed, on {found["date"]}: {machines(tries)}.
 {"Not passed: " + missed + "." if missed else "All passed."} Command: `make learn ARGS="--seeds {seeds}"`; begun again, it goes on where
 it was.
 
-{table(small, columns)}
+{table(lines, columns)}
 ## KeyDoor
 
-Success held out, before the reinforcement steps and after them, of `quintain train keydoor algorithm=ALIAS seed=SEED`: what a method that
-is put into a recipe tuned for `grpo` makes of it, not which method is best.{f" {len(worlds)} runs on {there}." if worlds else ""}
+{keydoor(real)}"""
 
-{ENDED if any(line["failed"] for line in real) else ""}{played}"""
+
+def machines(rows: list[dict[str, Any]]) -> str:
+    """Where rows were measured."""
+    return "; ".join(sorted({row["where"] for row in rows}))
+
+
+def keydoor(real: dict[tuple[str, str, str], list[dict[str, Any]]]) -> str:
+    """What came of training runs in a world."""
+    if not real:
+        return "None was run for this page: `python tools/learn.py worlds` does it.\n"
+    lines, runs = [learned(*key, rows) for key, rows in real.items()], [row for rows in real.values() for row in rows]
+    columns = {"name": "algorithm", "seeds": "seeds", "before": "success before", "mean": "mean gain"}
+    columns |= {"spread": "least and most", "failed": "ended with an error"}
+    return f"""Success held out, before the reinforcement steps and after them, of `quintain train keydoor algorithm=ALIAS seed=SEED`: what
+a method that is put into a recipe tuned for `grpo` makes of it, not which method is best. {len(runs)} runs on {machines(runs)}.
+
+{ENDED if any(line["failed"] for line in lines) else ""}{table(lines, columns)}"""
 
 
 def learned(alias: str, preset: str, on: str, rows: list[dict[str, Any]]) -> dict[str, Any]:

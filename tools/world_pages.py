@@ -69,7 +69,8 @@ on; tests fail where the hash is another or the row does not show what the world
 episodes at levels 0, 5 and 9) or, in games of chance and against opponents, its declared floor (24 episodes), and gives up on at most
 1 % of the starts up to level 7; players who do not look (random, the first legal move, constant moves and the commonest answer, plans of
 other instances) stay below declared ceilings at levels 2 to 9; of 10,000 starts at level 5 the declared number differ; what a level
-asks for rises with it. Each world's page shows its figures. `make fuzz` says ten thousand bent and malformed actions in every world
+asks for rises with it
+on the whole. Each world's page shows its figures. `make fuzz` says ten thousand bent and malformed actions in every world
 (`make worlds` two hundred, others with every commit).
 """
 

@@ -11,7 +11,7 @@ from quintain.cli.args import one_of, sources
 
 def main(arguments: list[str]) -> int:
     """Print the configuration as TOML or JSON."""
-    parser = argparse.ArgumentParser(prog="quintain config", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain config", description=__doc__)
     parser.add_argument(
         "action",
         type=one_of("action:", ("show", "keys")),

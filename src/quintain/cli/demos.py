@@ -25,7 +25,11 @@ whether it is the oracle's, not a slip), and where it comes from: world, seed, l
 def main(arguments: list[str]) -> int:
     """Write demonstrations and say how many."""
     parser = argparse.ArgumentParser(
-        prog="quintain demos", description=__doc__, epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter
+        allow_abbrev=False,
+        prog="quintain demos",
+        description=__doc__,
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "items", nargs="+", metavar="WORLD|env.scaffold.KEY=VALUE", help="`quintain list worlds` names worlds"
@@ -46,6 +50,8 @@ def main(arguments: list[str]) -> int:
         raise QuintainError(
             "name at least one world: quintain demos KeyDoor -n 100 (`quintain list worlds` names them)"
         )
+    if given.n < 1:
+        raise QuintainError(f"-n is {given.n}; at least one demonstration of each world must be asked for")
     if given.out is None:
         _write(given, sys.stdout)
         return 0

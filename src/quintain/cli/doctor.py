@@ -25,7 +25,7 @@ EXTRAS = {
 
 def main(arguments: list[str]) -> int:
     """Print the findings; 1 if something is wrong."""
-    parser = argparse.ArgumentParser(prog="quintain doctor", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain doctor", description=__doc__)
     parser.add_argument("run", nargs="?", type=Path, help="a run folder")
     parser.add_argument(
         "--repair", action="store_true", help="cut damaged records out; whole ones are kept, and a copy is set aside"

@@ -24,7 +24,7 @@ PLACES = ("world=", "level=", "env.name=", "env.level", "data=")  # words that s
 
 def main(arguments: list[str]) -> int:
     """Evaluate one player."""
-    parser = argparse.ArgumentParser(prog="quintain eval", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain eval", description=__doc__)
     parser.add_argument(
         "player", help="random, oracle, a run folder, a Hugging Face folder, or an OpenAI-compatible URL"
     )

@@ -11,7 +11,7 @@ from quintain.types import QuintainError
 
 EXAMPLE = """example:
   quintain export MiniSudoku MaxRectangle -n 1000 --levels 0-5 --image 256 --out puzzles
-  python -c "from datasets import load_dataset; print(load_dataset('imagefolder', data_dir='puzzles')['train'][0])"
+  python -c "from datasets import load_dataset; print(load_dataset('puzzles')['train'][0])"
 
 Splits share no instance; a question that was there before is left out (low levels of some worlds have few).
 quintain.envs.export.score(row, answer) checks any answer."""
@@ -20,6 +20,7 @@ quintain.envs.export.score(row, answer) checks any answer."""
 def main(arguments: list[str]) -> int:
     """Write the folder and say how many rows."""
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="quintain export",
         description=__doc__,
         epilog=EXAMPLE,
@@ -33,7 +34,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--test", type=int, default=0, metavar="N", help="and test instances (default 0)")
     parser.add_argument("--levels", default="0-9", help="one level or a range, taken in turn (default 0-9)")
     parser.add_argument("--seed", type=int, default=0, help="the first instance (default 0)")
-    parser.add_argument("--image", type=int, default=0, metavar="PIXELS", help="with a picture of that side")
+    parser.add_argument(
+        "--image",
+        type=int,
+        default=0,
+        metavar="PIXELS",
+        help="with a picture of that side; env.scaffold.caption=0 leaves the caption out",
+    )
     parser.add_argument("--out", type=Path, required=True, help="a new folder")
     given = parser.parse_intermixed_args(arguments)
     worlds, overrides = sources(given.items)

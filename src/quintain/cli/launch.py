@@ -27,7 +27,7 @@ DETECTED = OWN + "accelerator-type"  # a node of Ray finds it out by itself
 
 def main(arguments: list[str]) -> int:
     """Print a rendered launch file."""
-    parser = argparse.ArgumentParser(prog="quintain launch", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain launch", description=__doc__)
     parser.add_argument("where", metavar="slurm|kuberay", type=one_of("launcher", list(FILES)))
     parser.add_argument("items", nargs="+", metavar="RECIPE|FILE|key=value")
     parser.add_argument("--nodes", type=int, default=1, help="slurm: nodes (1)")

@@ -36,7 +36,7 @@ JSON_ONLY = (
 
 def main(arguments: list[str]) -> int:
     """Print one line per entry, or JSON."""
-    parser = argparse.ArgumentParser(prog="quintain list", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain list", description=__doc__)
     parser.add_argument("what", nargs="?", type=one_of("list", list(KINDS)), metavar="|".join(KINDS))
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)

@@ -27,7 +27,7 @@ class BadName(QuintainError):
 
 def main(arguments: list[str]) -> int:
     """Write two files and say how to use them."""
-    parser = argparse.ArgumentParser(prog="quintain new", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain new", description=__doc__)
     kinds = (*sorted(TEMPLATES), "model")
     parser.add_argument("what", type=one_of("thing to make:", kinds), metavar="|".join(kinds))
     parser.add_argument("name", help="a Python name, such as corner_walk; for a model, its folder")

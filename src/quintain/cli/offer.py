@@ -14,7 +14,7 @@ from quintain.registry import require_extra
 
 def main(arguments: list[str]) -> int:
     """Offer the world until stdin ends, or Ctrl-C."""
-    parser = argparse.ArgumentParser(prog="quintain offer", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain offer", description=__doc__)
     parser.add_argument("how", choices=("mcp", "http"), help="mcp: stdin and stdout; http: as AgentGym's environments")
     parser.add_argument("world", help="a world of one seat")
     parser.add_argument("--level", type=int, default=0, help="0-9")

@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 def main(arguments: list[str]) -> int:
     """Print what a run would do."""
-    parser = argparse.ArgumentParser(prog="quintain plan", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain plan", description=__doc__)
     parser.add_argument("items", nargs="*", metavar="RECIPE|FILE|key=value")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)

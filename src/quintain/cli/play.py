@@ -17,7 +17,7 @@ HELP = "h hint   u undo   r restart   q quit"
 
 def main(arguments: list[str]) -> int:
     """Play one episode after the other until the player quits or the input ends."""
-    parser = argparse.ArgumentParser(prog="quintain play", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain play", description=__doc__)
     parser.add_argument("world", help="`quintain list worlds` names them")
     parser.add_argument("--level", type=int, default=2, help="difficulty 0-9 (default 2)")
     parser.add_argument("--seed", type=int, default=0, help="which instance")

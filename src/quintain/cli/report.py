@@ -8,7 +8,7 @@ from pathlib import Path
 
 def main(arguments: list[str]) -> int:
     """Write the page and print where it is."""
-    parser = argparse.ArgumentParser(prog="quintain report", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain report", description=__doc__)
     parser.add_argument("run", type=Path, help="a run folder")
     parser.add_argument("--out", type=Path, help="where to write (default: report.html in the run folder)")
     given = parser.parse_intermixed_args(arguments)

@@ -25,7 +25,7 @@ SWEEP_S = 5.0
 
 def main(arguments: list[str]) -> int:
     """Serve until a signal comes."""
-    parser = argparse.ArgumentParser(prog="quintain serve", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain serve", description=__doc__)
     parser.add_argument("policy", type=Path, help="a run folder, or a local Hugging Face folder")
     parser.add_argument("items", nargs="*", metavar="key=value", help="such as rollout.temperature=0.7")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default 127.0.0.1)")

@@ -18,7 +18,7 @@ WORDS = """It is a model of whole words without a tokenizer, which `eval` and `m
 
 def main(arguments: list[str]) -> int:
     """Imitate the oracle and write a folder that `transformers` loads."""
-    parser = argparse.ArgumentParser(prog="quintain sft", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain sft", description=__doc__)
     parser.add_argument("items", nargs="*", metavar="RECIPE|FILE|key=value")
     parser.add_argument("--steps", type=int, help="supervised steps (default: warm_start.steps of the config)")
     parser.add_argument("--out", type=Path, required=True, help="model folder to write")

@@ -26,7 +26,7 @@ STOPS = {
 
 def main(arguments: list[str]) -> int:
     """Print one trajectory, or list those that the run kept."""
-    parser = argparse.ArgumentParser(prog="quintain show", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain show", description=__doc__)
     parser.add_argument("run", type=Path, help="a run folder")
     parser.add_argument(
         "id", nargs="?", default="", help="trajectory id, such as 3.0 (ticket.member); the last one if left out"

@@ -81,7 +81,7 @@ def _fits(given: argparse.Namespace, name: str, paper: claims.Paper | None) -> N
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="quintain simulate", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain simulate", description=__doc__)
     parser.add_argument("items", nargs="+", metavar="FILE.toml|PAPER|key=value", help="a scenario, and keys to change")
     parser.add_argument("--seeds", type=_seeds, default=5, help="seeds to run (5)")
     parser.add_argument("--sweep", metavar="KEY=A,B,C", help="a table over the values of one key")

@@ -26,7 +26,7 @@ from quintain.types import QuintainError
 
 def main(arguments: list[str]) -> int:
     """Start or continue a run and show it."""
-    parser = argparse.ArgumentParser(prog="quintain train", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain train", description=__doc__)
     parser.add_argument(
         "items", nargs="*", metavar="RECIPE|FILE|key=value", help="`quintain list recipes` names recipes"
     )

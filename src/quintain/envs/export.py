@@ -31,7 +31,7 @@ configs:
 {count} questions of {worlds} by Quintain {version}, levels {levels}. Each row: `question`, the oracle's `answer`, {picture}and
 where it comes from: `world`, `domain`, `level`, `seed`, `split`, `scaffold`.
 
-Other answers may be right as well. This plays one and says what it earns, from 0 to 1:
+`datasets.load_dataset("FOLDER")` loads it. Other answers may be right as well. This plays one and says what it earns, from 0 to 1:
 
 ```python
 from quintain.envs.export import score
@@ -96,7 +96,7 @@ def _fitting(world: str, level: int, scaffold: Scaffold, split: str = "train") -
 
 @functools.lru_cache(maxsize=64)
 def _player(world: str, split: str, scaffold: str) -> Play:
-    return Play(world, 0, {**json.loads(scaffold), "image": 0}, split)
+    return Play(world, 0, {**json.loads(scaffold), "image": 0, "caption": 1}, split)  # what is seen changes no score
 
 
 def score(row: Mapping[str, Any], answer: str | None) -> float:

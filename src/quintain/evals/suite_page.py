@@ -38,6 +38,8 @@ def ready(folder: Path, suite: str) -> Path:
         BadRecord: a line of the file is not one that `keep` wrote; nothing is changed.
         OSError: the folder cannot be made.
     """
+    if folder.exists() and not folder.is_dir():
+        raise BadRecord(f"{folder} is a file; --out names a folder that keeps evaluations, which is made if need be")
     folder.mkdir(parents=True, exist_ok=True)
     record = folder / f"suite-{suite}.jsonl"
     _rows(record)

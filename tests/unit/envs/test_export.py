@@ -71,6 +71,14 @@ def test_what_is_interrupted_leaves_nothing(tmp_path, monkeypatch):
     assert write(tmp_path / "out", ["MiniSudoku"], [1], {"train": 1}) == {"train": 1}
 
 
+def test_questions_may_be_pictures_alone(tmp_path):
+    out = tmp_path / "out"
+    assert main(["export", "MiniSudoku", "env.scaffold.caption=0", "--image", "64", "-n", "2", "--out", str(out)]) == 0
+    for row in rows(out / "train"):
+        assert "a b c d" not in row["question"] and (out / "train" / row["file_name"]).exists()
+        assert score(row, row["answer"]) == 1.0
+
+
 def test_without_pictures_only_rows_are_named(tmp_path):
     assert write(tmp_path / "out", ["MiniSudoku"], [2], {"test": 3}, seed=5) == {"test": 3}
     assert [r["seed"] for r in rows(tmp_path / "out" / "test")] == [5, 6, 7]

@@ -109,6 +109,7 @@ def test_the_verb_prints_domains_and_keeps_what_was_found(tmp_path, capsys, monk
         (["--suite", "quick", "--seed", "0", "--away", "level=3"], "leave out --seed, --away"),
         (["--suite", "quick", "-k", "0"], "-k is 0"),
         (["--out", "here"], "name one, such as --suite quick"),
+        (["--suite", "quick", "--out", "/proc/version"], "/proc/version is a file; --out names a folder"),
     ],
 )
 def test_what_a_suite_fixes_cannot_be_bent(words, said, capsys, tmp_path, monkeypatch):
