@@ -233,9 +233,9 @@ def test_a_worker_that_hangs_is_killed_and_the_others_go_on(mine, monkeypatch):
         rollout = episodes(group_size=1, deadline_s=0.5)
         other = pool(task())
         await other.reset(task())
-        before = pool.deaths  # of a worker that was slow to come up, on a busy machine
+        before, worker = pool.deaths, other.worker  # one that was slow to come up may have died, on a busy machine
         group = await rollout(task(fault="block"), cast(pool), 0)
-        await until(lambda: pool.deaths > before)
+        await until(lambda: pool.deaths > before and worker.gone)
         said = (await other.step({SOLO: Message.of("assistant", "go")}))[SOLO]
         return group.trajectories[0], said
 
