@@ -29,7 +29,7 @@ export MKL_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev setup-ray setup-bench quickstart test check format docs bench pictures slow worlds learning learn honest fuzz chaos browser gpu ray venv-vllm test-vllm clean
+.PHONY: help setup setup-dev setup-ray setup-bench quickstart test check format docs bench pictures slow worlds learning learn honest fuzz chaos browser gpu ray venv-vllm test-vllm venv-peers test-peers clean
 
 help:  ## show the targets
 	@echo "usage: make TARGET [TORCH=cuda] [PYTHON=python3] [ARGS='...']"
@@ -125,6 +125,14 @@ venv-vllm:  ## make .venv-vllm, the environment of the vLLM engine
 test-vllm: venv-vllm  ## the engine tests in the environment of the vLLM engine, with a real vLLM server
 	$(abspath .venv-vllm)/bin/python -m pytest -n $(JOBS) $(ENGINE_TESTS) -m "not browser and not chaos and not gpu" $(ARGS)
 	$(abspath .venv-vllm)/bin/python -m pytest tests/e2e/test_vllm.py -m "not browser and not chaos and not gpu" $(ARGS)
+
+venv-peers:  ## make .venv-peers, the environment of the libraries whose worlds we play and that play ours
+	@$(PYTHON) tools/bootstrap.py --venv .venv-peers --torch none --extras adapters,peers,serve \
+		--constraints constraints-peers.txt --exact
+
+test-peers: venv-peers  ## the adapters against GEM, TextArena, OpenSpiel, OpenEnv, MCP, Inspect and verifiers themselves
+	PATH=$(abspath .venv-peers)/bin:$(PATH) $(abspath .venv-peers)/bin/python -m pytest $(filter-out %/test_recipe.py,$(wildcard tests/unit/envs/adapters/test_*.py)) \
+		tests/unit/serve/test_mcp.py $(ARGS)
 
 clean:  ## remove caches and built pages; environments and runs stay
 	rm -rf site build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis

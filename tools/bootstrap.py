@@ -256,7 +256,8 @@ def setup(args: argparse.Namespace) -> None:
         return
     installer.create()
     stamp.unlink(missing_ok=True)
-    install_torch(installer, kind)
+    if kind != "none":
+        install_torch(installer, kind)
     limits = ["-c", str(constraints)]
     installer.pip("install", *limits, *BUILD_REQUIRES, what="build tools")
     project = f"{ROOT}[{','.join(extras)}]"
@@ -271,7 +272,7 @@ def setup(args: argparse.Namespace) -> None:
     temporary = stamp.with_suffix(".tmp")
     temporary.write_text(json.dumps({"key": key, "torch": kind, "extras": extras}), encoding="utf-8")
     os.replace(temporary, stamp)
-    installer.say(f"ready: {args.venv.name}, PyTorch {installer.installed('torch')}")
+    installer.say(f"ready: {args.venv.name}" + (f", PyTorch {installer.installed('torch')}" if kind != "none" else ""))
 
 
 def main() -> int:
@@ -282,7 +283,9 @@ def main() -> int:
     parser.add_argument("--venv", type=lambda text: ROOT / text, default=ROOT / ".venv", help="folder to make (.venv)")
     parser.add_argument("--extras", default="train", help="comma-separated extras of the project (train)")
     parser.add_argument("--constraints", default="constraints.txt", help="file of pins (constraints.txt)")
-    parser.add_argument("--torch", choices=["", "cpu", "cuda"], default="", help="PyTorch build (as before, or cpu)")
+    parser.add_argument(
+        "--torch", choices=["", "cpu", "cuda", "none"], default="", help="PyTorch build (as before, or cpu)"
+    )
     parser.add_argument("--exact", action="store_true", help="install all pins and nothing else, without resolving")
     args = parser.parse_args()
     try:

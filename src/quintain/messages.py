@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -67,6 +69,21 @@ class Image:
 
     pixels: np.ndarray | None = None
     hash: str = ""
+
+
+def png_of(pixels: np.ndarray) -> str:
+    """Pixels [H, W, 3] uint8 as a PNG, in base64.
+
+    Example:
+        >>> import numpy as np
+        >>> png_of(np.zeros((1, 1, 3), np.uint8))[:8]
+        'iVBORw0K'
+    """
+    from PIL import Image as Pillow
+
+    data = io.BytesIO()
+    Pillow.fromarray(pixels).save(data, format="PNG")
+    return base64.b64encode(data.getvalue()).decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

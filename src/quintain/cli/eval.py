@@ -75,6 +75,7 @@ def main(arguments: list[str]) -> int:
 
 def _suite(given: argparse.Namespace) -> int:
     """Play a suite, print its domains, and keep it where `--out` says."""
+    from quintain.envs.suites import suite_of
     from quintain.evals import suite_page, suites
 
     own = {"-n": given.n, "--seed": given.seed, "--away": given.away, "--over": given.over}
@@ -86,7 +87,7 @@ def _suite(given: argparse.Namespace) -> int:
         )
     if given.k < 1:
         raise configs.ConfigError(f"-k is {given.k}; it must be at least 1")
-    suite = suites.suite_of(given.suite)
+    suite = suite_of(given.suite)
     if given.out is not None:
         suite_page.ready(given.out, suite.name)  # before anything is played
     files, overrides = sources(given.items)

@@ -1,4 +1,4 @@
-"""`quintain offer mcp|http WORLD`: a world for other programs, over MCP on stdin and stdout or over HTTP on loopback."""
+"""`quintain offer mcp|http|openenv WORLD`: a world for other programs, over MCP on stdin and stdout or over HTTP on loopback."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import socket
 import sys
 
 from quintain.envs.adapters.play import Play
@@ -15,17 +16,20 @@ from quintain.registry import require_extra
 def main(arguments: list[str]) -> int:
     """Offer the world until stdin ends, or Ctrl-C."""
     parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain offer", description=__doc__)
-    parser.add_argument("how", choices=("mcp", "http"), help="mcp: stdin and stdout; http: as AgentGym's environments")
+    parser.add_argument("how", choices=("mcp", "http", "openenv"), help="mcp: stdin and stdout; http: as AgentGym's")
     parser.add_argument("world", help="a world of one seat")
     parser.add_argument("--level", type=int, default=0, help="0-9")
     parser.add_argument("--seed", type=int, default=0, help="mcp: of the first game")
-    parser.add_argument("--image", type=int, default=0, help="mcp: side of the picture in pixels, 0 for none")
-    parser.add_argument("--port", type=int, default=0, help="http: 0 takes a free one")
-    parser.add_argument("--grammar", default="free", help="http: how actions are written (free)")
+    parser.add_argument("--image", type=int, default=0, help="mcp, openenv: side of the picture in pixels, 0 for none")
+    parser.add_argument("--port", type=int, default=0, help="http, openenv: 0 takes a free one")
+    parser.add_argument("--grammar", default="free", help="http, openenv: how actions are written (free)")
     given = parser.parse_args(arguments)
     if given.how == "http":
         require_extra("serve", "starlette", "uvicorn")
         asyncio.run(_http(given))
+        return 0
+    if given.how == "openenv":
+        _openenv(given)
         return 0
     from quintain.serve.mcp import WorldTools, serve
 
@@ -46,3 +50,18 @@ async def _http(given: argparse.Namespace) -> None:
     with contextlib.suppress(asyncio.CancelledError):
         await asyncio.Event().wait()
     await server.stop()
+
+
+def _openenv(given: argparse.Namespace) -> None:
+    from quintain.envs.adapters.openenv import app
+    from quintain.envs.adapters.packages import peer
+
+    made = app(given.world, given.level, scaffold={"image": given.image, "grammar": given.grammar})
+    uvicorn = peer("uvicorn")
+    with socket.create_server(("127.0.0.1", given.port)) as listening:
+        print(
+            f"{given.world} level {given.level} at http://127.0.0.1:{listening.getsockname()[1]}; Ctrl-C ends it",
+            flush=True,
+        )
+        with contextlib.suppress(KeyboardInterrupt):
+            uvicorn.Server(uvicorn.Config(made, log_level="warning")).run(sockets=[listening])

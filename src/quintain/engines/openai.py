@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import hashlib
-import io
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quintain.engines.errors import EngineError
 from quintain.engines.wire import Manners, Wire
+from quintain.messages import png_of
 from quintain.registry import register
 from quintain.render import toolcalls
 from quintain.types import (
@@ -370,8 +369,4 @@ def _tool(tool: Tool) -> dict[str, Any]:
 def _data_url(image: Image) -> str:
     if image.pixels is None:
         raise EngineError(f"the picture {image.hash!r} is known by its hash only; its pixels are needed to send it")
-    from PIL import Image as Pillow
-
-    buffer = io.BytesIO()
-    Pillow.fromarray(image.pixels).save(buffer, format="PNG")
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    return "data:image/png;base64," + png_of(image.pixels)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 import itertools
 import json
 import math
@@ -17,6 +15,7 @@ from quintain.evals import chart
 from quintain.evals.diagnose import findings
 from quintain.evals.page import PAGE, STYLE
 from quintain.ledger import RunDir
+from quintain.messages import png_of
 from quintain.types import Group, Kind, Message, Node, QuintainError, Trajectory
 
 Rows = Sequence[tuple[int, Mapping[str, float]]]
@@ -247,11 +246,7 @@ def _pictures(config: configs.Config, group: Group, t: Trajectory) -> list[str]:
 
 
 def _png(painter: Any, env: Any, seat: str) -> str:
-    from PIL import Image
-
-    data = io.BytesIO()
-    Image.fromarray(painter.paint(env.world.view(env.state, seat).scene())).save(data, "PNG")
-    return "data:image/png;base64," + base64.b64encode(data.getvalue()).decode()
+    return "data:image/png;base64," + png_of(painter.paint(env.world.view(env.state, seat).scene()))
 
 
 def _command(folder: Path, config: configs.Config) -> str:

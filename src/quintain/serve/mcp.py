@@ -7,16 +7,13 @@ has one, and `structuredContent`: `reward`, `over`, `events`, `legal`.
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
-from PIL import Image as Pillow
-
 from quintain import __version__
 from quintain.envs.adapters.play import AdapterError, Heard, Play
+from quintain.messages import png_of
 from quintain.ports import SOLO
 from quintain.types import QuintainError
 
@@ -104,10 +101,7 @@ class WorldTools:
         facts |= {"events": list(heard.info["events"]), "legal": list(heard.info["legal"])}
         content: list[dict[str, Any]] = [{"type": "text", "text": heard.text}]
         if heard.image is not None:
-            data = io.BytesIO()
-            Pillow.fromarray(heard.image).save(data, format="PNG")
-            picture = base64.b64encode(data.getvalue()).decode()
-            content.append({"type": "image", "data": picture, "mimeType": "image/png"})
+            content.append({"type": "image", "data": png_of(heard.image), "mimeType": "image/png"})
         return {"content": content, "structuredContent": facts, "isError": False}
 
 

@@ -13,20 +13,22 @@ import pytest
 
 from quintain.cli import main
 from quintain.config import ConfigError
+from quintain.envs.suites import COUNT, Suite, suite_of
+from quintain.envs.suites import suites as every
 from quintain.evals import suite_page, suites
 from quintain.registry import UnknownName, entries
 from quintain.worlds.kernel import check_level
 
-SMALL = suites.Suite(name="small", domains={"spatial": ("EmptyRoom", "KeyDoor"), "games": ("NimGame",)}, levels=(0, 2))
+SMALL = Suite(name="small", domains={"spatial": ("EmptyRoom", "KeyDoor"), "games": ("NimGame",)}, levels=(0, 2))
 
 
-def played(player: str, suite: suites.Suite, tries: int = 1) -> dict[str, Any]:
+def played(player: str, suite: Suite, tries: int = 1) -> dict[str, Any]:
     casts = suites.casting(player, suite, [], [], {})
     return suites.summed(suite, asyncio.run(suites.play_suite(suite, casts, tries)))
 
 
 def test_quick_has_worlds_of_every_domain_and_full_has_all_of_one_seat():
-    known = suites.suites()
+    known = every()
     domains = {str(e.tags["domain"]) for e in entries("world")}
     assert set(known["quick"].domains) == domains == set(known) - {"quick", "full"}
     for domain, worlds in known["quick"].domains.items():
@@ -172,12 +174,12 @@ def test_a_damaged_record_is_named_and_left_alone(tmp_path):
 
 def test_a_suite_without_worlds_is_refused():
     with pytest.raises(UnknownName, match="no world in it"):
-        suites.Suite(name="none", domains={}, levels=(1,))
+        Suite(name="none", domains={}, levels=(1,))
 
 
 def test_the_docs_name_the_sizes_of_the_suites():
     told = (Path(__file__).parents[3] / "docs" / "runs.md").read_text()
     for name, levels in (("quick", "2"), ("full", "1, 4, 7")):
-        suite = suites.suite_of(name)
-        count = len(suite.worlds) * len(suite.levels) * suites.COUNT
+        suite = suite_of(name)
+        count = len(suite.worlds) * len(suite.levels) * COUNT
         assert any(f"| `{name}` |" in line and f"| {levels} | {count:,} |" in line for line in told.split("\n")), count

@@ -10,7 +10,7 @@ from quintain.envs.adapters.globals import Noise
 from quintain.registry import MissingExtra, require_extra
 
 PINNED = ("gymnasium", "minigrid", "pettingzoo", "reasoning_gym")  # what the extra `adapters` holds
-ON_PYPI = {"gem": "gem-llm", "pyspiel": "open_spiel"}
+ON_PYPI = {"gem": "gem-llm", "pyspiel": "open_spiel", "openenv": "openenv-core", "inspect_ai": "inspect-ai"}
 
 
 def peer(module: str) -> ModuleType:

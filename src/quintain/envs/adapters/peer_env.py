@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from quintain.codec import decode, encode
@@ -25,7 +27,8 @@ class PeerEnv:
 
     Peers cannot say their state, so a snapshot holds the task and the actions so far, and `restore` plays them again from the same
     seed: its cost grows with the episode. A peer that does not repeat itself is refused by name (`PeerError`). The global random
-    states that some peers draw from are kept apart for every env.
+    states that some peers draw from are kept apart for every env. A game that says it is `remote` waits for somebody else's answers: it is
+    asked in a thread, and has no random states here.
 
     Args:
         game: what is played.
@@ -34,6 +37,7 @@ class PeerEnv:
 
     def __init__(self, game: Game, manner: Manner | None = None) -> None:
         self.game, self.manner = game, manner or Manner()
+        self.remote: bool = getattr(game, "remote", False)
         self.grammar = GRAMMARS[self.manner.grammar]
         self.tools: tuple[Tool, ...] = ()
         self.task: Task | None = None
@@ -48,12 +52,12 @@ class PeerEnv:
 
     async def reset(self, task: Task) -> Mapping[str, Feedback]:
         """Start the episode of a task: the same seed, the same episode."""
-        return self._begin(task)
+        return await asyncio.to_thread(self._begin, task) if self.remote else self._begin(task)
 
     def _begin(self, task: Task) -> dict[str, Feedback]:
         self.task, self.taken, self.stop, self.shown, self.totals = task, [], None, {}, {}
         self.noise = Noise(task.seed)
-        with self.noise.inside():
+        with self._apart():
             said = self.game.start(task)
         self.tools = (act_tool(self.game.ask),) if self.grammar.tools else ()
         ask = self.grammar.ask.format(answer=self.game.ask, example="...")
@@ -70,7 +74,10 @@ class PeerEnv:
             raise NoEpisode(f"{type(self.game).__name__}: the episode is over or was never begun; call reset first")
         if set(moves) != set(self.movers):
             raise NoEpisode(f"{type(self.game).__name__}: {sorted(self.movers)} are to move, not {sorted(moves)}")
-        with self.noise.inside():
+        return await asyncio.to_thread(self._step, moves) if self.remote else self._step(moves)
+
+    def _step(self, moves: Mapping[str, Message]) -> dict[str, Feedback]:
+        with self._apart():
             read = {seat: self._read(message, seat) for seat, message in moves.items()}
         calls = {s: next((c.id for c in m.tool_calls), "") for s, m in moves.items()} if self.tools else {}
         wrong = {
@@ -88,8 +95,11 @@ class PeerEnv:
         return self._told(said, {s: move for s, move in read.items() if s not in wrong}, calls=calls)
 
     def _play(self, moves: Mapping[str, Any]) -> Shown:
-        with self.noise.inside():
+        with self._apart():
             return self.game.play(moves)
+
+    def _apart(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.remote else self.noise.inside()
 
     def _read(self, message: Message, seat: str) -> Any:
         found = None

@@ -1,0 +1,163 @@
+"""Environments of OpenEnv servers as envs of ours, over a WebSocket session each."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from PIL import Image as Pillow
+
+from quintain.envs.adapters.game import PeerError, Shown, by_level
+from quintain.envs.adapters.packages import peer
+from quintain.envs.adapters.peer_env import playing
+from quintain.ports import SOLO, Env
+from quintain.registry import register
+from quintain.types import Stop, Task
+
+OWN = ("metadata", "done", "reward")  # what OpenEnv adds to every action and observation
+
+
+class OpenEnvGame:
+    """Matches `game.Game`: one session of a server.
+
+    Args:
+        urls: the server, or one for each level.
+        fields: which `action` field the policy's text fills, and which `text` and `image` (a PNG or JPEG in base64) of an
+            observation it is shown. Without `action`, the only string field of the server's schema, else the whole action as a
+            JSON object; without `text`, all of the observation as JSON, or its only string.
+        options: of the reset, beside the seed.
+        wait_s: seconds that one answer of the server may take.
+    """
+
+    remote = True  # answers come over the network: asked in a thread
+
+    def __init__(self, urls: Any, fields: Mapping[str, str], options: Mapping[str, Any], wait_s: float) -> None:
+        self.urls, self.fields, self.options, self.wait_s = urls, dict(fields), dict(options), wait_s
+        self.seats: tuple[str, ...] = (SOLO,)
+        self.url, self.client, self.schema = "", None, {}
+        self.ask = "What the environment asks for, as it says."
+
+    def start(self, task: Task) -> Shown:
+        """Connect, and reset with the task's seed.
+
+        Raises:
+            PeerError: the server cannot be reached, or refuses the reset.
+        """
+        url = by_level(self.urls, task)
+        if url != self.url:
+            self.close()
+            self.url = url
+            self.client = peer("openenv.core").GenericEnvClient(base_url=url, message_timeout_s=self.wait_s).sync()
+            self.schema = self._known("schema").get("action", {})
+            if not self._field():
+                self.ask = f"A JSON object with the fields {', '.join(self._names()) or 'of the action'}."
+        return self._shown(self._asked("reset", seed=task.seed % 2**31, **self.options), first=True)
+
+    def read(self, text: str, seat: str) -> Any:
+        """The action as an object: the text in its field, or the object that the text is."""
+        if not text:
+            return None
+        field = self._field()
+        if field:
+            return {field: text}
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        return value if isinstance(value, dict) else None
+
+    def play(self, moves: Mapping[str, Any]) -> Shown:
+        """Step; an action that the server refuses is `illegal` and costs the turn.
+
+        Raises:
+            PeerError: the server does not answer.
+        """
+        return self._shown(self._asked("step", moves[SOLO]))
+
+    def close(self) -> None:
+        """End the session."""
+        if self.client is not None:
+            self.client.close()
+        self.client, self.url = None, ""
+
+    def _known(self, path: str) -> dict[str, Any]:
+        from urllib.request import urlopen
+
+        try:
+            with urlopen(f"{self.url.rstrip('/')}/{path}", timeout=self.wait_s) as answer:
+                return json.loads(answer.read())
+        except (OSError, ValueError) as error:
+            raise PeerError(f"no OpenEnv server answers at {self.url}: {error}; start it, or mend the url") from error
+
+    def _asked(self, what: str, *given: Any, **options: Any) -> Any:
+        try:
+            return getattr(self.client, what)(*given, **options)
+        except RuntimeError as error:  # the server's own refusal
+            if what == "step" and "VALIDATION_ERROR" in str(error):
+                return None
+            raise PeerError(f"{self.url} refuses {what}: {error}"[:400]) from error
+        except (OSError, TimeoutError) as error:
+            raise PeerError(f"{self.url} does not answer {what}: {type(error).__name__} {error}"[:400]) from error
+
+    def _names(self) -> list[str]:
+        return [name for name in self.schema.get("properties", {}) if name not in OWN]
+
+    def _field(self) -> str:
+        if "action" in self.fields:
+            return self.fields["action"]
+        texts = [n for n in self._names() if self.schema["properties"][n].get("type") == "string"]
+        return texts[0] if len(texts) == 1 == len(self._names()) else ""
+
+    def _shown(self, result: Any, first: bool = False) -> Shown:
+        if result is None:
+            return Shown(
+                texts={SOLO: "The environment refuses that action."}, movers=(SOLO,), events={SOLO: ("illegal",)}
+            )
+        seen = {name: value for name, value in dict(result.observation).items() if name not in OWN}
+        image = seen.pop(self.fields["image"], "") if "image" in self.fields else ""
+        texts = [value for value in seen.values() if isinstance(value, str)]
+        if "text" in self.fields:
+            text = str(seen.get(self.fields["text"], ""))
+        else:
+            text = texts[0] if len(seen) == 1 == len(texts) else json.dumps(seen, ensure_ascii=False)
+        images = {SOLO: _pixels(image)} if image else {}
+        rewards = {} if first else {SOLO: {"reward": float(result.reward or 0.0)}}
+        stop = Stop.done if result.done else None
+        return Shown(texts={SOLO: text}, movers=() if stop else (SOLO,), images=images, rewards=rewards, stop=stop)
+
+
+def _pixels(data: str) -> np.ndarray:
+    with Pillow.open(io.BytesIO(base64.b64decode(data.rpartition(",")[2]))) as picture:
+        return np.asarray(picture.convert("RGB"), np.uint8)
+
+
+@register("env", "openenv", seeds=True, example={"url": "http://127.0.0.1:8000"})
+def openenv(
+    url: str | Sequence[str],
+    fields: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    wait_s: float = 60.0,
+    manner: Mapping[str, Any] | None = None,
+) -> Callable[[Task], Env]:
+    """An environment behind an OpenEnv server; every episode has a session of its own. The seed of a task is the seed of its reset.
+
+    Args:
+        url: of the server; a list has one for each level.
+        fields: which field of an action is the policy's text (`action`), and which of an observation are its text and picture
+            (`text`, `image`); guessed from the server's schema unless told.
+        options: of the reset, beside the seed.
+        wait_s: seconds that one answer of the server may take, > 0.
+        manner: options of `game.Manner`; `grammar` is `word` unless told, which passes messages on as they are.
+
+    Raises:
+        MissingExtra: openenv-core is not installed.
+        PeerError: `fields` has another name than these.
+    """
+    peer("openenv.core")
+    if strange := set(fields or {}) - {"action", "text", "image"}:
+        raise PeerError(f"fields has {', '.join(sorted(strange))}; it takes action, text, image")
+    return playing(lambda: OpenEnvGame(url, fields or {}, options or {}, wait_s), {"grammar": "word", **(manner or {})})

@@ -1,0 +1,247 @@
+"""Peers that run servers, models or programs of their own, played for real: OpenEnv, MCP, Inspect, verifiers (`make test-peers`)."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import random
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from quintain.envs.adapters.game import PeerError
+from quintain.envs.adapters.play import AdapterError, Play
+from quintain.envs.suites import suite_of
+from quintain.envs.world import world_of
+from quintain.registry import build
+from quintain.types import Message, Role, Stop, Task, ToolCall
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # what peers warn of is theirs
+SHOWN = {"caption": 2, "grammar": "tagged"}
+
+
+def plan(world: str, seed: int, level: int, split: str = "train") -> list[str]:
+    made = world_of(world)
+    return [move.key for move in made.solve(made.start(seed, level, split=split), "agent").moves]
+
+
+def oracle(messages: list[dict[str, Any]], split: str) -> str:
+    """What the oracle would say next in a conversation about KeyDoor at level 2, found by its opening."""
+    texts = [m["content"] if isinstance(m["content"], str) else m["content"][0]["text"] for m in messages]
+    for seed in range(20):
+        play = Play("KeyDoor", 2, SHOWN, split)
+        if play.begin(seed)["agent"].text in texts:
+            for message, text in zip(messages, texts, strict=True):
+                if message["role"] == "assistant":
+                    play.say({"agent": text})
+            return play.best()
+    raise AssertionError("no such opening")
+
+
+@pytest.fixture
+def openenv() -> Iterator[str]:
+    drawn = random.getstate()  # OpenEnv's import and the pings of its sockets draw from the global state
+    pytest.importorskip("openenv.core")
+    import uvicorn
+
+    from quintain.envs.adapters.openenv import app
+
+    server = uvicorn.Server(uvicorn.Config(app("KeyDoor", 2, scaffold={"image": 64}), port=0, log_level="critical"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    until = time.monotonic() + 60
+    while not server.started and time.monotonic() < until:
+        thread.join(0.05)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join(30)
+    random.setstate(drawn)
+
+
+def asked(url: str, **body: Any) -> dict[str, Any]:
+    request = Request(url, json.dumps(body).encode() if body else None, {"Content-Type": "application/json"})
+    with urlopen(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+async def test_openenv_there_and_back(openenv: str) -> None:
+    assert asked(f"{openenv}/schema")["action"]["required"] == ["action"]
+    assert asked(f"{openenv}/metadata")["name"] == "KeyDoor"
+    moves = plan("KeyDoor", 5, 2)
+    last = asked(f"{openenv}/step", action={"action": moves[-1]}, seed=5, before=moves[:-1])
+    assert last["done"] and last["reward"] == 1.0
+    fields = {"text": "text", "image": "image"}
+    envs = [build("env", {"name": "openenv", "url": openenv, "fields": fields})(None) for _ in range(2)]
+    for env, seed in zip(envs, (5, 6), strict=True):  # two sessions at once
+        told = (await env.reset(Task(key="t", env="openenv", seed=seed)))["agent"]
+        assert Play("KeyDoor", 2, {"grammar": "free"}).begin(seed)["agent"].text in told.messages[0].text
+        assert told.messages[0].images[0].pixels.shape == (64, 64, 3)
+    for move, other in itertools.zip_longest(moves, plan("KeyDoor", 6, 2)):
+        for env, said in zip(envs, (move, other), strict=True):
+            told = await env.step({"agent": Message.of("assistant", said)}) if said else told
+            assert not said or not env.stop or told["agent"].reward == {"reward": 1.0}
+    assert [env.stop for env in envs] == [Stop.done, Stop.done]
+    for env in envs:
+        await env.close()
+    lost = build("env", {"name": "openenv", "url": "http://127.0.0.1:9", "wait_s": 2})(None)
+    with pytest.raises(PeerError, match="no OpenEnv server answers"):
+        await lost.reset(Task(key="t", env="openenv", seed=1))
+
+
+def test_openenv_has_one_seat() -> None:
+    pytest.importorskip("openenv.core")
+    from quintain.envs.adapters.openenv import make
+
+    with pytest.raises(AdapterError, match="NimDuel has the seats"):
+        make("NimDuel")
+
+
+OWN = """
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("count")
+total = []
+@server.tool()
+def add(number: int) -> dict:
+    "Add a number."
+    total.append(number)
+    return {"reward": 0.25, "over": sum(total) >= 5, "total": sum(total)}
+server.run()
+"""
+
+
+def call(name: str, **arguments: Any) -> dict[str, Message]:
+    return {"agent": Message(Role.assistant, (ToolCall(name=name, arguments=arguments, id="1"),))}
+
+
+async def test_tools_of_an_mcp_server_of_somebody_else(tmp_path) -> None:
+    pytest.importorskip("mcp.client")
+    (tmp_path / "server.py").write_text(OWN)
+    spec = {"name": "mcp", "server": [sys.executable, str(tmp_path / "server.py")], "limits": {"penalty": -0.5}}
+    env = build("env", spec)(None)
+    task = Task(key="t", env="mcp", messages=(Message.of("user", "Reach five."),))
+    for _ in range(2):  # a process of its own for every episode
+        told = (await env.reset(task))["agent"]
+        assert [tool.name for tool in told.tools] == ["add"] and told.messages[0].text == "Reach five."
+        told = (await env.step(call("add", number="two")))["agent"]
+        assert told.events == ("tool_error:add",) and told.reward == {"malformed": -0.5}
+        told = (await env.step(call("add", number=2)))["agent"]
+        assert told.reward == {"reward": 0.25} and told.stop is None and '"total": 2' in told.messages[0].text
+        told = (await env.step(call("add", number=3)))["agent"]
+        assert told.reward == {"reward": 0.25} and told.stop is Stop.done and not told.acts
+    with pytest.raises(PeerError, match="cannot go back"):
+        env.restore(env.snapshot())
+    await env.close()
+
+
+async def test_our_own_mcp_server_is_an_environment(tmp_path) -> None:
+    pytest.importorskip("mcp.client")
+    command = [sys.executable, "-c", "from quintain.cli import main; main()", "offer", "mcp", "KeyDoor", "--level", "2"]
+    opening = {"name": "new_game", "arguments": {"seed": "{seed}"}}
+    env = build("env", {"name": "mcp", "server": command, "opening": opening, "limits": {"turns": 60}})(None)
+    told = (await env.reset(Task(key="t", env="mcp", seed=3)))["agent"]
+    assert "new_game" not in [tool.name for tool in told.tools]
+    assert told.messages[0].text == Play("KeyDoor", 2).begin(3)["agent"].text
+    for move in plan("KeyDoor", 3, 2):
+        told = (await env.step(call(move)))["agent"]
+    assert told.reward == {"reward": 1.0} and told.stop is Stop.done
+    await env.close()
+    for wrong, said in (
+        ({"server": ["no-such-program"]}, "no MCP server"),
+        ({"server": command, "only": ["fly"]}, "has no tool fly; it has"),
+    ):
+        env = build("env", {"name": "mcp", "opening": opening, **wrong})(None)
+        with pytest.raises(PeerError, match=said):
+            await env.reset(Task(key="t", env="mcp", seed=3))
+        await env.close()
+
+
+def test_inspect_plays_the_fixed_instances(tmp_path) -> None:
+    inspect = pytest.importorskip("inspect_ai")
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    from quintain.envs.adapters.inspect_ai import task
+
+    def answer(messages: list[Any], *_: Any, **__: Any) -> Any:
+        said = ModelOutput.from_content("m", oracle([{"role": m.role, "content": m.text} for m in messages], "test"))
+        said.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return said
+
+    made = task(worlds=["KeyDoor"], levels=[2], scaffold={"caption": 2}, limit=4)
+    log = inspect.eval(
+        made, model=get_model("mockllm/model", custom_outputs=answer), log_dir=str(tmp_path), display="none"
+    )
+    (score,) = {s.scorer for s in log[0].results.scores}
+    means = {s.name: s.metrics["mean"].value for s in log[0].results.scores}
+    assert log[0].status == "success" and score == "quintain_reward" and means == {"reward": 1.0, "success": 1.0}
+    assert [s.id for s in log[0].samples] == [f"KeyDoor/2/test/{seed}" for seed in range(4)]
+    quick = suite_of("quick")
+    assert len(task("quick").dataset) == sum(len(quick.tasks(world)) for world in quick.worlds)
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    """An OpenAI-compatible endpoint whose model is the oracle."""
+
+    def log_message(self, *_: Any) -> None: ...
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        base = {"id": "1", "created": 1, "model": "m"}
+        said, usage = (
+            oracle(asked["messages"], "train"),
+            {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+        )
+        if asked.get("stream"):
+            base["object"] = "chat.completion.chunk"
+            deltas = [({"role": "assistant", "content": said}, None), ({}, "stop")]
+            chunks = [{**base, "choices": [{"index": 0, "delta": d, "finish_reason": f}]} for d, f in deltas]
+            lines = [json.dumps(c) for c in (*chunks, {**base, "choices": [], "usage": usage})] + ["[DONE]"]
+            kind, body = "text/event-stream", "".join(f"data: {line}\n\n" for line in lines)
+        else:
+            choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}
+            kind, body = (
+                "application/json",
+                json.dumps({**base, "object": "chat.completion", "choices": [choice], "usage": usage}),
+            )
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body.encode())))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+
+def test_verifiers_there_and_back(tmp_path) -> None:
+    pytest.importorskip("verifiers.v1")
+    if shutil.which("uv") is None:
+        pytest.skip("verifiers runs its chat in a script of uv's")
+    from quintain.envs.adapters.from_verifiers import agent, write
+
+    block = {"taskset": {"id": "quintain-worlds", "worlds": ["KeyDoor"], "count": 3}}
+    assert write(block, tmp_path / "tasks.jsonl") == 3
+    rows = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
+    assert [row["index"] for row in rows] == [0, 1, 2]
+    assert rows[1]["prompt"] == Play("KeyDoor", 2, SHOWN).begin(1)["agent"].text
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        play = agent(block)
+        url = f"http://127.0.0.1:{server.server_port}/v1"
+
+        async def both() -> list[dict[str, Any]]:
+            return await asyncio.gather(*(play(url, f"key{i}", "m", i) for i in (0, 2)))
+
+        assert asyncio.run(both()) == [{"rewards": {"success": 1.0}}] * 2
+        with pytest.raises(PeerError, match="has 3 tasks, and 3 is asked for"):
+            asyncio.run(play(url, "key", "m", 3))
+    finally:
+        server.shutdown()
+        server.server_close()
+    with pytest.raises(PeerError, match="verifiers has no environment 'no-such'"):
+        agent("no-such")
