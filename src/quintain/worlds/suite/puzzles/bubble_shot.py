@@ -31,7 +31,7 @@ def bubble_shot() -> TurnWorld[Bubbles]:
         rules=RULES,
         answer="Name the column and the way, as in c left.",
         example="c left",
-        ceilings={"random": 0.05, "constant": 0.03, "first": 0.03, "blind": 0.03},
+        ceilings={"random": 0.05, "constant": 0.04, "first": 0.04, "blind": 0.1},
         sayings=SAYINGS,
     )
     levels = levels_of(("width", "rows", "room", "colours", "low", "high"), TABLE)
