@@ -17,7 +17,7 @@ from quintain.worlds.splits import canonical
 
 UNDER = "You stand on "
 ARROWS = "^v<>"
-_UNTURNED = str.maketrans(ARROWS, ">>>>")  # what points somewhere points elsewhere on a turned board
+_UNTURNED = str.maketrans(ARROWS + "|!", ">>>>-=")  # what points somewhere points elsewhere on a turned board
 SAYINGS = {"illegal": "Something is in the way; nothing happened."}
 
 
@@ -76,9 +76,17 @@ class Rules(Protocol[S]):
         ...
 
 
-def nothing(state: Any) -> tuple[Any, ...]:
-    """No words, or no shapes, beside those of the cells."""
+Frame = tuple[float, float, tuple[Shape, ...]]
+
+
+def nothing(state: Any) -> tuple[str, ...]:
+    """No words beside those of the cells."""
     return ()
+
+
+def bare(state: Any) -> Frame:
+    """Nothing around the map."""
+    return 0.0, 0.0, ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +97,8 @@ class MapGame(Generic[S]):
         rules: what moves do.
         tiles: sign -> layers of its tile; the keys are all signs that cells may show.
         nouns: sign -> what the brief caption calls it; walls and the like have none.
-        head: rows of cells above the map in which `header` draws.
-        header: shapes drawn over the picture.
+        frame: columns left free on both sides of the map, rows left free above it, and shapes drawn over the picture.
+        aside: the tile of the walker where it stands on something.
         fixed: words that cannot change, beside those of the board's cells.
         more: words that can change, beside those of the cells.
         lexicon: all words that these two may give.
@@ -100,8 +108,8 @@ class MapGame(Generic[S]):
     rules: Rules[S]
     tiles: Mapping[str, str]
     nouns: Mapping[str, str]
-    head: float = 0.0
-    header: Callable[[S], tuple[Shape, ...]] = nothing
+    frame: Callable[[S], Frame] = bare
+    aside: str = "player"
     fixed: Callable[[S], tuple[str, ...]] = nothing
     more: Callable[[S], tuple[str, ...]] = nothing
     lexicon: Sequence[str] = ()
@@ -170,12 +178,18 @@ class MapGame(Generic[S]):
         return self.rules.parse("".join(flat), len(rows[0]), at, rest[stand:])
 
     def scene(self, state: S, side: int) -> Scene:
-        board = state.board
-        cells = [self.tiles[sign] for sign in self.rules.signs(state)]
-        cells[state.at] += "+player"
-        shapes, height = self.header(state), board.height + self.head
+        board, signs = state.board, self.rules.signs(state)
+        cells = [self.tiles[sign] for sign in signs]
+        cells[state.at] += "+player" if signs[state.at] == FLOOR else f"+{self.aside}"
+        gap, head, shapes = self.frame(state)
         return Scene(
-            width=board.width, height=height, cells=tuple(cells), columns=board.width, top=self.head, shapes=shapes
+            width=board.width + 2 * gap,
+            height=board.height + head,
+            cells=tuple(cells),
+            columns=board.width,
+            left=gap,
+            top=head,
+            shapes=shapes,
         )
 
     def static(self, state: S, side: int) -> tuple[str, ...]:

@@ -209,7 +209,9 @@ class PatrolRules:
             if way < 0:
                 continue
             ends = [_along(plain, cell, ways[w], LINES[way < 2]) for w in (way, way ^ 1)]
-            tracks.append((cell, *ends[0], *ends[0][-2::-1], *([cell] if ends[0] and ends[1] else []), *ends[1], *ends[1][-2::-1]))
+            tracks.append(
+                (cell, *ends[0], *ends[0][-2::-1], *([cell] if ends[0] and ends[1] else []), *ends[1], *ends[1][-2::-1])
+            )
         return Patrol(Board(width, height, cells), tuple(tracks), at)
 
 

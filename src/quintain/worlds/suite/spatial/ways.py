@@ -27,13 +27,13 @@ has lost.
 Map: P you, G goal, L lava, . floor."""
 CHAIN = """You walk through a chain of rooms to reach the goal in the last one, one cell a turn. Between two rooms there is a
 shut door: a step into it opens it and leaves you where you are; the next step can lead through.
-Map: P you, G goal, # wall, . floor, D a shut door, ' an open door."""
+Map: P you, G goal, # wall, . floor, D a shut door, ' an open door; below the map the one in which you stand."""
 HALL = """You walk to the goal, one cell a turn. The rooms have no doors; portals join them. Each letter marks the two ends of
 one portal: a step onto one end puts you onto the other at once. To go back, step off and onto it again.
-Map: P you, G goal, # wall, . floor, a to p portals; below the map the portal on which you stand."""
+Map: P you, G goal, # wall, . floor, a b c and so on the portals; below the map the one on which you stand."""
 BELT = """You walk to the goal. Belts carry you: after a step onto a belt you move on in the way its arrow points, from belt
-to belt, until you are off the belts or a wall or the edge of the map stops you; all that takes one turn. From a belt
-that has stopped against a wall you may step as from the floor, if the next belt does not carry you straight back.
+to belt, until you are off the belts or a wall or the edge of the map stops you; all that takes one turn. From a belt on
+which you were stopped you can step any way, unless you would be carried straight back.
 Map: P you, G goal, # wall, . floor, ^ v < > belts; below the map the belt on which you stand."""
 EVENTS = SAYINGS | {
     "opened": "The door is open now.",
