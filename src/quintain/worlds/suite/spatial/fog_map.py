@@ -39,7 +39,7 @@ def fog_map() -> TurnWorld[Fog]:
         example="up",
         proof="policy",
         floor=0.95,
-        ceilings={"random": 0.05, "constant": 0.02, "first": 0.02, "blind": 0.12},
+        ceilings={"random": 0.05, "constant": 0.02, "first": 0.02, "blind": 0.16},
         sayings=SAYINGS,
     )
     look = {FLOOR: "floor", WALL: "wall", GOAL: "floor+goal", UNKNOWN: "fog"}

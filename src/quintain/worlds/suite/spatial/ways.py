@@ -131,6 +131,6 @@ def conveyor_floor() -> TurnWorld[Way]:
         *((4, 2, 0, 2, 6), (5, 3, 1, 3, 7), (6, 5, 1, 4, 9), (7, 8, 2, 5, 10), (8, 11, 4, 6, 12)),
         *((9, 14, 6, 8, 14), (10, 18, 9, 9, 16), (12, 26, 14, 11, 19), (14, 36, 20, 13, 23), (16, 48, 28, 16, 30)),
     )
-    facts = _facts("ConveyorFloor", BELT, (0.02, 0.02, 0.02, 0.04))
+    facts = _facts("ConveyorFloor", BELT, (0.05, 0.03, 0.03, 0.06))
     nouns = dict(zip(BELTS, ("belts up", "belts down", "belts left", "belts right"), strict=True))
     return _world(facts, table, "size belts walls low high", lay_belts, BELTS, nouns)
