@@ -35,6 +35,11 @@ def paces(name: str, seconds: float = 0.4, side: int = 256, level: int = LEVEL) 
     return {"text": text, "picture": picture, "resets": resets}
 
 
+def pace(name: str, level: int, side: int = 0, seconds: float = 0.4) -> float:
+    """Steps a second of one level, with a picture of `side` pixels or, at 0, without."""
+    return _pace(name, Scaffold.of({**FULL, "image": side}), seconds, task_of(name, 0, level))[0]
+
+
 def _pace(name: str, scaffold: Scaffold, seconds: float, first: Task) -> tuple[float, float]:
     """Steps and resets a second; what a player needs to choose its move is not counted."""
     env, rng, clock = WorldEnv(world_of(name), scaffold), Rng("pace"), time.process_time
