@@ -67,6 +67,14 @@ def text_of(yard: Yard, masks: Node) -> str:
     return "/".join(signs[i : i + yard.width] for i in range(0, len(signs), yard.width))
 
 
+def _lines(now: str) -> str:
+    """The lengths of the cars in each row and each column, in their order."""
+    yard = yard_of(now)
+    cars = [(*corner(mask, yard.stride), *size_of(mask)) for mask in yard.masks]
+    lines = sorted(("row", y, x, w) if w > h else ("column", x, y, h) for x, y, w, h in cars)
+    return " ".join(f"{kind}{line}:{length}" for kind, line, _, length in lines)
+
+
 @dataclass(frozen=True)
 class Blocks:
     """Sliding blocks as `pose.Rules`.
@@ -98,14 +106,10 @@ class Blocks:
         return Pose(str(at), text_of(yard, yard.masks), budget(made[1]))
 
     def layout(self, pose: Pose) -> str:
-        """Cars: what lies in each line, which no slide can change. Others: the board without names."""
+        """Cars: what lies in each line, which no slide can change, or that upside down. Others: the board without names."""
         yard = yard_of(pose.now)
         if self.cars:
-            lines = sorted(
-                ("r", y, x, w) if w > h else ("c", x, y, h)
-                for (x, y), (w, h) in ((corner(m, yard.stride), size_of(m)) for m in yard.masks)
-            )
-            return " ".join(f"{kind}{line}:{length}" for kind, line, _, length in lines)
+            return min(_lines(pose.now), _lines("/".join(reversed(pose.now.split("/")))))
         signs = ["."] * (yard.width * yard.height)
         for mask in yard.masks:
             (x, y), (w, h) = corner(mask, yard.stride), size_of(mask)

@@ -157,13 +157,13 @@ class Tubes:
     def scene(self, board: str, now: str) -> Scene:
         tubes, size = now.split("/"), int(board)
         rows = 1 if len(tubes) <= 5 else 2
-        across = -(-len(tubes) // rows)
-        wide, high = across * 1.5 + 0.2, rows * (size + 1.4)
-        side = max(wide, high)
+        across, unit = -(-len(tubes) // rows), 0.8 if rows == 1 else 0.6
+        wide, share = across * 1.5 + 0.2, size * unit + 1.1
+        side = max(wide, rows * share + 0.1)
         shapes: list[Shape] = []
         for i, tube in enumerate(tubes):
-            x = (side - wide) / 2 + 0.35 + i % across * 1.5
-            shapes += _tube(tube, size, i + 1, x, (side - high) / 2 + i // across * (size + 1.4) + 0.3)
+            x, y = (side - wide) / 2 + 0.3 + i % across * 1.5, (side - rows * share) / 2 + i // across * share + 0.25
+            shapes += _tube(tube, (size, unit), i + 1, x, y)
         return Scene(width=side, height=side, shapes=tuple(shapes))
 
 
@@ -174,17 +174,21 @@ def _renamed(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def _tube(tube: str, size: int, number: int, x: float, y: float) -> tuple[Shape, ...]:
-    """A tube of glass with its water, and its number below."""
-    out: list[Shape] = [Box(x=x, y=y, width=1.1, height=size + 0.15, fill="white", radius=0.3)]
+def _tube(tube: str, sizes: tuple[int, float], number: int, x: float, y: float) -> tuple[Shape, ...]:
+    """A tube of glass with its water, and its number below; `sizes` are how many layers it holds and how high one is."""
+    size, unit = sizes
+    foot = y + size * unit
+    out: list[Shape] = [Box(x=x, y=y, width=1.2, height=foot - y + 0.1, fill="white", radius=0.25)]
     for i, sign in enumerate(tube):
-        top = y + size - 1 - i
-        out.append(Box(x=x + 0.08, y=top, width=0.94, height=1.02, fill=HUES[sign], radius=0.0 if i else 0.26))
+        top = foot - (i + 1) * unit
+        out.append(Box(x=x + 0.06, y=top, width=1.08, height=unit + 0.02, fill=HUES[sign], radius=0.0 if i else 0.2))
         if not i:
-            out.append(Box(x=x + 0.08, y=top, width=0.94, height=0.5, fill=HUES[sign]))
-        out.append(Run(text=sign, x=x + 0.55, y=top + 0.5, size=0.55, color=INKS.get(sign, "ink")))
-    low, right = y + size + 0.07, x + 1.1
-    glass = ((x, y - 0.1), (x, low - 0.25), (x + 0.25, low), (right - 0.25, low), (right, low - 0.25), (right, y - 0.1))
-    out.append(Polygon(points=glass, line="slate", thick=0.09, closed=False))
-    out.append(Run(text=str(number), x=x + 0.55, y=y + size + 0.55, size=0.55, color="stone"))
+            out.append(Box(x=x + 0.06, y=top, width=1.08, height=unit / 2, fill=HUES[sign]))
+        out.append(
+            Run(text=sign, x=x + 0.6, y=top + unit / 2, size=min(0.55, unit * 0.85), color=INKS.get(sign, "ink"))
+        )
+    low, right = foot + 0.05, x + 1.2
+    glass = ((x, y - 0.1), (x, low - 0.2), (x + 0.2, low), (right - 0.2, low), (right, low - 0.2), (right, y - 0.1))
+    out.append(Polygon(points=glass, line="slate", thick=0.08, closed=False))
+    out.append(Run(text=str(number), x=x + 0.6, y=foot + 0.45, size=0.55, color="stone"))
     return tuple(out)
