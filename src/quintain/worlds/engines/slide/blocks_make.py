@@ -1,0 +1,172 @@
+"""Blocks as sets of bits, their slides, and yards whose shortest plan is as long as wanted."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from quintain.worlds.engines.slide.pose import spread
+from quintain.worlds.noise import Rng
+
+PLACES = 80  # tries to put a car down
+BLOCKERS = 2  # cars across the way out
+LOW = (1 << 80) - 1
+Node = tuple[int, ...]
+Size = tuple[int, int]
+
+
+class Yard(NamedTuple):
+    """Blocks as sets of bits, cell (x, y) the bit (y + 1) * stride + x; those of one size are told apart only by name.
+
+    `masks` has the kind of each block above the 80th bit: its width times 8 plus its height, and 64 more for the one to free.
+    """
+
+    width: int
+    height: int
+    names: str
+    masks: Node
+
+    @property
+    def stride(self) -> int:
+        """What one row adds to a bit."""
+        return self.width + 1
+
+
+def corner(mask: int, stride: int) -> tuple[int, int]:
+    """(column, row) of the upper left cell of a block."""
+    low = (mask & LOW & -mask).bit_length() - 1
+    return low % stride, low // stride - 1
+
+
+def size_of(mask: int) -> tuple[int, int]:
+    """(width, height) of a block."""
+    kind = mask >> 80 & 63
+    return kind >> 3, kind & 7
+
+
+def block(x: int, y: int, width: int, height: int, stride: int, main: bool = False) -> int:
+    """A block with its upper left cell at (x, y)."""
+    row = ((1 << width) - 1) << x
+    kind = width * 8 + height + 64 * main
+    return sum(row << (y + 1 + i) * stride for i in range(height)) | kind << 80
+
+
+@functools.lru_cache(maxsize=64)
+def rim(width: int, height: int) -> int:
+    """The bits around the cells of a yard."""
+    inside = sum(((1 << width) - 1) << (y + 1) * (width + 1) for y in range(height))
+    return ((1 << (width + 1) * (height + 3)) - 1) ^ inside
+
+
+def slides(masks: Node, yard: tuple[int, int], cars: bool) -> list[tuple[int, int]]:
+    """(block, the block there) of each slide in a yard of so many columns and rows; `cars` keep to their lines."""
+    stride, blocked = yard[0] + 1, rim(*yard)
+    both, out = (1, stride), []
+    for mask in masks:
+        blocked |= mask
+    blocked &= LOW
+    for i, mask in enumerate(masks):
+        here = mask & LOW
+        kind, bad = mask ^ here, blocked ^ here
+        for step in ((1,) if kind >> 84 & 1 else (stride,)) if cars else both:
+            there = here >> step
+            while not there & bad:
+                out.append((i, there | kind))
+                there >>= step
+            there = here << step
+            while not there & bad:
+                out.append((i, there | kind))
+                there <<= step
+    return out
+
+
+def near_of(yard: Size, cars: bool) -> Callable[[Node], list[Node]]:
+    """The nodes one slide away. A node is a position without names: other blocks than cars change places if they are alike."""
+    if cars:
+        return lambda m: [(*m[:i], new, *m[i + 1 :]) for i, new in slides(m, yard, True)]
+    return lambda m: [tuple(sorted((*m[:i], new, *m[i + 1 :]))) for i, new in slides(m, yard, False)]
+
+
+def exit_of(yard: Size, at: int, cars: bool) -> int:
+    """The block to free where it leaves: at the right end of row `at`, or in the lowest rows from column `at` on."""
+    wide, high = yard
+    return block(wide - 2, at, 2, 1, wide + 1, True) if cars else block(at, high - 2, 2, 2, wide + 1, True)
+
+
+def _lengths(came: Mapping[Node, Node | None]) -> dict[Node, int]:
+    """How far each node of a wave is from where it came from."""
+    far: dict[Node, int] = {}
+    for node, before in came.items():
+        far[node] = 0 if before is None else far[before] + 1
+    return far
+
+
+def parked(rng: Rng, knobs: Mapping[str, Any], row: int) -> tuple[Node, int] | None:
+    """Cars at random, some of them across the way out; of all positions that they can reach one that is as far from the nearest
+    end as wanted, and how far that is. None if there are too many or no such positions.
+    """
+    yard, nodes = (knobs["width"], knobs["height"]), knobs["nodes"]
+    start = _laid(rng, knobs, row)
+    if not start:
+        return None
+    goal, near = exit_of(yard, row, True), functools.cache(near_of(yard, True))
+    came, _, whole = spread([start], near, nodes)
+    far = _lengths(spread([n for n in came if n[0] == goal], near, nodes)[0]) if whole else {}
+    fit = [node for node, moves in far.items() if knobs["low"] <= moves <= knobs["high"]]
+    node = rng.pick(fit) if fit else ()
+    return (node, far[node]) if node else None
+
+
+def _laid(rng: Rng, knobs: Mapping[str, Any], row: int) -> Node:
+    """The car to free at the left end of its row, and others anywhere; () if there was no room."""
+    wide, high = knobs["width"], knobs["height"]
+    masks, longs = [block(0, row, 2, 1, wide + 1, True)], (2, 2, 3) if wide > 4 else (2,)
+    across = rng.sample(range(2, wide), BLOCKERS if wide > 4 else 1)
+    blocked = rim(wide, high) | masks[0] & LOW
+    for _ in range(PLACES):
+        if len(masks) > knobs["cars"]:
+            return tuple(masks)
+        long = rng.pick(longs)
+        w, h = (long, 1) if rng.below(2) and not across else (1, min(long, high // 2))
+        x, y = (across.pop(), row - rng.below(h)) if across else (rng.below(wide - w + 1), rng.below(high - h + 1))
+        new = block(x, y, w, h, wide + 1)
+        if y >= 0 and not new & blocked and (w == 1 or y != row):
+            masks.append(new)
+            blocked |= new & LOW
+    return ()
+
+
+def packed(rng: Rng, knobs: Mapping[str, Any], column: int) -> tuple[Node, int] | None:
+    """The large block and others, and how many moves the shortest plan has; any such position is as likely as any other."""
+    flat = rng.below(knobs["doubles"] + 1)
+    kinds = ((1, 1, knobs["singles"]), (2, 1, flat), (1, 2, knobs["doubles"] - flat))
+    fit = _far((knobs["width"], knobs["height"]), column, kinds, (knobs["low"], knobs["high"]))
+    return rng.pick(fit) if fit else None
+
+
+@functools.lru_cache(maxsize=256)
+def _far(
+    yard: Size, column: int, kinds: tuple[tuple[int, int, int], ...], bounds: Size
+) -> tuple[tuple[Node, int], ...]:
+    """All positions of these blocks whose shortest plan has so many moves, by a wave from all the ends."""
+    last = exit_of(yard, column, False)
+    ends = [tuple(sorted((*masks, last))) for masks in _packs(kinds, yard, rim(*yard) | last & LOW)]
+    far = _lengths(spread(ends, near_of(yard, False), 1 << 30)[0])
+    return tuple((node, moves) for node, moves in far.items() if bounds[0] <= moves <= bounds[1])
+
+
+def _packs(kinds: tuple[tuple[int, int, int], ...], yard: Size, blocked: int, start: int = 0) -> list[Node]:
+    """Every way to lay blocks of the given (width, height, count); of the first kind from place `start` on."""
+    if not kinds:
+        return [()]
+    (w, h, count), rest = kinds[0], kinds[1:]
+    if not count:
+        return _packs(rest, yard, blocked)
+    across, out = yard[0] - w + 1, []
+    for place in range(start, across * (yard[1] - h + 1)):
+        new = block(place % across, place // across, w, h, yard[0] + 1)
+        if not new & blocked:
+            more = _packs(((w, h, count - 1), *rest), yard, blocked | new & LOW, place + 1)
+            out += [(new, *masks) for masks in more]
+    return out

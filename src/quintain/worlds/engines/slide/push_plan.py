@@ -1,0 +1,139 @@
+"""Boards of crates whose whole plan is one answer: it is replayed, and all boxes must end on targets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from quintain.ports import SOLO
+from quintain.types import QuintainError
+from quintain.worlds.engines.slide.push import WON, CrateWorld
+from quintain.worlds.engines.slide.push_board import LETTERS, Crates
+from quintain.worlds.kernel import Answer, Facts, Move, Outcome, Plan, Unsolvable, View
+from quintain.worlds.noise import Rng
+from quintain.worlds.scene import Box, Run, Scene
+
+WRONG = {SOLO: ("wrong",)}
+ILLEGAL = {SOLO: ("illegal",)}
+SAYINGS = {"wrong": "After these moves not every box is on a target, or one of the moves was not possible."}
+LONGEST = 600  # moves in an answer
+CHARACTERS = 4 * LONGEST
+WORDS = {"u": "up", "d": "down", "l": "left", "r": "right"}
+SHOWN = 48  # letters of a plan in pictures
+GUESS = (8, 20)  # moves in a random answer, at least and fewer than
+_ONE = re.compile(r"up|down|left|right|[udlr]", re.ASCII)
+_ALL = re.compile(r"(?:(?:up|down|left|right|[udlr])[ ,;\-]*)+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A board with crates, and the plan that was given, empty before."""
+
+    crates: Crates
+    plan: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanWorld:
+    """A world of crates that is answered at once: what a declaration gives.
+
+    Args:
+        facts: rules and ceilings.
+        levels: ten mappings of knobs, as those of `CrateWorld`.
+    """
+
+    facts: Facts
+    levels: Sequence[Mapping[str, Any]]
+    schema: type[Planned] = Planned
+
+    @property
+    def inner(self) -> CrateWorld:
+        """The world in which the plan is played."""
+        return CrateWorld(facts=self.facts, levels=self.levels)
+
+    def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Planned:
+        """See `World.start`."""
+        return Planned(self.inner.start(seed, level, split=split, **knobs))
+
+    def view(self, state: Planned, seat: str) -> View[Planned]:
+        return View(self, state, seat)
+
+    def read(self, text: str, seat: str) -> Move | None:
+        """Letters or words, with or without spaces and commas between them."""
+        text = text[: CHARACTERS + 1].strip().lower()
+        if not text or len(text) > CHARACTERS or not _ALL.fullmatch(text):
+            return None
+        found = [word[0] for word in _ONE.findall(text)]
+        return _move("".join(found)) if len(found) <= LONGEST else None
+
+    def turns(self, state: Planned) -> int:
+        return 1
+
+    def words(self, level: int) -> tuple[str, ...]:
+        return (*LETTERS, *self.inner.words(level))
+
+    def step(self, state: Planned, moves: Mapping[str, Move]) -> Outcome[Planned]:
+        """Play the plan; what follows the end does not count, and a move that is not possible ends it."""
+        plan = moves[SOLO].value
+        if state.plan:
+            return Outcome(state, events=ILLEGAL)
+        after, inner, at = Planned(state.crates, plan), self.inner, state.crates
+        for letter in plan:
+            outcome = inner.step(at, {SOLO: Move(WORDS[letter])})
+            if outcome.done:
+                return Outcome(after, WON, True)
+            if outcome.events:
+                break
+            at = outcome.state
+        return Outcome(after, done=True, events=WRONG)
+
+    def solve(self, state: Planned, seat: str) -> Answer:
+        """What the oracle of the played world says, as one answer."""
+        if state.plan:
+            return Unsolvable("the episode is over")
+        answer = self.inner.solve(state.crates, seat)
+        if not isinstance(answer, Plan):
+            return answer
+        return Plan((_move("".join([move.key[0] for move in answer.moves])),), answer.proof)
+
+    def legal(self, state: Planned, seat: str) -> tuple[Move, ...]:
+        return ()
+
+    def sample(self, state: Planned, seat: str, rng: Rng) -> Move:
+        return _move("".join([rng.pick(LETTERS) for _ in range(GUESS[0] + rng.below(GUESS[1] - GUESS[0]))]))
+
+    def caption(self, state: Planned, seat: str, level: int) -> str:
+        text = self.inner.caption(state.crates, seat, level)
+        return f"{text}\nplan: {' '.join(state.plan)}" if state.plan else text
+
+    def rebuild(self, caption: str, seat: str) -> Planned:
+        """See `World.rebuild`."""
+        text, _, plan = caption.partition("\nplan: ")
+        if set(plan) - {*LETTERS, " "}:
+            raise QuintainError(f"this is no plan: {plan[:60]!r}")
+        return Planned(self.inner.rebuild(text, seat), plan.replace(" ", ""))
+
+    def static(self, state: Planned, seat: str) -> tuple[str, ...]:
+        return self.inner.static(state.crates, seat)
+
+    def moving(self, state: Planned, seat: str) -> tuple[str, ...]:
+        return (*self.inner.moving(state.crates, seat), *state.plan)
+
+    def scene(self, state: Planned, seat: str) -> Scene:
+        """The board; the plan, if one was given, lies over its lower rim."""
+        board = self.inner.scene(state.crates, seat)
+        if not state.plan:
+            return board
+        text = state.plan if len(state.plan) <= SHOWN else state.plan[: SHOWN - 3] + "..."
+        wide, y = board.width, board.height - 0.8
+        shapes = (
+            Box(x=0.1, y=y, width=wide - 0.2, height=0.6, fill="white", line="slate", thick=0.05, radius=0.1),
+            Run(text=text, x=wide / 2, y=y + 0.3, size=min(0.45, 1.7 * (wide - 0.6) / len(text))),
+        )
+        return replace(board, shapes=shapes)
+
+
+def _move(letters: str) -> Move:
+    return Move(" ".join(letters), letters)
