@@ -14,7 +14,7 @@ from quintain.envs.world import world_of
 from quintain.ports import SOLO
 from quintain.testing.worlds import shortest
 from quintain.worlds.engines.arcade.blocks import FORMS, PIECES, SIDE
-from quintain.worlds.engines.arcade.loop import GOAL, HIT, Frame
+from quintain.worlds.engines.arcade.loop import GOAL, HIT, Frame, read_back
 from quintain.worlds.engines.arcade.marbles import wound
 from quintain.worlds.engines.arcade.pellets import PACE
 from quintain.worlds.kernel import Plan, Unknown, Unsolvable
@@ -244,6 +244,27 @@ def test_a_runner_jumps_and_falls(seed: int):
             both = {lap[(before.turn + phase + k) % len(lap)] for k in (0, 1)}
             met |= level == row and x in both
         assert (after.over == HIT) is (met or row == height - 1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_match_is_the_duel_seen_from_both_ends(seed: int):
+    """The second seat, its view turned upside down, sees what the first sees, and points are told apart."""
+    world, rng = world_of("PaddleMatch"), Rng("match", seed)
+    state, points, outcome = world.start(seed, seed), [0, 0], None
+    while not state.over:
+        mine, theirs = (read_back(world.view(state, seat).caption(2)) for seat in world.facts.seats)
+        rows = [mine.signs[i : i + mine.width] for i in range(0, len(mine.signs), mine.width)]
+        swapped = "".join(reversed(rows)).translate(str.maketrans("[=](-)", "(-)[=]"))
+        assert swapped == theirs.signs and dict(mine.counters)["points"] == dict(theirs.counters)["rival"]
+        seat = world.facts.seats[state.at[2]]
+        outcome = world.step(state, {seat: rng.pick(world.view(state, seat).legal())})
+        scored = (outcome.state.score - state.score, outcome.state.things[1][0] - state.things[1][0])
+        assert sum(scored) <= 1 and (not sum(scored) or state.things[0][3] == scored[1] - scored[0])
+        points = [a + b for a, b in zip(points, scored, strict=True)]
+        state = outcome.state
+    assert (outcome is not None and max(points) == state.stage.goal) or state.turn == state.stage.turns
+    won = [float(p == state.stage.goal) for p in points]
+    assert [sum(outcome.rewards[seat].values()) for seat in world.facts.seats] == (won if any(won) else [0.5, 0.5])
 
 
 @pytest.mark.parametrize("name", NAMES)
