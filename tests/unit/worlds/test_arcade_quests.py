@@ -206,10 +206,13 @@ def test_groups_of_marbles_vanish_and_the_front_falls_back(seed: int):
             place = min(int(action[5:]) - 1, len(chain))
             chain = popped([*chain[:place], gun, *chain[place:]], place)
         rear += wait == 1
-        assert after.things[0] == tuple(chain)
+        beyond = max(rear + len(chain) - sum(s != "." for s in before.stage.cells), 0)
+        assert after.things[0] == tuple(chain[beyond:])
         if chain:
-            assert after.at[0] == rear + len(chain) - 1 and set(after.at[2:]) <= set(before.at[2:]) | set(chain)
-            assert (after.over == HIT) is (after.at[0] >= sum(s != "." for s in before.stage.cells) - 1)
+            assert after.at[0] == rear + len(chain) - 1 - beyond and set(after.at[2:]) <= set(before.at[2:]) | set(
+                chain
+            )
+            assert (after.over == HIT) is (after.at[0] == sum(s != "." for s in before.stage.cells) - 1)
         else:
             assert after.over == GOAL
 

@@ -145,7 +145,8 @@ class Invaders:
 
     def brief(self, frame: Frame) -> str:
         stage, (column, way, wait, shots) = frame.stage, frame.at
-        rows = frame.things[0]
+        *above, last = frame.things[0]
+        rows = (*above, last & ~(1 << column))  # where the gun is, nothing else is to be seen
         low = max([y for y, row in enumerate(rows) if row], default=0)
         where = f"Your gun is in column {column + 1} of {stage.width}. {sum(map(int.bit_count, rows))} invaders are left, the lowest in"
         march = f"row {low + 1} of {stage.height}; they march {WAYS[way]}, next in turn {wait} from now."

@@ -136,7 +136,10 @@ class Marbles:
         wait -= 1
         if not wait:
             front, wait = front + 1, pace
-        over = ending(frame, not chain, bool(chain) and front >= len(path(stage.cells, stage.width)) - 1)
+        last = len(path(stage.cells, stage.width)) - 1
+        over = ending(frame, not chain, bool(chain) and front >= last)
+        if front > last:  # a push and a step at once: what is beyond the hole is gone
+            chain, front = chain[front - last :], last
         return Frame(stage, frame.turn + 1, (front, wait, gun, then), (chain, (seed, drawn)), 0, over)
 
     def _legs(self, frame: Frame) -> Iterator[Leg]:
@@ -195,8 +198,8 @@ class Marbles:
         (front, wait, gun, then), chain = frame.at, frame.things[0]
         way = len(path(frame.stage.cells, frame.stage.width)) - 1 - front
         colours = " ".join(SIGNS[colour] for colour in chain)
-        if frame.over == GOAL:
-            return "The chain is gone."
+        if frame.over in (GOAL, HIT):
+            return "The chain is gone." if frame.over == GOAL else "The chain has reached the hole."
         where = f"The chain from the front: {colours}. Its front is {max(way, 0)} cells from the hole; it steps in turn {wait} from now."
         return f"{where} In the gun: {SIGNS[gun]}, then {SIGNS[then]}. {left(frame)[1]} turns are left."
 

@@ -68,15 +68,15 @@ def stepped(maze: tuple[str, int], ghost: Ints, taken: set[int], prey: int) -> I
 
 
 @functools.lru_cache(maxsize=65_536)
-def haunted(maze: tuple[str, int], ghosts: tuple[Ints, ...], prey: int, hunt: bool) -> tuple[Ints, ...]:
-    """All ghosts a turn later; they step one after another in reading order."""
+def haunted(maze: tuple[str, int], ghosts: tuple[Ints, ...], prey: int, hunt: bool) -> tuple[tuple[Ints, ...], int]:
+    """All ghosts a turn later, and their cells as bits; they step one after another in reading order."""
     out, taken = [], {ghost[0] for ghost in ghosts}
     for ghost in ghosts:
         taken.discard(ghost[0])
         new = ghost if ghost[2] == 2 and not hunt else stepped(maze, ghost, taken, prey)
         taken.add(new[0])
         out.append(new)
-    return tuple(sorted(out))
+    return tuple(sorted(out)), sum([1 << cell for cell in taken])
 
 
 def dug(rng: Rng, across: int, down: int) -> str:
@@ -159,8 +159,10 @@ class Pellets:
         ate = pellets >> at & 1
         met = any(ghost[0] == at for ghost in ghosts)
         hunt = (stage.turns - frame.turn) % PACE == 0
-        later = tuple(ghosts) if met else haunted(maze, tuple(ghosts), at if hunted(ghosts) else NONE, hunt)
-        met = met or any(ghost[0] == at for ghost in later)
+        later = tuple(ghosts)
+        if not met:
+            later, spots = haunted(maze, later, at if hunt and hunted(ghosts) else NONE, hunt)
+            met = bool(spots >> at & 1)
         score = frame.score + ate
         over = ending(frame, score >= stage.goal, met)
         return Frame(stage, frame.turn + 1, (at,), ((pellets & ~(ate << at),), *later), score, over)
@@ -169,18 +171,19 @@ class Pellets:
         """Ways to the nearest pellets that come to no cell more than `VISITS` times."""
         stage, ((pellets,), *ghosts), at = frame.stage, frame.things, frame.at[0]
         maze, prey, turn = (stage.cells, stage.width), hunted(ghosts), frame.turn
-        wave: list[tuple[int, tuple[Ints, ...], tuple[str, ...]]] = [(at, tuple(ghosts), ())]
+        spots = sum([1 << ghost[0] for ghost in ghosts])
+        wave: list[tuple[int, tuple[Ints, ...], int, tuple[str, ...]]] = [(at, tuple(ghosts), spots, ())]
         visits: dict[int, int] = {}
         found = 0
         while wave and found < 2 and turn < stage.turns:
             after, hunt = [], (stage.turns - turn) % PACE == 0
             turn += 1
-            for cell, now, words in wave:
+            for cell, now, spots, words in wave:
                 for name, to in paces(*maze)[cell]:
-                    if visits.get(to, 0) >= VISITS or any(ghost[0] == to for ghost in now):
+                    if visits.get(to, 0) >= VISITS or spots >> to & 1:
                         continue
-                    later = haunted(maze, now, to if prey else NONE, hunt)
-                    if any(ghost[0] == to for ghost in later):
+                    later, there = haunted(maze, now, to if prey and hunt else NONE, hunt)
+                    if there >> to & 1:
                         continue
                     visits[to] = visits.get(to, 0) + 1
                     path = (*words, name)
@@ -188,7 +191,7 @@ class Pellets:
                         visits[to], found = VISITS, found + 1
                         yield path, self.advance(Frame(stage, turn - 1, (cell,), ((pellets,), *now), frame.score), name)
                     else:
-                        after.append((to, later, path))
+                        after.append((to, later, there, path))
             wave = after
 
     def plan(self, frame: Frame) -> Answer:
@@ -220,7 +223,8 @@ class Pellets:
 
     def brief(self, frame: Frame) -> str:
         width, at = frame.stage.width, frame.at[0]
-        where = f"You are in row {at // width + 1}, column {at % width + 1}; there are {len(frame.things) - 1} ghosts."
+        ghosts = sum(ghost[0] != at for ghost in frame.things[1:])
+        where = f"You are in row {at // width + 1}, column {at % width + 1}; elsewhere are {ghosts} ghosts."
         return (
             f"{where} {frame.stage.goal - frame.score} pellets are still to be eaten, {left(frame)[1]} turns are left."
         )
