@@ -1,0 +1,287 @@
+"""A maze of pellets and ghosts: eat enough pellets and meet no ghost; ghosts of each kind walk by a rule that can be foreseen."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from quintain.worlds.art import tiles
+from quintain.worlds.engines.arcade.lanes import ACTIONS, STEPS
+from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Ints, Look, Stage, ending, left
+from quintain.worlds.engines.arcade.quest import Leg, answered
+from quintain.worlds.engines.arcade.snake import near
+from quintain.worlds.kernel import Answer, Plan
+from quintain.worlds.noise import Rng
+from quintain.worlds.scene import Box, Disc, Polygon, Shape
+
+PLAYER, CAUGHT, WALL, PELLET = "P", "X", "#", "o"
+GHOSTS = (
+    "nswe",
+    "udlr",
+    "h",
+)  # signs of patrols, roamers and hunters by heading: up, down, left, right; capital over a pellet
+KNOB = ("patrols", "roamers", "hunters")
+NONE = -1
+WAYS = {name: way for way, name in enumerate([name for name in STEPS if name != "wait"])}
+UP, DOWN, LEFT, RIGHT = range(4)
+LEFTHAND = {UP: (LEFT, UP, RIGHT, DOWN), DOWN: (RIGHT, DOWN, LEFT, UP)}
+LEFTHAND |= {LEFT: (DOWN, LEFT, UP, RIGHT), RIGHT: (UP, RIGHT, DOWN, LEFT)}
+PACE = 3  # turns from one step of a hunter to the next
+FAR = 5  # steps between the player and a ghost at the start, at least
+VISITS = 4  # of a cell in the search for the next pellet
+
+
+@functools.lru_cache(maxsize=1024)
+def paces(cells: str, width: int) -> tuple[tuple[tuple[str, int], ...], ...]:
+    """The actions that lead somewhere from each cell, and where; waiting comes last."""
+    return tuple(
+        (*((name, to) for name, to in zip(WAYS, row, strict=True) if to >= 0), ("wait", i))
+        for i, row in enumerate(near(cells, width))
+    )
+
+
+@functools.lru_cache(maxsize=8192)
+def distances(cells: str, width: int, to: int) -> Mapping[int, int]:
+    """Steps from every cell to one, through the maze."""
+    out, wave, ways = {to: 0}, [to], near(cells, width)
+    for cell in wave:
+        for way in ways[cell]:
+            if way >= 0 and way not in out:
+                out[way] = out[cell] + 1
+                wave.append(way)
+    return out
+
+
+def stepped(maze: tuple[str, int], ghost: Ints, taken: set[int], prey: int) -> Ints:
+    """Where a ghost (cell, heading, kind) goes; other ghosts are walls to it, and it waits if there is no way at all."""
+    cell, heading, kind = ghost
+    ways = [NONE if to in taken else to for to in near(*maze)[cell]]
+    if kind == 2:
+        left_over = distances(*maze, prey)
+        nearer = [to for to in ways if to >= 0 and left_over[to] < left_over[cell]]
+        return (nearer[0] if nearer else cell, 0, kind)
+    for way in LEFTHAND[heading] if kind else (heading, heading ^ 1):
+        if ways[way] >= 0:
+            return ways[way], way, kind
+    return ghost
+
+
+@functools.lru_cache(maxsize=65_536)
+def haunted(maze: tuple[str, int], ghosts: tuple[Ints, ...], prey: int, hunt: bool) -> tuple[tuple[Ints, ...], int]:
+    """All ghosts a turn later, and their cells as bits; they step one after another in reading order."""
+    out, taken = [], {ghost[0] for ghost in ghosts}
+    for ghost in ghosts:
+        taken.discard(ghost[0])
+        new = ghost if ghost[2] == 2 and not hunt else stepped(maze, ghost, taken, prey)
+        taken.add(new[0])
+        out.append(new)
+    return tuple(sorted(out)), sum([1 << cell for cell in taken])
+
+
+def dug(rng: Rng, across: int, down: int) -> str:
+    """A maze of `across` x `down` rooms, with a wall between any two, joined so that no room has only one way out."""
+    width, height = 2 * across + 1, 2 * down + 1
+    free = {width + 1}
+    path = [width + 1]
+    leaps = (-2 * width, 2 * width, -2, 2)
+
+    def rooms(cell: int) -> list[int]:
+        y, x = divmod(cell, width)
+        inside = (y > 1, y < height - 2, x > 1, x < width - 2)
+        return [cell + leap for leap, ok in zip(leaps, inside, strict=True) if ok]
+
+    while path:
+        ahead = [room for room in rooms(path[-1]) if room not in free]
+        if ahead:
+            room = rng.pick(ahead)
+            free |= {room, (room + path[-1]) // 2}
+            path.append(room)
+        else:
+            path.pop()
+    for cell in [y * width + x for y in range(1, height, 2) for x in range(1, width, 2)]:
+        doors = [(cell + room) // 2 for room in rooms(cell)]
+        shut = [door for door in doors if door not in free]
+        if shut and len(doors) - len(shut) < 2:
+            free.add(rng.pick(shut))
+    return "".join(BLANK if i in free else WALL for i in range(width * height))
+
+
+class Pellets:
+    """The rules of the maze: `Frame.at` is the player's cell, `Frame.things` (pellets as bits,) and the ghosts in reading order."""
+
+    actions = ACTIONS
+    sprites: Mapping[str, str] = {
+        PLAYER: "maze-eater",
+        CAUGHT: "maze-caught",
+        WALL: "maze-wall",
+        PELLET: "maze-pellet",
+        **{sign: f"maze-ghost-{k}-{i}" for k, signs in enumerate(GHOSTS) for i, sign in enumerate(signs)},
+        **{
+            sign.upper(): f"maze-ghost-{k}-{i}+maze-under"
+            for k, signs in enumerate(GHOSTS)
+            for i, sign in enumerate(signs)
+        },
+    }
+
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+        cells = dug(rng, knobs["across"], knobs["down"])
+        width, height = 2 * knobs["across"] + 1, 2 * knobs["down"] + 1
+        free = [i for i, sign in enumerate(cells) if sign == BLANK]
+        rng.shuffle(free)
+        at, *rest = free
+        away = distances(cells, width, at)
+        far = [cell for cell in rest if away[cell] >= FAR]
+        kinds = [kind for kind, knob in enumerate(KNOB) for _ in range(knobs[knob])]
+        if len(far) < len(kinds) or len(rest) < knobs["pellets"]:
+            return None
+        ghosts = []
+        for cell, kind in zip(far, kinds, strict=False):
+            open_ways = [way for way, to in enumerate(near(cells, width)[cell]) if to >= 0]
+            ghosts.append((cell, 0 if kind == 2 else rng.pick(open_ways), kind))
+        pellets = sum(1 << cell for cell in rest[-knobs["pellets"] :])
+        things = ((pellets,), *sorted(ghosts))
+        frame = Frame(Stage(width, height, 990, knobs["goal"], cells), 0, (at,), things)
+        plan = answered(self, frame, self._legs, _worth, knobs["goal"] + 8, 1)
+        if not isinstance(plan, Plan):
+            return None
+        turns = (
+            (len(plan.moves) * 5 // 4 + 8) // PACE * PACE
+        )  # like the budget of the search, so that hunters keep their beat
+        return Frame(Stage(width, height, turns, knobs["goal"], cells), 0, (at,), things)
+
+    def advance(self, frame: Frame, action: str) -> Frame:
+        stage, ((pellets,), *ghosts), at = frame.stage, frame.things, frame.at[0]
+        maze = (stage.cells, stage.width)
+        if action != "wait":
+            to = near(*maze)[at][WAYS[action]]
+            at = to if to >= 0 else at
+        ate = pellets >> at & 1
+        met = any(ghost[0] == at for ghost in ghosts)
+        hunt = (stage.turns - frame.turn) % PACE == 0
+        later = tuple(ghosts)
+        if not met:
+            later, spots = haunted(maze, later, at if hunt and hunted(ghosts) else NONE, hunt)
+            met = bool(spots >> at & 1)
+        score = frame.score + ate
+        over = ending(frame, score >= stage.goal, met)
+        return Frame(stage, frame.turn + 1, (at,), ((pellets & ~(ate << at),), *later), score, over)
+
+    def _legs(self, frame: Frame) -> Iterator[Leg]:
+        """Ways to the nearest pellets that come to no cell more than `VISITS` times."""
+        stage, ((pellets,), *ghosts), at = frame.stage, frame.things, frame.at[0]
+        maze, prey, turn = (stage.cells, stage.width), hunted(ghosts), frame.turn
+        spots = sum([1 << ghost[0] for ghost in ghosts])
+        wave: list[tuple[int, tuple[Ints, ...], int, tuple[str, ...]]] = [(at, tuple(ghosts), spots, ())]
+        visits: dict[int, int] = {}
+        found = 0
+        while wave and found < 2 and turn < stage.turns:
+            after, hunt = [], (stage.turns - turn) % PACE == 0
+            turn += 1
+            for cell, now, spots, words in wave:
+                for name, to in paces(*maze)[cell]:
+                    if visits.get(to, 0) >= VISITS or spots >> to & 1:
+                        continue
+                    later, there = haunted(maze, now, to if prey and hunt else NONE, hunt)
+                    if there >> to & 1:
+                        continue
+                    visits[to] = visits.get(to, 0) + 1
+                    path = (*words, name)
+                    if pellets >> to & 1:
+                        visits[to], found = VISITS, found + 1
+                        yield path, self.advance(Frame(stage, turn - 1, (cell,), ((pellets,), *now), frame.score), name)
+                    else:
+                        after.append((to, later, there, path))
+            wave = after
+
+    def plan(self, frame: Frame) -> Answer:
+        return answered(self, frame, self._legs, _worth, 150)
+
+    def look(self, frame: Frame) -> Look:
+        stage, ((pellets,), *ghosts) = frame.stage, frame.things
+        signs = [PELLET if pellets >> i & 1 else sign for i, sign in enumerate(stage.cells)]
+        for cell, heading, kind in ghosts:
+            sign = GHOSTS[kind][heading]
+            signs[cell] = sign.upper() if pellets >> cell & 1 else sign
+        signs[frame.at[0]] = CAUGHT if frame.over == HIT else PLAYER
+        counters = (left(frame), ("pellets", str(stage.goal - frame.score)))
+        return Look(stage.width, "".join(signs), counters, (), frame.over)
+
+    def restore(self, look: Look) -> Frame:
+        counters = {name: int(value) for name, value in look.counters}
+        cells = "".join(WALL if sign == WALL else BLANK for sign in look.signs)
+        ghosts, pellets = [], 0
+        for i, sign in enumerate(look.signs):
+            kind = next((k for k, signs in enumerate(GHOSTS) if sign.lower() in signs), NONE)
+            if sign == PELLET or (kind >= 0 and sign.isupper()):
+                pellets |= 1 << i
+            if kind >= 0 and sign != PELLET:
+                ghosts.append((i, GHOSTS[kind].index(sign.lower()), kind))
+        at = max(look.signs.find(PLAYER), look.signs.find(CAUGHT))
+        stage = Stage(look.width, len(cells) // look.width, counters["turns"], counters["pellets"], cells)
+        return Frame(stage, 0, (at,), ((pellets,), *ghosts), over=look.over)
+
+    def brief(self, frame: Frame) -> str:
+        width, at = frame.stage.width, frame.at[0]
+        ghosts = sum(ghost[0] != at for ghost in frame.things[1:])
+        where = f"You are in row {at // width + 1}, column {at % width + 1}; elsewhere are {ghosts} ghosts."
+        return (
+            f"{where} {frame.stage.goal - frame.score} pellets are still to be eaten, {left(frame)[1]} turns are left."
+        )
+
+    def ground(self, frame: Frame) -> tuple[str, ...]:
+        return ("maze-floor",) * len(frame.stage.cells)
+
+    def lexicon(self, knobs: Mapping[str, Any]) -> tuple[int, int, Sequence[str], Sequence[str]]:
+        return 2 * knobs["across"] + 1, 2 * knobs["down"] + 1, ("turns", "pellets"), ()
+
+
+def hunted(ghosts: Sequence[Ints]) -> bool:
+    """Whether there is a hunter, so that where the ghosts go depends on the player."""
+    return any(ghost[2] == 2 for ghost in ghosts)
+
+
+def _worth(frame: Frame) -> tuple[int, int]:
+    return -frame.score, frame.turn
+
+
+def _ghost(kind: int, heading: int) -> tuple[Shape, ...]:
+    """A ghost that looks where it goes: patrols are square, roamers round, hunters horned."""
+    fill, line = (("sky", "navy"), ("plum", "wine"), ("brick", "rust"))[kind]
+    dx, dy = ((0, -1), (0, 1), (-1, 0), (1, 0))[heading] if kind < 2 else (0, 0)
+    hem = ((0.84, 0.94), (0.67, 0.82), (0.5, 0.94), (0.33, 0.82), (0.16, 0.94))
+    tops = (
+        ((0.16, 0.12), (0.84, 0.12)),
+        ((0.16, 0.4), (0.28, 0.16), (0.5, 0.07), (0.72, 0.16), (0.84, 0.4)),
+        ((0.16, 0.04), (0.34, 0.24), (0.66, 0.24), (0.84, 0.04)),
+    )
+    eyes = [(x + 0.06 * dx, 0.42 + 0.06 * dy) for x in (0.36, 0.64)]
+    return (
+        Polygon(points=(*tops[kind], *hem), fill=fill, line=line, thick=0.06),
+        *(Disc(x=x, y=y, radius=0.13, fill="white") for x, y in eyes),
+        *(Disc(x=x + 0.06 * dx, y=y + 0.06 * dy, radius=0.065, fill="ink") for x, y in eyes),
+    )
+
+
+EATER: tuple[Shape, ...] = (
+    Disc(x=0.5, y=0.5, radius=0.42, fill="gold", line="amber", thick=0.06),
+    *(Disc(x=x, y=0.4, radius=0.06, fill="ink") for x in (0.36, 0.64)),
+    Polygon(points=((0.28, 0.58), (0.72, 0.58), (0.5, 0.8)), fill="rust"),
+)
+ART: dict[str, tuple[Shape, ...]] = {
+    "maze-floor": (Box(x=0, y=0, width=1, height=1, fill="ink"),),
+    "maze-wall": (
+        Box(x=0, y=0, width=1, height=1, fill="navy"),
+        Box(x=0.14, y=0.14, width=0.72, height=0.72, fill="blue", radius=0.16),
+    ),
+    "maze-pellet": (Disc(x=0.5, y=0.5, radius=0.16, fill="gold"),),
+    "maze-under": (Disc(x=0.5, y=0.74, radius=0.16, fill="gold", line="ink", thick=0.05),),
+    "maze-eater": EATER,
+    "maze-caught": (
+        *EATER,
+        *(Polygon(points=((0.06, y), (0.94, 1 - y)), line="brick", thick=0.16, closed=False) for y in (0.06, 0.94)),
+    ),
+    **{f"maze-ghost-{k}-{i}": _ghost(k, i) for k, signs in enumerate(GHOSTS) for i in range(len(signs))},
+    "icon-pellets": (Disc(x=0.52, y=0.52, radius=0.2, fill="gold"),),
+}
+tiles(ART)

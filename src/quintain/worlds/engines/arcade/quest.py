@@ -1,0 +1,66 @@
+"""The search of the games whose frames are many: best first along legs that a game proposes, then turn by turn through its rules."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from quintain.worlds.engines.arcade.loop import GOAL, Frame, Rules
+from quintain.worlds.kernel import Answer, Plan, Unknown, Unsolvable
+
+Leg = tuple[tuple[str, ...], Frame]  # action words, and the frame after them
+Legs = Callable[[Frame], Iterable[Leg]]
+LIMIT = 4000  # frames that the search turn by turn opens before it gives up; generators need none
+
+
+def played(rules: Rules, frame: Frame, words: Iterable[str]) -> Frame:
+    """The frame after some actions, or that in which the game ended."""
+    for word in words:
+        if frame.over:
+            break
+        frame = rules.advance(frame, word)
+    return frame
+
+
+def quest(start: Frame, legs: Legs, worth: Callable[[Frame], Any], limit: int) -> tuple[str, ...] | int:
+    """The actions of a way to win, least `worth` first; how many frames were opened if none was found, negative when all were."""
+    heap: list[tuple[Any, int]] = [(worth(start), 0)]
+    made: list[tuple[int, tuple[str, ...], Frame]] = [(-1, (), start)]
+    seen = {start}
+    for nodes in range(limit):
+        if not heap:
+            return -nodes
+        index = heapq.heappop(heap)[1]
+        for words, after in legs(made[index][2]):
+            if after.over == GOAL:
+                out = [words]
+                while index > 0:
+                    out.append(made[index][1])
+                    index = made[index][0]
+                return tuple(word for part in reversed(out) for word in part)
+            if not after.over and after not in seen:
+                seen.add(after)
+                made.append((index, words, after))
+                heapq.heappush(heap, (worth(after), len(made) - 1))
+    return limit
+
+
+def answered(
+    rules: Rules, frame: Frame, legs: Legs, worth: Callable[[Frame], Any], limit: int, last: int = LIMIT
+) -> Answer:
+    """A plan along `legs` if there is one in `limit` frames, otherwise what the search turn by turn says, of `last` frames at most."""
+    if frame.over:
+        return Unsolvable("the episode is over")
+    actions = rules.actions
+
+    def steps(now: Frame) -> Iterator[Leg]:
+        for move in actions.moves:
+            yield (move.key,), rules.advance(now, move.key)
+
+    found = quest(frame, legs, worth, limit)
+    if isinstance(found, int):
+        found = quest(frame, steps, lambda now: now.turn, last)
+    if isinstance(found, int):
+        return Unknown(found) if found > 0 else Unsolvable("every way was tried")
+    return Plan(tuple([actions[word] for word in found]))
