@@ -58,6 +58,10 @@ class Game(Protocol):
         """A guess at the chance of the side to move, in [0, 1], in a position that is not over."""
         ...
 
+    def brief(self, position: Ints) -> bool:
+        """Whether so little is left to play that every line can be followed to the end."""
+        ...
+
     def judge(self, position: Ints) -> Verdict | None:
         """The truth about a position that is not over, or None if it takes too long to find."""
         ...

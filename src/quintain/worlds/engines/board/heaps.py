@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from quintain.types import Ints
 from quintain.worlds.engines.board.game import Verdict
 
+BRIEF = 9  # moves up to which an expected result is worked out to the end
 STEP = 64  # more than the largest heap
 
 
@@ -62,6 +63,9 @@ class HeapGame:
         for count in counts:
             total ^= count
         return (total == 0) if self.last_loses and max(counts) <= 1 else total != 0
+
+    def brief(self, position: Ints) -> bool:
+        return len(self.legal(position)) <= BRIEF
 
     def judge(self, position: Ints) -> Verdict | None:
         legal = self.legal(position)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from quintain.types import Ints
 from quintain.worlds.engines.board.game import Verdict
 
+BRIEF = 9  # free cells up to which an expected result is worked out to the end
 EXACT_FREE = 12  # free cells up to which a position is solved to the end
 DEEP, FORCING = 3, 6  # own moves within which any win is found, and within which one made of threats alone is
 WIDTH = 6  # moves that get a deeper look
@@ -169,6 +170,9 @@ class RowGame:
 
     def guess(self, position: Ints) -> float:
         return (1 + self.peak(position)) / 2
+
+    def brief(self, position: Ints) -> bool:
+        return len(self.legal(position)) <= BRIEF
 
     def judge(self, position: Ints) -> Verdict | None:
         mine, yours = position

@@ -10,7 +10,6 @@ from quintain.worlds.engines.board.game import Game
 
 LADDER = ("random", "greedy", "depth1", "depth2", "depth3", "depth4", "perfect")
 TIE = 1e-9  # values that differ by less are equal
-SHORT = 9  # legal moves up to which a best reply is worked out to the end
 
 
 def check_opponent(name: str) -> str:
@@ -97,11 +96,12 @@ def _alpha_beta(game: Game, position: Ints, depth: int, alpha: float, beta: floa
 def replies(game: Game, position: Ints, opponent: str) -> tuple[float, Ints]:
     """The reward to expect against an opponent of the ladder (win 1, draw 1/2), and every move that is worth as much.
 
-    The opponent's moves are averaged, not foreseen. Exact when at most `SHORT` moves are legal; otherwise it looks one
-    exchange ahead and guesses on.
+    The opponent's moves are averaged, not foreseen. Exact where the game is `brief`; otherwise it looks one
+    exchange ahead from the tempting moves and guesses on.
     """
-    legal = game.legal(position)
-    worth = {move: _hope(game, position, move, opponent, len(legal) <= SHORT) for move in legal}
+    few = game.brief(position)
+    moves = game.legal(position) if few else game.tempting(position)
+    worth = {move: _hope(game, position, move, opponent, few) for move in moves}
     best = max(worth.values())
     return best, tuple(move for move, value in worth.items() if value >= best - TIE)
 
