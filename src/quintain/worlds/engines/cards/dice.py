@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,9 +159,17 @@ def _legal(match: Match, last: int) -> tuple[Move, ...]:
 
 @dataclass(frozen=True)
 class DiceGame:
-    """Liar's dice as `turns.Game`. Knobs: `dice`, `faces`, `goal`, `bluff`; `duel`: both sides are seats."""
+    """Liar's dice as `turns.Game`. Knobs: `dice`, `faces`, `goal`, `bluff`.
+
+    Args:
+        duel: both sides are seats.
+        moves: (match, last bid) -> the moves that are allowed.
+        judge: (match, hand, 1 if oneself made the first bid, bids) -> the chance to win the round with each bid (0: doubt).
+    """
 
     duel: bool = False
+    moves: Callable[[Match, int], tuple[Move, ...]] = _legal
+    judge: Callable[[Match, Ints, int, Ints], tuple[tuple[int, float], ...]] = worths
 
     def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Liars | None:
         match = Match(knobs["dice"], knobs["faces"], knobs["goal"], 0 if self.duel else knobs["bluff"])
@@ -187,7 +195,7 @@ class DiceGame:
 
     def legal(self, state: Liars) -> tuple[Move, ...]:
         over = max(state.wins) >= state.match.goal
-        return () if over else _legal(state.match, state.bids[-1] if state.bids else 0)
+        return () if over else self.moves(state.match, state.bids[-1] if state.bids else 0)
 
     def guess(self, state: Liars, rng: Rng) -> Move:
         return DOUBT
@@ -241,9 +249,9 @@ class DiceGame:
         return After(state, (WON if won[0] else {}, WON if won[1] else {}), True, told)
 
     def advise(self, state: Liars) -> Answer:
-        """The bid or doubt with the best chance to win the round, against the built-in player."""
+        """The bid or doubt with the best chance to win the round."""
         side = self.mover(state)
-        options = worths(state.match, state.hands[side], int(state.opener == side), state.bids)
+        options = self.judge(state.match, state.hands[side], int(state.opener == side), state.bids)
         best = max(worth for _, worth in options)
         first = tuple([_bid(b) if b else DOUBT for b, worth in options if worth >= best - 1e-9])
         return Plan(first[:1], "policy", first, best)

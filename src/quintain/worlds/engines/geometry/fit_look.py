@@ -1,0 +1,92 @@
+"""The picture of pieces and the silhouette that they are to fill."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from quintain.worlds.cells import LETTERS
+from quintain.worlds.engines.geometry.pieces import Cells, Fit, Kit, cells_of, turned
+from quintain.worlds.scene import Box, Polygon, Run, Scene, Shape
+
+NAMES = "ABCDEFGHIJKL"
+FILLS = ("sky", "gold", "mint", "plum", "sand", "cloud", "green", "frost", "amber", "brick", "wood", "seam")
+
+
+def _corners(x: float, y: float, size: float, part: int) -> list[tuple[float, float]]:
+    """The corners of a square or a half square, in their order."""
+    every = [(x, y), (x + size, y), (x + size, y + size), (x, y + size)]
+    missing = {9: 2, 3: 3, 6: 0, 12: 1}.get(part)
+    return [p for i, p in enumerate(every) if i != missing]
+
+
+def drawn_piece(cells: Cells, left: float, top: float, size: float, fill: str, name: str = "") -> Iterator[Shape]:
+    """A piece with its outline and its name on its first cell that is whole, or the first."""
+    edges: dict[tuple[tuple[float, float], ...], int] = {}
+    for x, y, part in cells:
+        ring = _corners(round(left + x * size, 4), round(top + y * size, 4), round(size, 4), part)
+        ring = [(round(a, 3), round(b, 3)) for a, b in ring]
+        yield Polygon(points=tuple(ring), fill=fill, line=fill, thick=0.02)
+        for a, b in zip(ring, (*ring[1:], ring[0]), strict=True):
+            edge = (min(a, b), max(a, b))
+            edges[edge] = edges.get(edge, 0) + 1
+    for edge, times in edges.items():
+        if times == 1:
+            yield Polygon(points=edge, line="ink", thick=0.07 * max(size, 0.6), closed=False)
+    if name:
+        middle = [sum(c[k] for c in cells) / len(cells) for k in (0, 1)]
+        x, y, part = min(cells, key=lambda c: (c[2] != 15, abs(c[0] - middle[0]) + abs(c[1] - middle[1])))
+        box = len(cells) == (max(c[0] for c in cells) + 1) * (max(c[1] for c in cells) + 1)
+        dx, dy = {9: (-0.17, -0.15), 3: (0.17, -0.15), 6: (0.17, 0.17), 12: (-0.17, 0.17)}.get(part, (0, 0))
+        x, y = middle if box and part == 15 else (x + dx, y + dy)
+        letter = (0.75 if part == 15 else 0.5) * size
+        yield Run(text=name, x=left + (x + 0.5) * size, y=top + (y + 0.53) * size, size=letter)
+
+
+def _tray(kit: Kit, wide: float, size: float) -> tuple[list[tuple[float, float]], float]:
+    """Where each piece lies beside the board when rows are so wide, and how high that is."""
+    spots, x, y, high = [], 0.0, 0.0, 0.0
+    for rows in kit.pieces:
+        w, h = len(rows[0]) * size, len(rows) * size
+        if x and x + w > wide:
+            x, y, high = 0.0, y + high + 0.35, 0.0
+        spots.append((x, y))
+        x, high = x + w + 0.4, max(high, h)
+    return spots, y + high
+
+
+def scene_of(state: Fit) -> Scene:
+    """The board with its letters and numbers, the pieces on it, and below it the pieces as they lie before they are turned."""
+    kit, high = state.kit, len(state.kit.goal)
+    size, wide = 0.7, max(kit.width, high + 1.0)
+    spots, deep = _tray(kit, wide, size)
+    while deep > 0.75 * wide:
+        wide += 1
+        spots, deep = _tray(kit, wide, size)
+    left, top = 1.0 + (wide - kit.width) / 2, 1.0
+    shapes: list[Shape] = [Box(x=left, y=top, width=kit.width, height=high, fill="floor")]
+    for x, y, part in cells_of(kit.goal):
+        shapes.append(
+            Polygon(points=tuple(_corners(left + x, top + y, 1.0, part)), fill="white", line="white", thick=0.02)
+        )
+    shapes += [
+        Polygon(points=((left + x, top), (left + x, top + high)), line="seam", thick=0.03, closed=False)
+        for x in range(kit.width + 1)
+    ]
+    shapes += [
+        Polygon(points=((left, top + y), (left + kit.width, top + y)), line="seam", thick=0.03, closed=False)
+        for y in range(high + 1)
+    ]
+    shapes += drawn_piece(cells_of(kit.goal), left, top, 1.0, "")
+    shapes += [Run(text=LETTERS[x], x=left + x + 0.5, y=top - 0.4, size=0.55, color="stone") for x in range(kit.width)]
+    shapes += [Run(text=str(y + 1), x=left - 0.4, y=top + y + 0.5, size=0.55, color="stone") for y in range(high)]
+    for i, (rows, place) in enumerate(zip(kit.pieces, state.places, strict=True)):
+        cells = cells_of(rows)
+        x, y = spots[i][0] + 1.0, spots[i][1] + top + high + 0.6
+        if not place:
+            shapes += drawn_piece(cells, x, y, size, FILLS[i], NAMES[i])
+            continue
+        shapes.append(Run(text=NAMES[i], x=x + 0.5 * size, y=y + 0.5 * size, size=0.5, color="cloud"))
+        for _ in range(place[2]):
+            cells = turned(cells)
+        shapes += drawn_piece(cells, left + place[0], top + place[1], 1.0, FILLS[i], NAMES[i])
+    return Scene(width=wide + 2, height=top + high + 0.6 + deep + 0.5, shapes=tuple(shapes))

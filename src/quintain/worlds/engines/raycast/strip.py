@@ -1,0 +1,218 @@
+"""A strip of first-person frames of a walk: say with which moves it was made."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quintain.types import QuintainError
+from quintain.worlds.engines.grid.board import FLOOR, GOAL, WALL
+from quintain.worlds.engines.grid.layouts import maze
+from quintain.worlds.engines.raycast.fan import CELLS
+from quintain.worlds.engines.raycast.floor import Floor
+from quintain.worlds.engines.raycast.walls import BAR, GROUND, SIDE
+from quintain.worlds.engines.turns import WON, After
+from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
+from quintain.worlds.noise import Rng
+from quintain.worlds.scene import Box, Polygon, Run, Scene, Shape
+from quintain.worlds.splits import canonical
+
+SAYINGS = {"wrong": "These moves do not show these frames.", "right": "These are the moves."}
+LONGEST = 40  # moves
+GAP = 0.9  # between frames, in the units of a frame
+_SIGNS = {"f": "f", "forward": "f", "ahead": "f", "l": "l", "left": "l", "r": "r", "right": "r"}
+_HEAD = re.compile(r"(\d+) frames, (\d+) moves? from each to the next\.")
+Pose = tuple[int, int]  # cell, heading
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """The state: (floor, cell, heading) of each frame, moves from a frame to the next, the moves that were said, and whether right."""
+
+    frames: tuple[tuple[Floor, int, int], ...]
+    every: int
+    said: str = ""
+    right: int = 0
+
+
+def moved(floor: Floor, pose: Pose, sign: str) -> Pose | None:
+    """The pose after a move; None in front of a wall."""
+    at, heading = pose
+    if sign != "f":
+        return at, (heading + (1 if sign == "r" else 3)) % 4
+    to = floor.ahead[heading][at]
+    return (to, heading) if to >= 0 else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _alike(floor: Floor, one: Pose, two: Pose) -> bool:
+    """Whether two places show the same."""
+    return floor.sight(*one).text == floor.sight(*two).text
+
+
+@functools.lru_cache(maxsize=2048)
+def walks(state: Strip) -> tuple[str, ...]:
+    """All lists of moves that show the frames, at most two."""
+    floor, *first = state.frames[0]
+    found: dict[Pose, list[str]] = {(first[0], first[1]): [""]}
+    for _, at, heading in state.frames[1:]:
+        now = found
+        for _ in range(state.every):
+            after: dict[Pose, list[str]] = {}
+            for pose, ways in now.items():
+                for sign in "flr":
+                    to = moved(floor, pose, sign)
+                    if to is not None:
+                        after.setdefault(to, []).extend([way + sign for way in ways])
+            now = {pose: ways[:2] for pose, ways in after.items()}
+        found = {pose: ways for pose, ways in now.items() if _alike(floor, pose, (at, heading))}
+    return tuple([way for ways in found.values() for way in ways][:2])
+
+
+@functools.lru_cache(maxsize=4096)
+def _say(signs: str) -> Move:
+    return Move(" ".join(signs), signs)
+
+
+@dataclass(frozen=True)
+class StripGame:
+    """Frames of a walk as `turns.Game`. Knobs: `size` and `loops` of the maze, `frames`, `every` (moves from a frame to the next)."""
+
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Strip | None:
+        made = maze(rng, knobs)
+        if made is None:
+            return None
+        board = made.board
+        floor = Floor(board.width, board.height, board.cells.replace(GOAL, FLOOR))
+        pose: Pose = (made.at, rng.below(4))
+        frames, last = [(floor, *pose)], ""
+        for i in range((knobs["frames"] - 1) * knobs["every"]):
+            options = [
+                (s, to) for s in "fffflr" if (to := moved(floor, pose, s)) and last + s not in ("lr", "rl", "ll", "rr")
+            ]
+            if not options:
+                return None
+            last, pose = rng.pick(options)
+            if (i + 1) % knobs["every"] == 0:
+                frames.append((floor, *pose))
+        state = Strip(tuple(frames), knobs["every"])
+        ways = walks(state)
+        return state if len(ways) == 1 and len(set(ways[0])) > 1 else None
+
+    def layout(self, state: Strip) -> str:
+        """The maze with where the walk begins and ends, however it is turned or mirrored."""
+        floor, start, _ = state.frames[0]
+        signs = list(floor.cells)
+        for mark, cell in (("e", state.frames[-1][1]), ("s", start)):
+            signs[cell] = mark
+        return canonical(signs, floor.width, floor.height)
+
+    def turns(self, state: Strip) -> int:
+        return 1
+
+    def mover(self, state: Strip) -> int:
+        return -1 if state.said else 0
+
+    def legal(self, state: Strip) -> tuple[Move, ...]:
+        return ()
+
+    def guess(self, state: Strip, rng: Rng) -> Move:
+        return _say("".join([rng.pick("ffflr") for _ in range((len(state.frames) - 1) * state.every)]))
+
+    def read(self, text: str) -> Move | None:
+        parts = [part for part in re.split(r"[\s,;.>-]+", text) if part]
+        if len(parts) == 1 and not set(text) - set("flr"):
+            parts = list(text)
+        signs = "".join([_SIGNS.get(part, "?") for part in parts])
+        return _say(signs) if signs and "?" not in signs and len(signs) <= LONGEST else None
+
+    def play(self, state: Strip, move: Move) -> After[Strip]:
+        right = move.value in walks(state)
+        after = Strip(state.frames, state.every, move.value, int(right))
+        return After(after, (WON if right else {},), True, (("right" if right else "wrong",),))
+
+    def advise(self, state: Strip) -> Answer:
+        ways = walks(state)
+        return Plan((_say(ways[0]),)) if ways else Unsolvable("no walk shows these frames")
+
+    def caption(self, state: Strip, side: int, level: int) -> str:
+        head = f"{len(state.frames)} frames, {state.every} move{'s' if state.every > 1 else ''} from each to the next."
+        said = [f"Answer: {' '.join(state.said)}"] if state.said else []
+        if level == 1:
+            free = [sum(o == 0 for _, o in floor.sight(at, heading).open) - 1 for floor, at, heading in state.frames]
+            return "\n".join([head, f"Free cells ahead in each: {' '.join(map(str, free))}", *said])
+        blocks = []
+        for i, (floor, at, heading) in enumerate(state.frames, 1):
+            signs, width = floor.sight(at, heading).text
+            blocks += [f"frame {i}", *(" ".join(signs[k : k + width]) for k in range(0, len(signs), width))]
+        return "\n".join([head, *blocks, *said])
+
+    def rebuild(self, caption: str, side: int) -> Strip:
+        """See `World.rebuild`; each frame has a floor of its own then, with wall wherever nothing is seen."""
+        head, *lines = caption.split("\n")
+        found = _HEAD.fullmatch(head)
+        if not found:
+            raise QuintainError(f"this is no full caption of frames: {caption[:60]!r}")
+        said = lines.pop().partition(": ")[2].replace(" ", "") if lines[-1].startswith("Answer: ") else ""
+        frames = []
+        for block in "\n".join(lines).split("frame ")[1:]:
+            rows = [row.split(" ") for row in block.strip("\n").split("\n")[1:]]
+            cells = "".join([WALL if sign in "#?" else FLOOR for row in rows for sign in row])
+            frames.append(
+                (Floor(len(rows[0]), len(rows), cells), (len(rows) - 1) * len(rows[0]) + len(rows[0]) // 2, 0)
+            )
+        return Strip(tuple(frames), int(found[2]), said)
+
+    def static(self, state: Strip, side: int) -> tuple[str, ...]:
+        out = [f"every:{state.every}"]
+        for i, (floor, at, heading) in enumerate(state.frames, 1):
+            out += [f"frame:{i}", *floor.sight(at, heading).words]
+        return tuple(out)
+
+    def moving(self, state: Strip, side: int) -> tuple[str, ...]:
+        return tuple(state.said)
+
+    def words(self, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+        frames = [f"frame:{i + 1}" for i in range(knobs["frames"])]
+        return (*"flr", f"every:{knobs['every']}", *frames, *(f".@{d},{o}" for d, o in CELLS))
+
+    def scene(self, state: Strip, side: int) -> Scene:
+        """The frames row by row with their numbers, and below them how many moves part them, or the answer."""
+        count = len(state.frames)
+        columns = math.ceil(math.sqrt(count))
+        rows = -(-count // columns)
+        wide, high = columns * (SIDE + GAP) + GAP, rows * (BAR + GAP) + GAP
+        corners = [(GAP + i % columns * (SIDE + GAP), GAP + i // columns * (BAR + GAP)) for i in range(count)]
+        shapes: list[Shape] = []
+        for (floor, at, heading), (x, y) in zip(state.frames, corners, strict=True):
+            shapes += [
+                _shifted(shape, x, y)
+                for shape in (*GROUND, *itertools.chain(*[s for _, s in floor.sight(at, heading).drawn]))
+            ]
+        # near walls stand out above and below a frame; what parts the frames hides that
+        shapes += [Box(x=0, y=row * (BAR + GAP), width=wide, height=GAP, fill="paper") for row in range(rows + 1)]
+        for i, (x, y) in enumerate(corners, 1):
+            shapes.append(Box(x=x, y=y, width=SIDE, height=BAR, line="slate", thick=0.12))
+            shapes.append(Box(x=x, y=y, width=1.5, height=1.5, fill="slate"))
+            shapes.append(Run(text=str(i), x=x + 0.75, y=y + 0.78, size=1.2, color="white"))
+        text = f"{state.every} move{'s' if state.every > 1 else ''} from each to the next"
+        text, color = (f"answer {state.said}", "blue") if state.said else (text, "stone")
+        size = min(wide / 18, wide * 1.6 / len(text))
+        told = Run(text=text, x=wide / 2, y=high + 0.033 * wide, size=size, color=color)
+        return Scene(width=wide, height=high + wide / 12, shapes=(*shapes, told))
+
+
+def _shifted(shape: Shape, x: float, y: float) -> Shape:
+    """A shape of a view, which is made of boxes and polygons, elsewhere."""
+    if isinstance(shape, Box):
+        return Box(
+            x=shape.x + x, y=shape.y + y, width=shape.width, height=shape.height, fill=shape.fill, line=shape.line
+        )
+    assert isinstance(shape, Polygon), f"a view has walls, floor and ceiling, not {shape!r}"
+    points = tuple([(round(a + x, 3), round(b + y, 3)) for a, b in shape.points])
+    return Polygon(points=points, fill=shape.fill, line=shape.line, thick=shape.thick, closed=shape.closed)

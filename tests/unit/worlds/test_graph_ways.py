@@ -1,0 +1,84 @@
+"""MetroTrip and RouteMap: quickest ways by trying all rides, directions by walking over the text of the map."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from quintain.envs.world import world_of
+from quintain.ports import SOLO
+from quintain.worlds.engines.graph.metro import Metro, quickest
+from quintain.worlds.kernel import Plan, Unsolvable
+
+STEP = {"north": (-1, 0), "east": (0, 1), "south": (1, 0), "west": (0, -1)}
+ROUND = list(STEP)
+ORDER = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6}
+
+
+def least(metro: Metro, start: int, goal: int) -> int:
+    """The fewest minutes by Bellman's rounds over all pairs of stops of a line."""
+    cost = {stop: 0 if stop == start else 10**6 for stop in range(len(metro.at))}
+    for _ in cost:
+        for line, (wait, ride) in zip(metro.lines, metro.pace, strict=True):
+            for i, j in itertools.permutations(range(len(line)), 2):
+                cost[line[j]] = min(cost[line[j]], cost[line[i]] + wait + abs(i - j) * ride)
+    return cost[goal]
+
+
+def test_the_quickest_way_takes_what_all_rides_say() -> None:
+    world = world_of("MetroTrip")
+    for level, seed in itertools.product((0, 3, 6), range(5)):
+        state = world.start(seed, level)
+        metro = state.metro
+        for start in range(len(metro.at)):
+            if start != metro.goal:
+                assert quickest(metro, metro.goal)[start][0] == least(metro, start, metro.goal)
+        assert state.left == least(metro, state.at, metro.goal) + (4 if level == 0 else 0)
+
+
+def test_a_minute_too_few_is_told() -> None:
+    world = world_of("MetroTrip")
+    state = world.start(1, 5)
+    assert isinstance(world.solve(state, SOLO), Plan)
+    late = type(state)(state.metro, state.at, state.left - 1)
+    assert isinstance(world.solve(late, SOLO), Unsolvable)
+
+
+def follow(caption: str) -> tuple[int, int]:
+    """Row and column of the corner where the directions of a full caption lead, from its text alone."""
+    head, told, _, *rows = caption.split("\n")
+    signs = [row[2:].split(" ") for row in rows]
+
+    def street(y: int, x: int, way: str) -> bool:
+        y, x = y + STEP[way][0], x + STEP[way][1]
+        return 0 <= y < len(signs) and 0 <= x < len(signs[0]) and signs[y][x] in "|-"
+
+    name = head.split()[1].rstrip(".")
+    y, x, way = 2 * (int(name[1:]) - 1), 2 * "abcdefg".index(name[0]), ""
+    for leg in told.removeprefix("Directions: ").rstrip(".").split(". "):
+        turn, _, where = leg.partition(", to ")
+        word = turn.split()[1]
+        way = word if word in STEP else ROUND[(ROUND.index(way) + (1 if word == "right" else 3)) % 4]
+        sides = [ROUND[(ROUND.index(way) + k) % 4] for k in (1, 3)]
+        passed = 0
+        while street(y, x, way):
+            y, x = y + 2 * STEP[way][0], x + 2 * STEP[way][1]
+            passed += any(street(y, x, side) for side in sides)
+            if where == f"place {signs[y][x]}" or passed == ORDER.get(where.split()[1], 99):
+                break
+    return y // 2, x // 2
+
+
+@pytest.mark.parametrize("level", [0, 2, 3, 5, 8])
+def test_directions_lead_where_the_text_says(level: int) -> None:
+    world, ends = world_of("RouteMap"), set()
+    for seed in range(12):
+        state = world.start(seed, level)
+        plan = world.solve(state, SOLO)
+        assert isinstance(plan, Plan)
+        for move in plan.moves[:-1]:
+            state = world.step(state, {SOLO: move}).state
+        assert divmod(state.at, state.town.width) == follow(world.caption(world.start(seed, level), SOLO, 2))
+        ends.add(state.at)
+    assert len(ends) > 3
