@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from quintain.envs.world import WorldEnv
 from quintain.messages import Message, Text
 from quintain.ports import SOLO
+from quintain.registry import entries
 from quintain.types import QuintainError, Task
 from quintain.worlds.kernel import Move, Plan
 from quintain.worlds.noise import Rng
@@ -56,7 +58,8 @@ def demonstrate(
         why: write a line before each answer that says how the oracle's plan goes on.
 
     Returns:
-        The turns in order. The oracle sees only the present state, never the noise to come.
+        The turns in order. The oracle sees only the present state, never the noise to come. A world whose oracle knows more than is shown
+        is registered with the tag `foresees`; here it is asked, turn by turn, about the state that the full caption tells.
 
     Raises:
         NoDemonstration: there is no plan, or (on slippery ground, say) luck kept the reward below `reward`.
@@ -93,9 +96,13 @@ def _choose(env: WorldEnv, queue: tuple[Move, ...], rng: Rng) -> tuple[Move, tup
     """The next move, the rest of the plan and a line about it; a plan is made anew where its oracle knows several good moves."""
     if queue:
         return queue[0], queue[1:], _reason(queue)
-    plan = env.world.solve(env.state, SOLO)
+    blind = _foresees(env.facts.name)
+    state = env.world.rebuild(env.world.view(env.state, SOLO).caption(2), SOLO) if blind else env.state
+    plan = env.world.solve(state, SOLO)
     if not isinstance(plan, Plan) or not plan.moves:
         raise NoDemonstration(f"{env.facts.name}: no plan from here: {plan}")
+    if blind:  # what comes next may change the plan
+        return plan.moves[0], (), ""
     if plan.proof == "policy":
         move = rng.pick(plan.first) if plan.first else plan.moves[0]
         return (
@@ -111,6 +118,12 @@ def _choose(env: WorldEnv, queue: tuple[Move, ...], rng: Rng) -> tuple[Move, tup
             _reason(plan.moves if move == plan.moves[0] else (move, *plan.moves[1:]), move != plan.moves[0]),
         )
     return plan.moves[0], plan.moves[1:], _reason(plan.moves)
+
+
+@functools.cache
+def _foresees(name: str) -> bool:
+    """Whether the oracle of a world knows what is not shown."""
+    return any(e.tags.get("foresees") for e in entries("world") if e.name == name)
 
 
 def _reason(moves: tuple[Move, ...], tied: bool = False) -> str:

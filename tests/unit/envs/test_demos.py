@@ -8,6 +8,7 @@ from quintain.envs.demos import CannotDemonstrate, NoDemonstration, demonstrate,
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.ports import SOLO
+from quintain.registry import entries
 from quintain.testing.worlds import task_of
 from quintain.types import Task
 from quintain.worlds.kernel import Plan
@@ -110,3 +111,26 @@ def test_what_can_never_be_demonstrated_is_told_at_once(name, options, asked, to
     ):
         with pytest.raises(CannotDemonstrate, match=told):
             call()
+
+
+FORESEEING = [e.name for e in entries("world") if e.tags.get("foresees")]
+
+
+@pytest.mark.parametrize("name", FORESEEING)
+def test_an_oracle_that_foresees_is_asked_about_what_is_shown_alone(name: str) -> None:
+    """Two states that look alike are answered alike, whatever is still to come; and that is enough to win."""
+    world = world_of(name)
+    env = WorldEnv(world, Scaffold(caption=2, grammar="word"))
+    made = list(demonstrations(env, (task_of(name, seed, 3) for seed in range(40)), 6))
+    assert len(made) == 6
+    for task, turns in made:
+        state = world.start(task.seed, task.level, split=task.split)
+        for turn in turns:
+            shown = world.view(state, SOLO).caption(2)
+            plan = world.solve(world.rebuild(shown, SOLO), SOLO)
+            assert isinstance(plan, Plan) and turn.text == plan.moves[0].key
+            state = world.step(state, {SOLO: plan.moves[0]}).state
+
+
+def test_worlds_that_foresee_are_known() -> None:
+    assert {"SkyDodge", "SnakeRun", "BlockFall"} <= set(FORESEEING)

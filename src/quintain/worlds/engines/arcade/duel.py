@@ -121,9 +121,11 @@ class Duel:
         return Look(width, "".join(signs), (left(frame), points, speed, ("ball", WAYS[dx, dy])), (), frame.over)
 
     def restore(self, look: Look) -> Frame:
+        """The serves to come are taken to be mixed: against one and the same, some opponents can never be beaten."""
         counters, width = dict(look.counters), look.width
         y, x = divmod(look.signs.index(BALL), width)
-        data = ((int(counters["speed"]),), (2, 1))
+        mixed = [n for i in range(8) for n in (2 + 5 * i % (width - 4), 1 if i % 3 else -1)]
+        data = ((int(counters["speed"]),), tuple(mixed))
         stage = Stage(width, len(look.signs) // width, int(counters["turns"]), int(counters["points"]), data=data)
         at = (look.signs.index(PADDLE[1]) % width, look.signs.index(OTHER[1]))
         return Frame(stage, 0, at, ((x, y, *STEPS[counters["ball"]]),), over=look.over)

@@ -35,7 +35,7 @@ TABLE = (
 KNOBS = ("well", "height", "kinds", "junk", "goal", "shown")
 
 
-@register("world", "BlockFall", domain="temporal", engine="arcade")
+@register("world", "BlockFall", domain="temporal", engine="arcade", foresees=True)
 def block_fall() -> TurnWorld[Frame]:
     """Steer falling pieces so that one to eleven lines of the well are filled; the oracle knows all pieces and searches placements."""
     facts = Facts(

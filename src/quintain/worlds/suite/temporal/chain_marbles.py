@@ -37,7 +37,7 @@ TABLE = (
 KNOBS = ("width", "height", "marbles", "colours", "pace", "low")
 
 
-@register("world", "ChainMarbles", domain="temporal", engine="arcade")
+@register("world", "ChainMarbles", domain="temporal", engine="arcade", foresees=True)
 def chain_marbles() -> TurnWorld[Frame]:
     """Shoot marbles into a moving chain so that groups of one colour vanish until none is left; the oracle searches over the groups."""
     facts = Facts(

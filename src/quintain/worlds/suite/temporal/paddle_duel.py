@@ -34,7 +34,7 @@ TABLE = (
 KNOBS = ("width", "height", "ticks", "goal")
 
 
-@register("world", "PaddleDuel", domain="temporal", engine="arcade")
+@register("world", "PaddleDuel", domain="temporal", engine="arcade", foresees=True)
 def paddle_duel() -> TurnWorld[Frame]:
     """Get the ball past an opponent's paddle one to nine times and never miss it; the oracle searches from meeting to meeting."""
     facts = Facts(

@@ -30,7 +30,7 @@ TABLE = (
 KNOBS = ("width", "height", "speed", "dense", "stars", "goal", "low", "high")
 
 
-@register("world", "SkyDodge", domain="temporal", engine="arcade")
+@register("world", "SkyDodge", domain="temporal", engine="arcade", foresees=True)
 def sky_dodge() -> TurnWorld[Frame]:
     """Dodge rocks and catch one to ten stars; the oracle knows what is still to come and searches over place and time."""
     facts = Facts(

@@ -32,7 +32,7 @@ TABLE = (
 KNOBS = ("width", "height", "rocks", "length", "goal")
 
 
-@register("world", "SnakeRun", domain="temporal", engine="arcade")
+@register("world", "SnakeRun", domain="temporal", engine="arcade", foresees=True)
 def snake_run() -> TurnWorld[Frame]:
     """Eat two to fourteen apples with a snake that grows; the oracle knows where apples will lie and searches from one to the next."""
     facts = Facts(
