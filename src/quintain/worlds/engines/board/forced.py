@@ -26,6 +26,7 @@ class Forced:
         winning: the moves of side 0 that win for certain; none in a position that is lost.
         defence: the reply of side 1.
         plain: brings an answer into the words that `look` reads.
+        shape: what splits keep apart, if it is not the whole board.
     """
 
     look: MenLook
@@ -33,6 +34,7 @@ class Forced:
     winning: Callable[[Ints], tuple[Ints, ...]]
     defence: Callable[[Ints], Ints]
     plain: Callable[[str], str] = str
+    shape: Callable[[Match], str] | None = None
 
     def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Match | None:
         position = self.pose(rng, knobs)
@@ -40,7 +42,7 @@ class Forced:
         return None if position is None else Match(Setup(options, "perfect", (position[-2] + 1) // 2), position)
 
     def layout(self, state: Match) -> str:
-        return self.look.layout(state)
+        return self.shape(state) if self.shape else self.look.layout(state)
 
     def turns(self, state: Match) -> int:
         return state.setup.budget
