@@ -1,0 +1,172 @@
+"""Where may the marked piece go? A question about a chess position, answered at once with a set of cells."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from quintain.types import Ints, QuintainError
+from quintain.worlds.engines.board.chess import (
+    KING,
+    NAMES,
+    NOBODY,
+    PAWN,
+    ROOK,
+    SIGNS,
+    Chess,
+    checked,
+    moves,
+    note,
+    noted,
+    reach,
+)
+from quintain.worlds.engines.board.chess_look import ART, GAMES, scattered
+from quintain.worlds.engines.board.game import Match, Setup
+from quintain.worlds.engines.turns import WON, After
+from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
+from quintain.worlds.noise import Rng
+from quintain.worlds.scene import Box, Disc, Scene
+from quintain.worlds.splits import canonical
+
+SAYINGS = {"wrong": "These are not exactly the cells.", "illegal": "That was answered already."}
+CELLS = NAMES
+ARMY = "QRRBBNNPPPPPPPP"
+ODD = 5  # one in so many twisted positions has a castling or a passed pawn
+_TOKEN = re.compile(r"[a-h][1-8]", re.ASCII)
+_BETWEEN = re.compile(r"(?:[\s,;:/|\[\](){}=>.-]|\band\b|\bto\b|\bcells?\b|\bsquares?\b|\banswer\b|\bis\b)*")
+_LINE = re.compile(r"([WB]) ([A-Za-z]) ([a-h][1-8])\.")
+_HEAD = re.compile(r"([WB]) is to move, ([a-h][1-8]) is marked: (.+?)(?:; said (.+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """The state: a position of chess, the cell of the marked piece, and the cells that were answered."""
+
+    position: Ints
+    marked: int
+    said: Ints = ()
+
+
+@functools.lru_cache(maxsize=4096)
+def goals(position: Ints, marked: int) -> Ints:
+    """The cells to which the piece on `marked` may go, in order."""
+    return tuple(sorted({to for _, to in moves(position, marked)}))
+
+
+def _move(cells: Ints) -> Move:
+    return Move(" ".join([CELLS[c] for c in cells]), cells)
+
+
+class LegalGame:
+    """The question as `turns.Game`.
+
+    Knobs: `men` are the most men that a side has beside its king, `twist` is the percentage of positions in which a check, a pin,
+    castling or a passed pawn matters to the answer.
+    """
+
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Marked | None:
+        side, twist = rng.below(2), rng.below(100) < knobs["twist"]
+        army, fixed, rights, passed = list(ARMY), dict[int, int](), 0, NOBODY
+        odd = rng.below(2 * ODD) if twist else 9
+        turn, men = 56 * side, 6 * side
+        if odd == 0:
+            rook = rng.pick((63, 56))
+            fixed = {60 ^ turn: KING + men, rook ^ turn: ROOK + men}
+            rights = (1 if rook == 63 else 2) << 2 * side
+        elif odd == 1:
+            column = 1 + rng.below(6)
+            passed = (16 + column) ^ turn
+            fixed = {(24 + column) ^ turn: PAWN + 6 - men, (24 + column + rng.pick((1, -1))) ^ turn: PAWN + men}
+        low = max(2, knobs["men"] - 2)
+        kept = ["".join(rng.sample(army, low + rng.below(knobs["men"] - low + 1))) for _ in range(2)]
+        kings = "k" if rights and not side else "K" if rights else "Kk"
+        cells = scattered(rng, kings + kept[0] + kept[1].lower(), fixed)
+        if passed != NOBODY and (cells[passed] or cells[passed ^ 24]):
+            return None
+        position = (*cells, rights, passed, 0, 1, side)
+        if checked(position, 1 - side):
+            return None
+        mine = [c for c in range(64) if men < cells[c] <= men + 6 and len(goals(position, c)) > 1]
+        mine = [c for c in mine if not twist or set(reach(cells, c)) != set(goals(position, c))]
+        return Marked(position, rng.pick(mine)) if mine else None
+
+    def layout(self, state: Marked) -> str:
+        signs = [SIGNS[code] for code in state.position[:64]]
+        signs[state.marked] += "*"
+        return canonical(signs, 8, 8)
+
+    def turns(self, state: Marked) -> int:
+        return 1
+
+    def mover(self, state: Marked) -> int:
+        return -1 if state.said else 0
+
+    def legal(self, state: Marked) -> tuple[Move, ...]:
+        return ()
+
+    def guess(self, state: Marked, rng: Rng) -> Move:
+        return _move(tuple(sorted(rng.sample(range(64), 2 + rng.below(6)))))
+
+    def read(self, text: str) -> Move | None:
+        found = _TOKEN.findall(text)
+        if not found or not _BETWEEN.fullmatch(_TOKEN.sub(" ", text)):
+            return None
+        return _move(tuple(sorted({CELLS.index(name) for name in found})))
+
+    def play(self, state: Marked, move: Move) -> After[Marked]:
+        after = replace(state, said=move.value)
+        if move.value == goals(state.position, state.marked):
+            return After(after, (WON,), True)
+        return After(after, done=True, events=(("wrong",),))
+
+    def advise(self, state: Marked) -> Answer:
+        cells = goals(state.position, state.marked)
+        return Plan((_move(cells),)) if cells else Unsolvable("the piece cannot move")
+
+    def caption(self, state: Marked, side: int, level: int) -> str:
+        head = f"{'WB'[state.position[-1]]} is to move, {CELLS[state.marked]} is marked: {note(state.position)}"
+        head += f"; said {_move(state.said).key}" if state.said else ""
+        men = [f"{'BW'[SIGNS[c].isupper()]} {SIGNS[c]} {CELLS[i]}." for i, c in enumerate(state.position[:64]) if c]
+        return "\n".join([head, *sorted(men, reverse=True)]) if level == 2 else " ".join([f"{head}.", *men])
+
+    def rebuild(self, caption: str, side: int) -> Marked:
+        first, *rest = caption.split("\n")
+        head, lines = _HEAD.fullmatch(first), [_LINE.fullmatch(line) for line in rest]
+        own = noted(head[3]) if head else None
+        if not head or own is None:
+            raise QuintainError(f"this is no full caption of a marked piece: {caption[:60]!r}")
+        cells = [0] * 64
+        for line in lines:
+            if line:
+                cells[CELLS.index(line[3])] = SIGNS.index(line[2])
+        said = tuple([CELLS.index(name) for name in (head[4] or "").split()])
+        return Marked((*cells, *own, 1, "WB".index(head[1])), CELLS.index(head[2]), said)
+
+    def scene(self, state: Marked, side: int) -> Scene:
+        mover = state.position[-1]
+        scene = GAMES.scene(Match(Setup(()), state.position, mover), mover)
+        row, column = divmod(state.marked, 8)
+        mark = Box(x=column + 1.04, y=row + 1.04, width=0.92, height=0.92, line="brick", thick=0.09, radius=0.1)
+        said = [Disc(x=c % 8 + 1.5, y=c // 8 + 1.5, radius=0.2, fill="blue", line="white") for c in state.said]
+        corner = (ART["K"], ART["k"])[mover]
+        return replace(scene, cells=(corner, *scene.cells[1:]), shapes=(*scene.shapes, mark, *said))
+
+    def static(self, state: Marked, side: int) -> tuple[str, ...]:
+        men = [SIGNS[c] + name for c, name in zip(state.position, CELLS, strict=False) if c]
+        return (
+            f"move-{'WB'[state.position[-1]]}",
+            f"marked-{CELLS[state.marked]}",
+            *note(state.position).split(),
+            *men,
+        )
+
+    def moving(self, state: Marked, side: int) -> tuple[str, ...]:
+        return tuple([f"said-{CELLS[c]}" for c in state.said])
+
+    def words(self, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+        told = [f"{kind}-{name}" for kind in ("marked", "said") for name in CELLS]
+        men = [sign + name for sign in SIGNS[1:] for name in CELLS]
+        return ("move-W", "move-B", *told, *men, *CELLS, *Chess().board.vocabulary)

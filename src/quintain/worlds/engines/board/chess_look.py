@@ -1,0 +1,132 @@
+"""What chess looks like, and how its positions are made: openings, small armies, endings, problems."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from quintain.types import Ints
+from quintain.worlds.art import tiles
+from quintain.worlds.engines.board.chess import NOBODY, SIGNS, SPECIALS, STEPS, Chess, checked
+from quintain.worlds.engines.board.men_look import MenLook
+from quintain.worlds.engines.board.posed import Posed
+from quintain.worlds.noise import Rng
+from quintain.worlds.scene import Box, Disc, Point, Polygon, Shape
+
+_LETTER = {sign: word for word, sign in zip(SPECIALS, "qrbn", strict=True)}
+_SHORT = re.compile(r"(?<=\d)\s*[=(]?\s*([qrbn])\s*\)?\s*[+#]?$")
+NONE: Mapping[int, int] = {}
+LEVEL = (-0.02, 0.15)  # values of positions that may be begun with
+
+RULES = """Chess: pieces move as usual, with castling (name the king's two cells), passing captures (en passant) and promotion. White
+(W) has capital letters, P N B R Q K, and goes up; Black (B, dark) has small ones. Below the board `castling` names the rights that
+are left (K, Q White's short and long one, k, q Black's), `passant` the cell that a pawn has just passed, if it can be taken there;
+`no castling` means neither. Stalemate, and too few men to mate, are draws; there is no rule of repetition."""
+ANSWER = (
+    "Name the cell that a piece leaves and the cell it goes to; for a promotion also the new piece, as in e7 e8 queen."
+)
+CORNER = " The corner of a picture says which side you have and how many moves of both sides are left."
+
+
+THICK = 0.045
+# the left half of each outline, from the top; the discs on it; strokes in the other colour
+OUTLINES: dict[str, tuple[Point, ...]] = {
+    "P": ((0.45, 0.42), (0.32, 0.78)),
+    "R": (
+        *((0.44, 0.17), (0.44, 0.25), (0.39, 0.25), (0.39, 0.17), (0.27, 0.17)),
+        *((0.27, 0.37), (0.36, 0.43), (0.36, 0.66), (0.29, 0.78)),
+    ),
+    "B": ((0.5, 0.17), (0.35, 0.35), (0.35, 0.46), (0.41, 0.56), (0.29, 0.78)),
+    "Q": ((0.5, 0.16), (0.44, 0.46), (0.33, 0.22), (0.36, 0.47), (0.17, 0.32), (0.29, 0.62), (0.28, 0.78)),
+    "K": ((0.5, 0.34), (0.33, 0.28), (0.2, 0.38), (0.22, 0.5), (0.3, 0.62), (0.28, 0.78)),
+}
+HORSE: tuple[Point, ...] = (
+    *((0.44, 0.14), (0.66, 0.24), (0.75, 0.46), (0.74, 0.78), (0.3, 0.78), (0.36, 0.62), (0.5, 0.47)),
+    *((0.36, 0.49), (0.28, 0.57), (0.2, 0.5), (0.24, 0.38), (0.37, 0.24)),
+)
+DISCS = {
+    "P": ((0.5, 0.35, 0.14),),
+    "B": ((0.5, 0.14, 0.055),),
+    "Q": ((0.17, 0.29, 0.05), (0.33, 0.2, 0.05), (0.5, 0.14, 0.055), (0.67, 0.2, 0.05), (0.83, 0.29, 0.05)),
+}
+STROKES: dict[str, tuple[Point, Point]] = {
+    "B": ((0.5, 0.33), (0.58, 0.25)),
+    "K": ((0.5, 0.38), (0.5, 0.66)),
+    "N": ((0.4, 0.31), (0.44, 0.31)),
+}
+CROSS = (((0.5, 0.05), (0.5, 0.3)), ((0.4, 0.14), (0.6, 0.14)))
+
+
+def _piece(kind: str, fill: str, line: str, mark: str) -> tuple[Shape, ...]:
+    half = OUTLINES.get(kind, ())
+    points = half + tuple([(1 - x, y) for x, y in reversed(half)]) or HORSE
+    cross = [Polygon(points=ends, line=line, thick=0.08, closed=False) for ends in CROSS if kind == "K"]
+    discs = [Disc(x=x, y=y, radius=r, fill=fill, line=line, thick=THICK) for x, y, r in DISCS.get(kind, ())]
+    stroke = [Polygon(points=STROKES[kind], line=mark, thick=THICK, closed=False)] if kind in STROKES else []
+    foot = Box(x=0.22, y=0.78, width=0.56, height=0.11, fill=fill, line=line, thick=THICK, radius=0.04)
+    return (*cross, Polygon(points=points, fill=fill, line=line, thick=THICK), *discs, *stroke, foot)
+
+
+ART = {sign: f"men-{'white' if sign.isupper() else 'black'}-{sign.lower()}" for sign in SIGNS[1:]}
+tiles(
+    {
+        ART[sign]: _piece(sign.upper(), "white", "ink", "ink")
+        if sign.isupper()
+        else _piece(sign.upper(), "ink", "slate", "white")
+        for sign in ART
+    }
+)
+
+
+def plain(text: str) -> str:
+    """`e7e8q` and `e7-e8=Q+` in the words of the game."""
+    text = text.strip().lower().rstrip("+#!")
+    return _SHORT.sub(lambda m: " " + _LETTER[m[1]], text)
+
+
+def scattered(rng: Rng, men: str, fixed: Mapping[int, int] = NONE) -> list[int]:
+    """Cells of a board with these men, capitals white, on random cells, besides those that are `fixed`; kings come apart."""
+    cells = [fixed.get(cell, 0) for cell in range(64)]
+    kings = [cell for cell, code in fixed.items() if SIGNS[code] in "Kk"]
+    for sign in men:
+        pawn = sign in "Pp"
+        while True:
+            at = 8 + rng.below(48) if pawn else rng.below(64)
+            if not cells[at] and not (sign in "Kk" and kings and at in STEPS[kings[0]]):
+                break
+        cells[at] = SIGNS.index(sign)
+        if sign in "Kk":
+            kings.append(at)
+    return cells
+
+
+def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
+    """A position to begin a match with.
+
+    Knobs: `men` is a number of men beside the king that each side keeps of the first position, the same ones, or the men of an
+    ending, as `KQk`, in which White must mate; after it both sides make `rounds` random moves, up to `more` besides.
+    """
+    kept = knobs["men"]
+    if isinstance(kept, str):
+        start = (*scattered(rng, kept), 0, NOBODY, 1)
+        return None if checked((*start, 0), 1) else (*start, knobs["limit"], 0)
+    gone = rng.sample([c for c in range(48, 64) if c != 60], 15 - kept)
+    cells = list(Chess().begin()[:64])
+    for c in gone:
+        cells[c] = cells[c ^ 56] = 0
+    rights = sum([r for r, rook in ((1, 63), (2, 56), (4, 7), (8, 0)) if cells[rook]])
+    game = GAMES.game(())
+    position = (*cells, rights, NOBODY, 0, 400, 0)
+    for _ in range(2 * (knobs["rounds"] + rng.below(knobs["more"] + 1))):
+        if game.worth(position) is not None:
+            return None
+        position = game.play(position, rng.pick(game.legal(position)))
+    position = (*position[:-2], knobs["limit"], 0)
+    if game.worth(position) is not None or checked(position, 0) or game.peak(position) == 1:
+        return None
+    return position if LEVEL[0] < game.rules.value(position) < LEVEL[1] else None
+
+
+GAMES = MenLook(Chess, (), ART, dark=True, specials=SPECIALS)
+LOOK = Posed(GAMES, pose, plain=plain)

@@ -1,0 +1,106 @@
+"""Chess against numbers known from the literature, and against another program where it is at hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from quintain.types import Ints
+from quintain.worlds.engines.board.chess import NAMES, SIGNS, Chess, checked
+from quintain.worlds.engines.board.chess_legal import LegalGame, goals
+from quintain.worlds.engines.board.chess_mate import forced, pose
+from quintain.worlds.engines.board.men import MenGame
+from quintain.worlds.noise import Rng
+
+GAME = MenGame(Chess())
+
+
+def fen(text: str) -> Ints:
+    """A position from the field's notation."""
+    board, side, rights, passed = text.split()[:4]
+    cells = [
+        code for sign in board.replace("/", "") for code in ([0] * int(sign) if sign.isdigit() else [SIGNS.index(sign)])
+    ]
+    castling = sum([1 << i for i, sign in enumerate("KQkq") if sign in rights])
+    return (*cells, castling, NAMES.index(passed) if passed != "-" else -1, 0, 400, "wb".index(side))
+
+
+def perft(position: Ints, depth: int) -> int:
+    moves = GAME.legal(position)
+    return len(moves) if depth == 1 else sum([perft(GAME.play(position, move), depth - 1) for move in moves])
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -", (20, 400, 8902)),
+        ("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq -", (48, 2039)),
+        ("8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - -", (14, 191, 2812)),
+        ("r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq -", (6, 264)),
+        ("rnbq1k1r/pp1Pbppp/2p5/8/2B5/8/PPP1NnPP/RNBQK2R w KQ -", (44, 1486)),
+    ],
+)
+def test_counts_of_positions_are_the_known_ones(text: str, counts: tuple[int, ...]) -> None:
+    assert tuple(perft(fen(text), depth) for depth in range(1, len(counts) + 1)) == counts
+
+
+def test_random_games_agree_with_another_program() -> None:
+    chess = pytest.importorskip("chess")
+    for seed in range(12):
+        other, position, rng = chess.Board(), (*Chess().begin(), 400, 0), Rng("games", seed)
+        for _ in range(80):
+            mine = {move: GAME.spell(move) for move in GAME.legal(position)}
+            theirs = {m.uci(): m for m in other.legal_moves}
+            short = {
+                k: "".join(w[:1] if w == "queen" else w for w in v.replace("knight", "n").split())
+                for k, v in mine.items()
+            }
+            short = {k: v.replace("rook", "r").replace("bishop", "b") for k, v in short.items()}
+            assert sorted(short.values()) == sorted(theirs)
+            assert checked(position, position[-1]) == other.is_check()
+            worth = GAME.worth(position)
+            assert (worth == -1) == other.is_checkmate()
+            if worth is not None:
+                break
+            move = rng.pick(sorted(mine))
+            position = GAME.play(position, move)
+            other.push(theirs[short[move]])
+
+
+def mated(position: Ints, n: int) -> list[int]:
+    """White's moves that mate in n moves at most, by trying everything."""
+    return [move for move in GAME.legal(position) if _lost(GAME.play(position, move), n)]
+
+
+def _lost(position: Ints, n: int) -> bool:
+    replies = GAME.legal(position)
+    if not replies:
+        return checked(position, 1)
+    return n > 1 and all(mated(GAME.play(position, reply), n - 1) for reply in replies)
+
+
+def test_forced_mates_are_those_found_by_trying_everything() -> None:
+    rng, seen = Rng("mates"), 0
+    for moves, white, black in ((1, (2, 4), (0, 4)), (1, (4, 6), (2, 4)), (2, (2, 2), (0, 0))):
+        while seen < 8 * moves:
+            position = pose(rng, {"moves": moves, "white": white, "black": black, "keys": 9})
+            if position:
+                seen += 1
+                found = {GAME.pack(path) for path in forced(position[:-2], moves)}
+                assert found == set(mated((*position[:-2], 9, 0), moves))
+        seen = 0
+    assert not forced(fen("7k/8/8/8/8/8/8/K5R1 w - -")[:-2], 2)
+    assert forced(fen("7k/8/5KQ1/8/8/8/8/8 w - -")[:-2], 1)
+
+
+def test_goals_of_a_marked_piece_leave_its_king_safe() -> None:
+    rng, twisted = Rng("goals"), 0
+    for _ in range(300):
+        state = LegalGame().deal(rng, {"men": 8, "twist": 100})
+        if state is None:
+            continue
+        twisted += 1
+        other = [GAME.unpack(move)[1] for move in GAME.legal(state.position) if GAME.unpack(move)[0] == state.marked]
+        assert set(other) == set(goals(state.position, state.marked))
+        for to in other:
+            assert not checked(Chess().moved(state.position, (state.marked, to)), state.position[-1])
+    assert twisted > 50
