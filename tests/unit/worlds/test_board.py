@@ -348,8 +348,8 @@ def test_replies_follow_from_the_noise_of_the_state_alone() -> None:
 
 
 def test_knobs_that_fit_no_game_are_refused() -> None:
-    with pytest.raises(QuintainError, match="3 <= line <= size <= 6"):
-        SOLO_WORLD.start(0, 0, size=7)
+    with pytest.raises(QuintainError, match="3 <= line <= size <= 15"):
+        SOLO_WORLD.start(0, 0, size=16)
     with pytest.raises(QuintainError, match="did you mean 'greedy'"):
         SOLO_WORLD.start(0, 0, opponent="gredy")
     with pytest.raises(GenerationError, match="no opening"):

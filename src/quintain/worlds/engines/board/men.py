@@ -37,6 +37,7 @@ class Board:
         upward: rows are counted from the bottom.
         breadth: moves that get a deeper look.
         deep: moves of both sides within which results are proved, and `nodes`, positions that a proof may visit.
+        late: moves left above which no proof is tried: for games that cannot be over early.
         note: what a player must know beside the board, as one short line for the caption and below the picture.
         noted: the own numbers that a note tells, or None if it is no such line.
         vocabulary: all words that notes may hold.
@@ -52,6 +53,7 @@ class Board:
     breadth: int = 6
     deep: int = 3
     nodes: int = 600
+    late: int = 1 << 30
     note: Callable[[Ints], str] = lambda position: ""
     noted: Callable[[str], Ints | None] = lambda note: None if note else ()
     vocabulary: tuple[str, ...] = ()
@@ -137,7 +139,7 @@ class MenGame:
         known = self._legal.get(position)
         if known is None:
             known = tuple([self.pack(path) for path in self.rules.paths(position)])
-            _keep(self._legal, position, known)
+            keep(self._legal, position, known)
         return known
 
     def play(self, position: Ints, move: int) -> Ints:
@@ -155,7 +157,7 @@ class MenGame:
                 after = self.play(position, move)
                 worth = self.worth(after)
                 known[move] = -SURE * max(-1.0, min(1.0, self.rules.value(after))) if worth is None else float(-worth)
-            _keep(self._ahead, position, known)
+            keep(self._ahead, position, known)
         return known
 
     def tempting(self, position: Ints) -> Sequence[int]:
@@ -176,12 +178,11 @@ class MenGame:
         if position not in self._proved:
             self._visits = 0
             try:
-                found = next(
-                    (v for depth in range(1, self.board.deep + 1) if (v := self._verdict(position, depth))), None
-                )
+                depths = range(1, self.board.deep + 1 if position[-2] <= self.board.late else 1)
+                found = next((v for depth in depths if (v := self._verdict(position, depth))), None)
             except TooLong:
                 found = None
-            _keep(self._proved, position, found)
+            keep(self._proved, position, found)
         return self._proved[position]
 
     def _verdict(self, position: Ints, depth: int) -> Verdict | None:
@@ -212,11 +213,12 @@ class MenGame:
                 best = 1
                 break
             best = None if best is None or reply is None else max(best, -reply)
-        _keep(self._memo, key, best)
+        keep(self._memo, key, best)
         return best
 
 
-def _keep(table: dict, key: object, value: object) -> None:
+def keep(table: dict, key: object, value: object) -> None:
+    """Put a value into a table that is emptied when it has grown large."""
     if len(table) >= KEPT:
         table.clear()
     table[key] = value

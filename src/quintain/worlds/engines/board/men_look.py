@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from quintain.types import Ints, QuintainError
@@ -21,7 +22,8 @@ from quintain.worlds.splits import canonical
 OPENING = ("rounds", "more", "limit")  # knobs of every game of men
 LONGEST = 400  # moves of both sides in a match
 _HEAD = re.compile(r"You play (\w); (\w) is to move; (\d+) moves? (?:are|is) left\.(?: (.+))?")
-_GAPS = re.compile(r"\s*(?:->|→|[-–—>,:;x]|\bto\b|\bthen\b|\band\b)\s*|\s+")
+_TAKES = re.compile(r"(?<=\d)\s*x\s*(?=[a-z]\d)")
+_GAPS = re.compile(r"\s*(?:->|→|[-–—>,:;]|\bto\b|\bthen\b|\band\b)\s*|\s+")
 _CELL = re.compile(r"[a-z][1-9]\d?", re.ASCII)
 LONG = 120  # characters after which a text is no move
 _LOOSE = re.compile(r"([a-z]\d{1,2})(?=[a-z])")
@@ -52,18 +54,27 @@ tiles(
         "men-O": (*man("gold", "rust"), Disc(x=0.5, y=0.5, radius=0.15, line="rust", thick=0.06)),
         **{
             f"men-{side}-{left}": _badge(side, left, color)
-            for side, color in (("X", "blue"), ("O", "brick"), ("W", "stone"), ("B", "ink"))
+            for side, color in (
+                ("X", "blue"),
+                ("O", "brick"),
+                ("W", "stone"),
+                ("B", "ink"),
+                ("1", "blue"),
+                ("2", "brick"),
+            )
             for left in range(LONGEST + 1)
         },
     }
 )
 
 
+@dataclass(eq=False)
 class MenLook:
     """A game of men as `board.game.Look`.
 
     Knobs: before the first move each side has made `rounds` random ones, and up to `more` besides; a match has `limit` moves of
-    both sides after that; the other knobs are the numbers of the game, in the order of `numbers`.
+    both sides after that; with a knob `lead` the side to move is so much better off at first sight, from -1 to 1; the other
+    knobs are the numbers of the game, in the order of `numbers`.
 
     Args:
         make: the rules that the numbers stand for.
@@ -72,20 +83,24 @@ class MenLook:
         fits: whether an opening will do, beside that nobody can end the game at once.
         dark: draw the cells like a chess board; otherwise all are light.
         specials: words of answers beside cells, of any of the games.
+        ground: the tile below whatever stands on each cell, where `dark` is not enough.
+        shape: the numbers of the game that columns, rows and note of a caption show, where those are more than columns and rows.
+        tidy: what makes one of the spellings of an answer the normal one; the text it gets has small letters.
     """
 
-    def __init__(
-        self,
-        make: Callable[..., Rules],
-        numbers: Sequence[str],
-        art: Mapping[str, str],
-        fits: Callable[[MenGame, Ints, Mapping[str, Any]], bool] | None = None,
-        dark: bool = False,
-        specials: Sequence[str] = (),
-    ) -> None:
-        self._game = functools.lru_cache(maxsize=32)(lambda *numbers: MenGame(make(*numbers)))
-        self.numbers, self.art, self.fits, self.dark = tuple(numbers), dict(art), fits, dark
-        self.specials = frozenset(specials)
+    make: Callable[..., Rules]
+    numbers: Sequence[str]
+    art: Mapping[str, str]
+    fits: Callable[[MenGame, Ints, Mapping[str, Any]], bool] | None = None
+    dark: bool = False
+    specials: Sequence[str] = ()
+    ground: Callable[[MenGame, Ints], Sequence[str]] | None = None
+    shape: Callable[[int, int, str], Ints | None] | None = None
+    tidy: Callable[[str], str] = str.strip
+
+    def __post_init__(self) -> None:
+        self._game = functools.lru_cache(maxsize=32)(lambda *numbers: MenGame(self.make(*numbers)))
+        self._specials = frozenset(self.specials)
 
     def game(self, options: Ints) -> MenGame:
         return self._game(*options)
@@ -113,7 +128,7 @@ class MenLook:
         game = self.game(self.options(knobs))
         if self.fits is not None:
             return self.fits(game, position, knobs)
-        return game.peak(position) < 1 and game.peak((*position[:-1], 1 - position[-1])) < 1
+        return knobs.get("lead", -1) <= game.peak(position) < 1 and game.peak((*position[:-1], 1 - position[-1])) < 1
 
     def layout(self, match: Match) -> str:
         game = self.game(match.setup.options)
@@ -155,17 +170,24 @@ class MenLook:
         return Match(Setup(options or ()), (*codes, *own, int(said[3]), side), side)
 
     def of_shape(self, columns: int, rows: int, note: str) -> Ints | None:
-        """The numbers of the game that a caption shows, or None: here those of games whose numbers are columns and rows, or size."""
+        """The numbers of the game that a caption shows, or None."""
+        if self.shape is not None:
+            return self.shape(columns, rows, note)
         return {0: (), 1: (columns,), 2: (columns, rows)}.get(len(self.numbers))
+
+    def grounds(self, game: MenGame, position: Ints) -> Sequence[str]:
+        """The tile below whatever stands on each cell."""
+        if self.ground is not None:
+            return self.ground(game, position)
+        return _chequered(game.board.columns, game.board.rows) if self.dark else ("plain",) * game.cells
 
     def scene(self, match: Match, me: int) -> Scene:
         game = self.game(match.setup.options)
         cells = [f"men-{game.board.sides[me]}-{match.position[-2]}", *_columns(game.board.columns)]
-        for i, sign in enumerate(_signs(game, match)):
+        for i, (sign, ground) in enumerate(zip(_signs(game, match), self.grounds(game, match.position), strict=True)):
             row, column = divmod(i, game.board.columns)
             if not column:
                 cells.append(f"label-{game.board.rows - row if game.board.upward else row + 1}")
-            ground = "men-dark" if self.dark and (row + column) % 2 else "men-light" if self.dark else "plain"
             cells.append(f"{ground}+{self.art[sign]}" if sign in self.art else ground)
         note, width, height = game.board.note(match.position), game.board.columns + 1, game.board.rows + 1
         shown = (
@@ -194,15 +216,17 @@ class MenLook:
             n + str(v) for n, v in zip(self.numbers, options, strict=True)
         ]
         men = [sign + name for sign in game.board.signs[1:] for name in game.names]
-        return (*game.lexicon, *fixed, *digit_words("left", 3), *game.board.vocabulary, *men)
+        known = (*game.lexicon, *fixed, *digit_words("left", 3), *game.board.vocabulary, *men)
+        return tuple(dict.fromkeys(known))  # a note may hold a word of a move
 
     def read(self, text: str) -> Move | None:
         text = text.strip()
         if not 0 < len(text) <= LONG:
             return None
-        words = [word for word in _GAPS.split(_LOOSE.sub(r"\1 ", text.lower())) if word]
+        text = _LOOSE.sub(r"\1 ", _TAKES.sub(" ", self.tidy(text.lower())))
+        words = [word for word in _GAPS.split(text) if word]
         return (
-            _move(" ".join(words)) if words and all(w in self.specials or _CELL.fullmatch(w) for w in words) else None
+            _move(" ".join(words)) if words and all(w in self._specials or _CELL.fullmatch(w) for w in words) else None
         )
 
     def move(self, index: int, options: Ints) -> Move:
@@ -233,3 +257,10 @@ def _move(key: str) -> Move:
 @functools.lru_cache(maxsize=32)
 def _columns(width: int) -> tuple[str, ...]:
     return tuple([f"label-{sign}" for sign in LETTERS[:width]])
+
+
+@functools.lru_cache(maxsize=32)
+def _chequered(width: int, height: int) -> tuple[str, ...]:
+    return tuple(
+        ["men-dark" if (row + column) % 2 else "men-light" for row in range(height) for column in range(width)]
+    )

@@ -7,6 +7,7 @@ position is (stones of the side to move, stones of the other side).
 from __future__ import annotations
 
 import functools
+import itertools
 import struct
 from collections.abc import Mapping, Sequence
 
@@ -15,6 +16,7 @@ from quintain.worlds.engines.board.game import Verdict
 
 BRIEF = 9  # free cells up to which an expected result is worked out to the end
 EXACT_FREE = 12  # free cells up to which a position is solved to the end
+LARGE = 7  # cells on a side from which only wins made of threats are looked for
 DEEP, FORCING = 3, 6  # own moves within which any win is found, and within which one made of threats alone is
 WIDTH = 6  # moves that get a deeper look
 KEPT = 1 << 16  # positions that are remembered
@@ -67,7 +69,7 @@ class RowGame:
     """The rules of rows and what can be proved about a position; use `row_game`, which shares what was found.
 
     Args:
-        size: cells on a side, 3 to 6.
+        size: cells on a side.
         line: stones in a row that win.
     """
 
@@ -83,6 +85,12 @@ class RowGame:
         self.gaps: tuple[Ints, ...] = tuple(
             tuple((i - gap) * way for i in range(line) if i != gap) for way in self.ways for gap in range(line)
         )
+        self.pairs = [
+            (one * way, two * way, [i * way for i in range(line) if i not in (one, two)])
+            for way in self.ways
+            for one, two in itertools.combinations(range(line), 2)
+        ]
+        self.deep = DEEP if size < LARGE else 0
         spans = [[1 << start + i * way for i in range(line)] for way in self.ways for start in range(stride * size)]
         self.lines: Ints = tuple(sum(s) for s in spans if all(bit in self.cell for bit in s))
         through = [sum(bool(mask & bit) for mask in self.lines) for bit in self.bits]
@@ -135,6 +143,16 @@ class RowGame:
             out |= found
         return out
 
+    def fours(self, stones: int, free: int) -> int:
+        """The free cells where one stone more threatens to complete a line: two free cells in a line of own stones."""
+        out = 0
+        for one, two, held in self.pairs:
+            found = free >> one & free >> two
+            for shift in held:
+                found &= stones >> shift
+            out |= found << one | found << two
+        return out
+
     def scan(self, mine: int, yours: int) -> tuple[int, Ints, int]:
         """How much better off `mine` is, what each cell would add to that, and the cells that complete a line of `mine`."""
         sure = gains = won = 0
@@ -178,7 +196,7 @@ class RowGame:
         mine, yours = position
         n = self.distance(mine, yours)
         if n:
-            good = [c for c in self.legal(position) if self.lost(yours, mine | self.bits[c], n - 1, n <= DEEP)]
+            good = [c for c in self.legal(position) if self.lost(yours, mine | self.bits[c], n - 1, n <= self.deep)]
             return Verdict(1, tuple(good))
         legal = self.legal(position)
         if len(legal) > EXACT_FREE:
@@ -192,7 +210,7 @@ class RowGame:
 
         Wins within `DEEP` moves are all found; longer ones, up to `most`, where each move makes a threat.
         """
-        return next((n for n in range(1, most + 1) if self.forced(mine, yours, n, n <= DEEP)), 0)
+        return next((n for n in range(1, most + 1) if self.forced(mine, yours, n, n <= self.deep)), 0)
 
     def forced(self, mine: int, yours: int, n: int, quiet: bool) -> bool:
         """Whether the side to move wins within `n` own moves; without `quiet`, by moves that each threaten to win."""
@@ -215,6 +233,8 @@ class RowGame:
         if must & (must - 1):
             return False
         moves = must or free
+        if not quiet:
+            moves &= self.fours(mine, free)
         while moves:
             bit = moves & -moves
             moves ^= bit

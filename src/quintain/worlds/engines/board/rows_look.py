@@ -11,7 +11,7 @@ from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.cells import framed, labelled, name_of, names_of, read_cell, unframed
 from quintain.worlds.engines.board.game import Match, Setup
-from quintain.worlds.engines.board.rows import RowGame, row_game
+from quintain.worlds.engines.board.rows import LARGE, RowGame, row_game
 from quintain.worlds.kernel import Move
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene
@@ -19,6 +19,8 @@ from quintain.worlds.splits import canonical
 
 SIGNS = "XO"
 WORDS = {3: "Three", 4: "Four", 5: "Five", 6: "Six"}
+REACH = 3  # cells from the middle of a large board within which a game begins
+LARGEST = 15  # cells on a side
 KNOBS = ("size", "line", "stones", "more", "low", "high")
 _HEAD = re.compile(r"You play ([XO]); ([XO]) is to move\. (\w+) in a row wins\.")
 
@@ -60,8 +62,9 @@ def _put(row: int, column: int) -> Move:
 
 
 class RowLook:
-    """Rows as `board.game.Look`. Knobs: `size`, `line`; `stones` to `stones + more` lie there at the start; the side to
-    move wins by threats that must be answered, in `low` to `high` own moves (`high` = 0: any position without a win at once).
+    """Rows as `board.game.Look`. Knobs: `size`, `line`; `stones` to `stones + more` lie there at the start, on large boards in the
+    middle; the side to move wins by threats that must be answered, in `low` to `high` own moves (`high` = 0: any position without
+    a win at once, where the side to move is at least `lead` ahead at first sight, if there is such a knob).
     """
 
     def game(self, options: Ints) -> RowGame:
@@ -69,8 +72,10 @@ class RowLook:
 
     def options(self, knobs: Mapping[str, Any]) -> Ints:
         size, line = knobs["size"], knobs["line"]
-        if not 3 <= line <= size <= 6:
-            raise QuintainError(f"size {size} and line {line} must be 3 <= line <= size <= 6")
+        if not 3 <= line <= min(size, 6) or size > LARGEST:
+            raise QuintainError(
+                f"size {size} and line {line} must be 3 <= line <= size <= {LARGEST}, and line at most 6"
+            )
         return (size, line)
 
     def varied(self, knobs: Mapping[str, Any]) -> bool:
@@ -79,7 +84,10 @@ class RowLook:
     def opening(self, rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
         game = row_game(knobs["size"], knobs["line"])
         count = knobs["stones"] + rng.below(knobs["more"] + 1)
-        cells = rng.sample(range(game.cells), count)
+        middle = [
+            c for c in range(game.cells) if max(abs(2 * i - game.size + 1) for i in divmod(c, game.size)) <= 2 * REACH
+        ]
+        cells = rng.sample(range(game.cells) if game.size < LARGE else middle, count)
         mine = sum(game.bits[c] for c in cells[: count // 2])
         yours = sum(game.bits[c] for c in cells[count // 2 :])
         if game.has_line(mine) or game.has_line(yours):
@@ -91,7 +99,7 @@ class RowLook:
         low, high = knobs["low"], knobs["high"]
         threats = next((n for n in range(1, (high or 1) + 1) if game.forced(mine, yours, n, False)), 0)
         if not high:
-            return not threats
+            return not threats and game.peak(position) >= knobs.get("lead", -1)
         return threats >= max(low, 1) and game.distance(mine, yours, threats) >= low
 
     def layout(self, match: Match) -> str:

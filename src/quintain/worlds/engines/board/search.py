@@ -10,6 +10,7 @@ from quintain.worlds.engines.board.game import Game
 
 LADDER = ("random", "greedy", "depth1", "depth2", "depth3", "depth4", "perfect")
 TIE = 1e-9  # values that differ by less are equal
+HEARD = 16  # answers of an opponent that are averaged; of more, so many evenly among them
 
 
 def check_opponent(name: str) -> str:
@@ -112,6 +113,8 @@ def _hope(game: Game, position: Ints, move: int, opponent: str, to_the_end: bool
     if worth is not None:
         return (1 - worth) / 2
     total, answers = 0.0, choices(game, after, opponent)
+    if not to_the_end and len(answers) > HEARD:
+        answers = tuple([answers[i * len(answers) // HEARD] for i in range(HEARD)])
     for answer in answers:
         again = game.play(after, answer)
         worth = game.worth(again)

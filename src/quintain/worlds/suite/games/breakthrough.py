@@ -25,6 +25,19 @@ TABLE = (
     (7, 2, 2, 80, "depth2"),
     (8, 2, 2, 100, "depth2"),
 )
+# between two seats, after more random moves: board, rounds, so many more, moves
+DUEL = (
+    (5, 2, 1, 40),
+    (5, 3, 1, 42),
+    (6, 2, 2, 54),
+    (6, 2, 2, 58),
+    (6, 3, 2, 62),
+    (7, 2, 2, 72),
+    (7, 3, 2, 78),
+    (7, 3, 2, 82),
+    (8, 3, 2, 96),
+    (8, 3, 2, 104),
+)
 LOOK = MenLook(Breakthrough, ("size",), {"X": "men-X", "O": "men-O"})
 
 
@@ -55,7 +68,7 @@ def breakthrough_duel() -> BoardWorld:
         seats=("X", "O"),
         proof="policy",
         floor=0.8,
-        ceilings={"random": 0.6, "constant": 0.05, "first": 0.6, "blind": 0.3},
+        ceilings={"random": 0.6, "constant": 0.05, "first": 0.2, "blind": 0.5},
         sayings=SAYINGS,
     )
-    return BoardWorld(facts=facts, levels=levels_of(KNOBS[:-1], [row[:-1] for row in TABLE]), look=LOOK)
+    return BoardWorld(facts=facts, levels=levels_of(KNOBS[:-1], DUEL), look=LOOK)

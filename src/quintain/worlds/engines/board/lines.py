@@ -1,0 +1,228 @@
+"""Lines: discs that drop, and marks of which either side may choose; who completes a line wins."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable
+from operator import itemgetter
+
+from quintain.types import Ints
+from quintain.worlds.cells import LETTERS
+from quintain.worlds.engines.board.men import Board, keep, rays
+
+WAYS = ((1, 0), (0, 1), (1, 1), (-1, 1))
+PROVED = 12  # moves that leave nothing to complete, up to which a game of free marks is searched to the end
+WIDEST = 9  # columns that a disc may be dropped in
+_COLUMN = re.compile(r"(?:drop |play )?(?:in |into )?(?:column )?([a-i])")
+
+
+class Track(dict[Ints, tuple[int, int]]):
+    """What the codes along one straight line of cells are worth to side 0, and the signs that have a line there, as bits.
+
+    Stretches of `line` cells that hold k men of one side only are worth 5^(k-1) to it.
+    """
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+
+    def __missing__(self, codes: Ints) -> tuple[int, int]:
+        total = won = 0
+        for i in range(len(codes) - self.line + 1):
+            part = codes[i : i + self.line]
+            a, b = part.count(1), part.count(2)
+            if not (a and b) and (a or b):
+                total += 5 ** (a - 1) if a else -(5 ** (b - 1))
+                won |= (a == self.line) + 2 * (b == self.line)
+        self[codes] = (total, won)
+        return total, won
+
+
+@functools.lru_cache(maxsize=64)
+def tracks(columns: int, rows: int, line: int) -> tuple[Callable[[Ints], Ints], ...]:
+    """For each straight line of at least `line` cells, from edge to edge, what takes its codes from a position."""
+    found = []
+    for cell, ways in enumerate(rays(columns, rows, WAYS)):
+        column, row = cell % columns, cell // columns
+        for (right, down), ray in zip(WAYS, ways, strict=True):
+            begins = not (0 <= column - right < columns and 0 <= row - down < rows)
+            if begins and len(ray) + 1 >= line:
+                found.append(itemgetter(cell, *ray))
+    return tuple(found)
+
+
+def in_a_row(line: int) -> str:
+    """The note of a game of lines."""
+    return f"{line} in a row wins."
+
+
+def told_line(note: str) -> int:
+    """The line that such a note tells, 0 if it is none."""
+    head, _, rest = note.partition(" ")
+    return int(head) if head.isdecimal() and len(head) == 1 and f" {rest}" == in_a_row(0)[1:] else 0
+
+
+class ConnectK:
+    """Discs drop to the lowest free cell of a column; who has a line of own discs wins.
+
+    Args:
+        columns, rows: the board.
+        line: discs in a row that win.
+    """
+
+    def __init__(self, columns: int, rows: int, line: int) -> None:
+        self.columns, self.cells = columns, columns * rows
+        note = in_a_row(line)
+        self.board = Board(
+            columns=columns,
+            rows=rows,
+            specials=tuple(LETTERS[:columns]),
+            deep=5,
+            note=lambda position: note,
+            noted=lambda said: () if said == note else None,
+            vocabulary=tuple(note.split()),
+        )
+        self.scale = 5 ** (line - 1)
+        self.falls = tuple(tuple(range(self.cells - columns + c, -1, -columns)) for c in range(columns))
+        self.track, self.lines = Track(line), tracks(columns, rows, line)
+
+    def begin(self) -> Ints:
+        return (0,) * self.cells
+
+    def paths(self, position: Ints) -> Iterable[Ints]:
+        # from the second column of those beyond the last two, so that whoever always takes the first builds no line
+        shift = 2 * (self.cells - position[: self.cells].count(0))
+        for i in range(self.columns):
+            column = (i + shift) % self.columns
+            if not position[column]:
+                yield (self.cells + column,)
+
+    def moved(self, position: Ints, path: Ints) -> Ints:
+        cell = next(c for c in self.falls[path[0] - self.cells] if not position[c])
+        return (*position[:cell], position[-1] + 1, *position[cell + 1 : -2])
+
+    def ended(self, position: Ints) -> int | None:
+        track, yours = self.track, 2 - position[-1]
+        for line in self.lines:
+            if track[line(position)][1] & yours:
+                return -1
+        return None if 0 in position[: self.columns] else 0
+
+    def value(self, position: Ints) -> float:
+        track = self.track
+        total = sum([track[line(position)][0] for line in self.lines])
+        total = -total if position[-1] else total
+        return total / (abs(total) + self.scale)
+
+
+class WildLines:
+    """Either side puts X or O on a free cell; who completes a line of equal marks wins.
+
+    Args:
+        size: cells on a side.
+        line: equal marks in a row that win.
+    """
+
+    def __init__(self, size: int, line: int) -> None:
+        self.size, self.line, self.cells = size, line, size * size
+        note = in_a_row(line)
+        self.board = Board(
+            columns=size,
+            rows=size,
+            sides="12",
+            specials=("x", "o"),
+            deep=1,  # `value` proves more, and sooner
+            note=lambda position: note,
+            noted=lambda said: () if said == note else None,
+            vocabulary=tuple(note.split()),
+        )
+        spans = [(cell, *ray[: line - 1]) for cell, ways in enumerate(rays(size, size, WAYS)) for ray in ways]
+        self.windows: Ints = tuple(sum(1 << c for c in span) for span in spans if len(span) == line)
+        # a board of these marks has no three in a row: whoever takes the first move of the list builds no line
+        dull = [(column + 2 * row) // 2 % 2 for row in range(size) for column in range(size)]
+        self.order = tuple((cell, dull[cell] ^ other) for other in (0, 1) for cell in range(self.cells))
+        self._worth: dict[tuple[int, int], int] = {}
+
+    def begin(self) -> Ints:
+        return (0,) * self.cells
+
+    def paths(self, position: Ints) -> Iterable[Ints]:
+        return [(cell, self.cells + mark) for cell, mark in self.order if not position[cell]]
+
+    def moved(self, position: Ints, path: Ints) -> Ints:
+        return (*position[: path[0]], path[1] - self.cells + 1, *position[path[0] + 1 : -2])
+
+    def ended(self, position: Ints) -> int | None:
+        crosses, rings = self._masks(position)
+        if any(w & crosses == w or w & rings == w for w in self.windows):
+            return -1
+        return None if 0 in position[: self.cells] else 0
+
+    def value(self, position: Ints) -> float:
+        return self.worth(*self._masks(position)) or 0.1
+
+    def _masks(self, position: Ints) -> tuple[int, int]:
+        crosses = rings = 0
+        for cell, code in enumerate(position[: self.cells]):
+            if code:
+                crosses, rings = (crosses | 1 << cell, rings) if code == 1 else (crosses, rings | 1 << cell)
+        return crosses, rings
+
+    def worth(self, crosses: int, rings: int) -> int:
+        """1 if the side to move wins, -1 if it loses, 0 if it is a draw or not known: nobody puts up what can be completed."""
+        key = (crosses, rings)
+        known = self._worth.get(key)
+        if known is None:
+            known = self._search(crosses, rings)
+            keep(self._worth, key, known)
+        return known
+
+    def _search(self, crosses: int, rings: int) -> int:
+        bad_cross = bad_ring = 0
+        for window in self.windows:
+            x, o = window & crosses, window & rings
+            if not (x and o):
+                held = (x | o).bit_count()
+                if held == self.line - 1:
+                    return 1
+                if held == self.line - 2:
+                    bad_cross |= 0 if o else window
+                    bad_ring |= 0 if x else window
+        free = (1 << self.cells) - 1 & ~(crosses | rings)
+        calm = [(free & ~bad_cross, 0), (free & ~bad_ring, 1)]
+        if sum([cells.bit_count() for cells, _ in calm]) > PROVED:
+            return 0
+        worst = 0 if not free else -1
+        for cells, mark in calm:
+            while cells:
+                bit = cells & -cells
+                cells ^= bit
+                reply = self.worth(crosses, rings | bit) if mark else self.worth(crosses | bit, rings)
+                if reply == -1:
+                    return 1
+                worst = max(worst, -reply)
+        return worst
+
+
+def shape(columns: int, rows: int, note: str) -> Ints | None:
+    """The numbers of `ConnectK` that a caption shows, or None."""
+    line = told_line(note)
+    return (columns, rows, line) if 1 < line <= max(columns, rows) and max(columns, rows) <= WIDEST else None
+
+
+def square(columns: int, rows: int, note: str) -> Ints | None:
+    """The numbers of `WildLines` that a caption shows, or None."""
+    found = shape(columns, rows, note)
+    return (columns, found[2]) if found and columns == rows else None
+
+
+def column_alone(text: str) -> str:
+    """An answer that names a column, without the words around it."""
+    named = _COLUMN.fullmatch(text.strip())
+    return named[1] if named else text
+
+
+def mark_last(text: str) -> str:
+    """An answer with its mark behind the cell."""
+    head, _, rest = text.strip().partition(" ")
+    return f"{rest} {head}" if head in ("x", "o") else text

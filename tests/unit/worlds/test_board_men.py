@@ -1,0 +1,225 @@
+"""Games of men against counts that are known, plain minimax and plain loops."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+
+import networkx as nx
+import pytest
+
+from quintain.types import Ints, QuintainError
+from quintain.worlds.engines.board.flips import Othello
+from quintain.worlds.engines.board.game import Match, Setup
+from quintain.worlds.engines.board.isolation import Isolation
+from quintain.worlds.engines.board.jumps import alquerque, checkers
+from quintain.worlds.engines.board.lines import ConnectK, WildLines, column_alone, mark_last, shape
+from quintain.worlds.engines.board.lineups import LinesOfAction
+from quintain.worlds.engines.board.men import MenGame, Rules
+from quintain.worlds.engines.board.men_look import MenLook
+from quintain.worlds.engines.board.nested import UltimateTTT
+from quintain.worlds.engines.board.rows import row_game
+from quintain.worlds.noise import Rng
+
+
+def begun(rules: Rules, left: int = 200) -> tuple[MenGame, Ints]:
+    """A game and the position in which it begins."""
+    return MenGame(rules), (*rules.begin(), left, 0)
+
+
+def leaves(game: MenGame, position: Ints, depth: int) -> int:
+    """How many games of so many moves there are."""
+    if not depth:
+        return 1
+    if game.worth(position) is not None:
+        return 0
+    return sum(leaves(game, game.play(position, move), depth - 1) for move in game.legal(position))
+
+
+def reached(rules: Rules, key: str, moves: int) -> list[Ints]:
+    """The positions of a random match."""
+    (game, position), rng, out = begun(rules), Rng(key), []
+    for _ in range(moves):
+        out.append(position)
+        if game.worth(position) is not None:
+            break
+        position = game.play(position, rng.pick(game.legal(position)))
+    return out
+
+
+def truth(game: MenGame, position: Ints) -> int:
+    """The worth under best play, by minimax without bounds."""
+    worth = game.worth(position)
+    if worth is not None:
+        return worth
+    return max(-truth(game, game.play(position, move)) for move in game.legal(position))
+
+
+@pytest.mark.parametrize(
+    ("rules", "counts"),
+    [
+        (Othello(8), (4, 12, 56, 244, 1396)),
+        (checkers(8), (7, 49, 302, 1469)),
+        (UltimateTTT(), (81, 720, 6336)),
+        (LinesOfAction(8), (36,)),
+        (ConnectK(7, 6, 4), (7, 49, 343)),
+    ],
+)
+def test_as_many_games_begin_as_is_known(rules: Rules, counts: tuple[int, ...]) -> None:
+    game, position = begun(rules)
+    assert tuple(leaves(game, position, depth) for depth in range(1, len(counts) + 1)) == counts
+
+
+@pytest.mark.parametrize("rules", [ConnectK(3, 3, 3), WildLines(3, 3), Isolation(3), ConnectK(4, 2, 3)])
+def test_what_is_proved_is_true(rules: Rules) -> None:
+    game, proved = MenGame(rules), 0
+    for seed in range(12):
+        for position in reached(rules, f"proof {seed}", 9)[4:]:
+            verdict = game.judge(position) if game.worth(position) is None else None
+            if verdict is not None:
+                proved += 1
+                worths = {move: -truth(game, game.play(position, move)) for move in game.legal(position)}
+                assert verdict.worth == max(worths.values())
+                assert all(worths[move] == verdict.worth for move in verdict.moves)
+    assert proved > 10
+
+
+def test_the_value_of_free_marks_is_true_where_it_is_sure() -> None:
+    rules, sure = WildLines(3, 3), 0
+    game = MenGame(rules)
+    for seed in range(30):
+        for position in reached(rules, f"wild {seed}", 7)[4:]:
+            if game.worth(position) is None and abs(rules.value(position)) == 1:
+                sure += 1
+                assert truth(game, position) == rules.value(position)
+    assert sure > 30
+
+
+def test_a_proof_that_takes_too_long_is_none() -> None:
+    rules = ConnectK(5, 4, 4)
+    rules.board = dataclasses.replace(rules.board, nodes=1)
+    game, position = begun(rules)
+    assert game.judge(position) is None
+
+
+def test_men_of_a_side_hang_together_as_in_a_graph() -> None:
+    rules = LinesOfAction(6)
+    for seed in range(8):
+        for position in reached(rules, f"groups {seed}", 40):
+            for code in (1, 2):
+                men = [divmod(c, 6) for c in range(36) if position[c] == code]
+                graph = nx.Graph()
+                graph.add_nodes_from(men)
+                close = [
+                    (a, b) for a, b in itertools.combinations(men, 2) if max(abs(a[0] - b[0]), abs(a[1] - b[1])) == 1
+                ]
+                graph.add_edges_from(close)
+                assert rules.groups(position, code) == nx.number_connected_components(graph)
+
+
+def test_moves_of_lines_of_action_go_as_far_as_men_stand_there() -> None:
+    rules = LinesOfAction(5)
+    for position in itertools.chain(*(reached(rules, f"far {seed}", 20) for seed in range(4))):
+        board, mine = {divmod(c, 5): position[c] for c in range(25)}, position[-1] + 1
+        want = set()
+        for (row, column), (down, right) in itertools.product(board, itertools.product((-1, 0, 1), repeat=2)):
+            if board[row, column] == mine and (down or right):
+                on_line = [board.get((row + i * down, column + i * right), 0) for i in range(-5, 6)]
+                far = sum(map(bool, on_line))
+                between = [board.get((row + i * down, column + i * right)) for i in range(1, far)]
+                to = (row + far * down, column + far * right)
+                if to in board and board[to] != mine and 3 - mine not in between:
+                    want.add((row * 5 + column, to[0] * 5 + to[1]))
+        if want:
+            assert set(rules.paths(position)) == want
+
+
+def test_the_net_of_alquerque_and_its_leaps() -> None:
+    rules = alquerque(5, 5)
+    assert sum(map(len, rules.steps[1])) == 2 * (40 + 16)  # lines across and down, and one diagonal in each square
+    codes = [0] * 25
+    codes[12], codes[6], codes[2], codes[23] = 1, 2, 2, 2  # c3; b2, c1, d5: over b2 to a1, and no further
+    position = (*codes, 9, 0)
+    assert set(rules.paths(position)) == {(12, 0)}
+    assert rules.moved(position, (12, 0))[:7] == (1, 0, 2, 0, 0, 0, 0)
+    codes[1] = 2  # b1: from a1 on over it to c1 is barred, so nothing changes
+    assert set(rules.paths((*codes, 9, 0))) == {(12, 0)}
+    codes[2] = 0
+    assert set(rules.paths((*codes, 9, 0))) == {(12, 0, 2)}
+    assert rules.board.spent((*codes, 0, 0)) == -1
+
+
+def test_a_man_that_is_crowned_stops() -> None:
+    rules = checkers(8)
+    codes = [0] * 64
+    codes[17], codes[10], codes[12] = 1, 2, 2  # b3 leaps over c2 to d1 and could, as a king, go on over e2
+    position = (*codes, 9, 0)
+    assert list(rules.paths(position)) == [(17, 3)]
+    after = rules.moved(position, (17, 3))
+    assert after[3] == 3 and after[10] == 0 and after[12] == 2
+
+
+@functools.cache
+def near(size: int, at: int) -> frozenset[int]:
+    return frozenset(
+        c for c in range(size**2) if c != at and max(abs(c % size - at % size), abs(c // size - at // size)) == 1
+    )
+
+
+def test_moves_of_isolation() -> None:
+    for position in itertools.chain(*(reached(Isolation(4), f"squares {seed}", 12) for seed in range(4))):
+        at, rules = position.index(position[-1] + 1), Isolation(4)
+        want = set()
+        for to in near(4, at):
+            if not position[to]:
+                want |= {(to, gone) for gone in range(16) if gone != to and (not position[gone] or gone == at)}
+        assert set(rules.paths(position)) == want and (rules.ended(position) is None) == bool(want)
+
+
+@pytest.mark.parametrize(("size", "line"), [(5, 4), (6, 4), (9, 5)])
+def test_fours_are_the_cells_that_threaten(size: int, line: int) -> None:
+    game, rng = row_game(size, line), Rng("fours", size)
+    for _ in range(30):
+        cells = rng.sample(range(game.cells), game.cells // 2)
+        mine = sum(game.bits[c] for c in cells[::2])
+        free = game.full & ~sum(game.bits[c] for c in cells)
+        if game.wins(mine, free):
+            continue
+        want = sum(bit for bit in game.bits if bit & free and game.wins(mine | bit, free ^ bit))
+        assert game.fours(mine, free) == want
+
+
+def test_moves_are_packed_named_and_read() -> None:
+    look = MenLook(checkers, ("size",), {})
+    game = look.game((8,))
+    for path in ((0, 1), (63, 45, 27), (5,), (7, 0, 7, 0, 7, 0, 7)):
+        assert game.unpack(game.pack(path)) == path
+        assert game.spelled(game.spell(game.pack(path))) == game.pack(path)
+    assert game.spelled("z9 a1") == -1 == game.spelled("")
+    for text in ("b6 d4 f2", " B6xd4xf2", "b6-d4-f2", "b6 to d4, then f2", "b6d4f2"):
+        move = look.read(text)
+        assert move is not None and move.key == "b6 d4 f2"
+    assert look.read("b6 knight") is None and look.read("b6 " * 90) is None
+    assert [column_alone(t) for t in ("column c", " c", "drop in column c")] == ["c"] * 3 and mark_last(
+        "x b2"
+    ) == "b2 x"
+
+
+def test_captions_of_boards_that_count_upward() -> None:
+    def upward(columns: int, rows: int, line: int) -> ConnectK:
+        rules = ConnectK(columns, rows, line)
+        rules.board = dataclasses.replace(rules.board, upward=True)
+        return rules
+
+    look = MenLook(upward, ("columns", "rows", "line"), {}, specials="abcd", shape=shape)
+    game = look.game((4, 3, 3))
+    assert game.names[0] == "a3" and game.names[-1] == "d1"
+    position = game.play((*game.rules.begin(), 7, 0), game.spelled("b"))
+    match = Match(Setup((4, 3, 3)), position, 1)
+    text = look.caption(match, 1, 2)
+    assert text.endswith(" 3 . . . .\n 2 . . . .\n 1 . X . .") and "X: b1" in look.caption(match, 1, 1)
+    again = look.rebuild(text)
+    assert again.position == position and again.mover == 1
+    with pytest.raises(QuintainError, match="no full caption"):
+        look.rebuild(text.replace("X . .", "? . ."))
