@@ -51,7 +51,7 @@ def breakthrough() -> BoardWorld:
         example="b4 b3",
         proof="policy",
         floor=0.8,
-        ceilings={"random": 0.3, "constant": 0.05, "first": 0.3, "blind": 0.2},
+        ceilings={"random": 0.3, "constant": 0.05, "first": 0.3, "blind": 0.45},
         sayings=SAYINGS,
     )
     return BoardWorld(facts=facts, levels=levels_of(KNOBS, TABLE), look=LOOK)
