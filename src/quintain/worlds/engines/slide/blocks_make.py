@@ -163,10 +163,16 @@ def _packs(kinds: tuple[tuple[int, int, int], ...], yard: Size, blocked: int, st
     (w, h, count), rest = kinds[0], kinds[1:]
     if not count:
         return _packs(rest, yard, blocked)
-    across, out = yard[0] - w + 1, []
-    for place in range(start, across * (yard[1] - h + 1)):
-        new = block(place % across, place // across, w, h, yard[0] + 1)
+    spots, out, left = _spots(w, h, yard), [], ((w, h, count - 1), *rest) if count > 1 else rest
+    for place in range(start, len(spots)):
+        new = spots[place]
         if not new & blocked:
-            more = _packs(((w, h, count - 1), *rest), yard, blocked | new & LOW, place + 1)
+            more = _packs(left, yard, blocked | new & LOW, place + 1 if count > 1 else 0)
             out += [(new, *masks) for masks in more]
     return out
+
+
+@functools.lru_cache(maxsize=64)
+def _spots(w: int, h: int, yard: Size) -> tuple[int, ...]:
+    """A block of that size at every place of a yard."""
+    return tuple(block(x, y, w, h, yard[0] + 1) for y in range(yard[1] - h + 1) for x in range(yard[0] - w + 1))
