@@ -122,3 +122,13 @@ def test_the_explorer_knows_only_what_it_has_seen_and_finds_the_goal():
         assert turns <= world.turns(state) and state.known.count("?") > 0
     shut = "\n".join(("P # .", "# # .", ". . ?", "You see 1 cell far; 1 cell is unknown."))
     assert isinstance(world.solve(world.rebuild(shut, SOLO), SOLO), Unsolvable)
+
+
+def test_where_belts_lead_every_step_back_nothing_is_legal() -> None:
+    world = conveyor_floor()
+    state = world.rebuild("P <\n^ G", "agent")
+    assert world.view(state, "agent").legal() == ()
+    for word in ("up", "down", "left", "right"):
+        outcome = world.step(state, {"agent": world.read(word, "agent")})
+        assert outcome.state == state and outcome.events == {"agent": ("illegal",)}
+    assert isinstance(world.solve(state, "agent"), Unsolvable)

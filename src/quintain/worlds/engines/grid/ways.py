@@ -126,6 +126,8 @@ class WayRules:
         board = state.board
         way = INDEX[move]
         to = landings(board)[state.at][way]
+        if to < 0:  # where belts lead every step back, no move is legal
+            return After(state, events=(("illegal",),))
         if to in board.doors and not state.opened >> (door := board.doors.index(to)) & 1:
             return After(Way(board, state.at, state.opened | 1 << door), events=(("opened",),))
         after = Way(board, to, state.opened)

@@ -99,5 +99,5 @@ def t_junction_3d() -> RoamWorld:
 
 @register("world", "YJunction3D", domain="spatial", engine="raycast")
 def y_junction_3d() -> RoamWorld:
-    """The same with three arms."""
+    """Read a sign beside you, go down a corridor, and choose among three arms that of the thing that it showed."""
     return _junction("YJunction3D", 3, 0.08)
