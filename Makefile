@@ -72,7 +72,7 @@ format: setup-dev  ## let ruff mend what it can
 docs: setup-dev  ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 
-bench: setup-bench  ## run all benchmarks and write their page (after `make venv-vllm`, against vLLM too)
+bench: setup-bench venv-peers  ## run all benchmarks and write their page (after `make venv-vllm`, against vLLM too)
 	$(PY) benchmarks/run.py $(ARGS)
 
 pictures: setup-dev  ## draw the pictures of the README and the docs again

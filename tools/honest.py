@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,9 @@ def pace(name: str) -> dict[str, float]:
     return {kind: float(f"{value:.3g}") for kind, value in paces(name).items()}
 
 
-def apart(name: str) -> dict[str, Any]:
-    """The same from a process of its own."""
-    done = subprocess.run([sys.executable, __file__, "--row", name], stdout=subprocess.PIPE, check=True)
+def apart(what: str, name: str) -> dict[str, Any]:
+    """A row (`--row`) or its pace (`--pace`) from a process of its own."""
+    done = subprocess.run([sys.executable, __file__, what, name], stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
 
 
@@ -72,20 +72,20 @@ def main() -> int:
     parser.add_argument("worlds", nargs="*", metavar="WORLD", help="these, whether their code has changed or not")
     parser.add_argument("--paces", action="store_true", help="measure only the speed of all worlds on record")
     parser.add_argument("--row", metavar="WORLD", help=argparse.SUPPRESS)
+    parser.add_argument("--pace", metavar="WORLD", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.row:
-        print(json.dumps(one(given.row)))
+    if given.row or given.pace:
+        print(json.dumps(one(given.row) if given.row else pace(given.pace)))
         return 0
     if given.paces:
         known = rows()
-        names("world")  # loaded once; each world is measured in a fork of its own, where nothing is kept of the others
-        with multiprocessing.get_context("fork").Pool(os.cpu_count(), maxtasksperchild=1) as pool:
-            found = pool.map(pace, known, chunksize=1)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # a process each: none pays for what others keep
+            found = list(pool.map(partial(apart, "--pace"), known))
         write({name: {**row, "pace": one} for (name, row), one in zip(known.items(), found, strict=True)})
         return 0
     chosen, failed = given.worlds or stale(), 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done in as_completed(asked := {pool.submit(apart, name): name for name in chosen}):
+        for done in as_completed(asked := {pool.submit(apart, "--row", name): name for name in chosen}):
             name, row = asked[done], done.result()
             write({k: v for k, v in (rows() | {name: row}).items() if k in names("world")})
             failed += bool(found := broken(name, row))
