@@ -217,7 +217,12 @@ class WorldEnv:
         role = Role.user if call is None else Role.tool
         if not self.painters:
             return Message(role, (body,))
-        return Message(role, (body, Image(pixels=self.painters[seat].paint(view.scene()))))
+        if self.stop is None:
+            return Message(role, (body, Image(pixels=self.painters[seat].paint(view.scene()))))
+        side = (
+            self.scaffold.image
+        )  # no policy answers to the last picture, so it is painted only for those who look at it
+        return Message(role, (body, Image.late(lambda: Painter(side).paint(view.scene()))))
 
     def snapshot(self) -> Any:
         """The episode as a JSON value."""

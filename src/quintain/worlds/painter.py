@@ -18,6 +18,7 @@ from quintain.worlds.scene import Scene, Shape
 FINE = 4  # tiles are drawn this many times larger, then averaged down
 TWICE = 2  # shapes over tiles are drawn this many times larger
 MOST = 24  # places that changed; if there are more, the whole picture is painted
+TESTS = 2000  # of a place that changed against a shape; if there were more, the whole picture is painted
 CALL = 8000  # painting an area costs as much as this many pixels, however small it is
 
 Area = tuple[int, int, int, int]  # left, top, right, bottom in pixels
@@ -59,6 +60,12 @@ class Painter:
             self._shapes(scene.shapes, dirty)
         self.shapes = scene.shapes
         return self.picture
+
+    def within(self, place: Reach) -> Area | None:
+        """The whole pixels of the picture that hold a place given in fine ones."""
+        left, top = max(math.floor(place[0] / TWICE), 0), max(math.floor(place[1] / TWICE), 0)
+        right, bottom = min(math.ceil(place[2] / TWICE), self.side), min(math.ceil(place[3] / TWICE), self.side)
+        return (left, top, right, bottom) if left < right and top < bottom else None
 
     def _fit(self, scene: Scene) -> None:
         self.unit = max(int(self.side / max(scene.width, scene.height)), 1)
@@ -119,20 +126,25 @@ class Painter:
         return reach(shape, self.unit * TWICE, (self.origin[0] * TWICE, self.origin[1] * TWICE))
 
     def _shapes(self, shapes: tuple[Shape, ...], dirty: list[Reach]) -> None:
-        """Paint the dirty places from the ground up, or all if they are many."""
-        areas = merged(dirty, self.side) if len(dirty) <= MOST else []
-        if not areas or sum(map(_size, areas)) > 0.6 * self.side**2:
+        """Paint the dirty places from the ground up, or all if they are many; those under no shape are the ground."""
+        bare: list[Area] = []
+        if len(dirty) * len(shapes) <= TESTS:
+            reaches = self.reaches = self.reaches or [self._reach(shape) for shape in shapes]
+            covered: list[Area] = []
+            for place in dirty:
+                if area := self.within(place):
+                    (covered if any(_meet(area, of) for of in reaches) else bare).append(area)
+            areas = merged(covered) if len(covered) <= MOST else None
+        else:
+            areas = None
+        if areas is None or sum(map(_size, areas)) > 0.6 * self.side**2:
             self.picture = self._painted((0, 0, self.side, self.side), shapes)
             return
         pixels = self.picture.copy()
-        reaches = self.reaches = self.reaches or [self._reach(shape) for shape in shapes]
+        for left, top, right, bottom in bare:
+            pixels[top:bottom, left:right] = self.ground[top:bottom, left:right]
         for area in areas:
-            left, top, right, bottom = (edge * TWICE for edge in area)
-            near = [
-                shape
-                for shape, (x0, y0, x1, y1) in zip(shapes, reaches, strict=True)
-                if x0 < right and x1 > left and y0 < bottom and y1 > top
-            ]
+            near = [shape for shape, of in zip(shapes, self.reaches, strict=True) if _meet(area, of)]
             pixels[area[1] : area[3], area[0] : area[2]] = self._painted(area, near)
         pixels.flags.writeable = False
         self.picture = pixels
@@ -190,18 +202,10 @@ def canvas_of(side: int) -> Image.Image:
     return canvas
 
 
-def merged(dirty: Iterable[Reach], side: int) -> list[Area]:
-    """Areas in whole pixels that cover the places given in fine ones; those whose common area is little larger are joined."""
+def merged(areas: Iterable[Area]) -> list[Area]:
+    """Areas that cover those given; two whose common area is little larger are joined."""
     out: list[Area] = []
-    for x0, y0, x1, y1 in dirty:
-        area = (
-            max(math.floor(x0 / TWICE), 0),
-            max(math.floor(y0 / TWICE), 0),
-            min(math.ceil(x1 / TWICE), side),
-            min(math.ceil(y1 / TWICE), side),
-        )
-        if area[0] >= area[2] or area[1] >= area[3]:  # it lies outside of the picture
-            continue
+    for area in areas:
         i = 0
         while i < len(out):
             other = out[i]
@@ -213,6 +217,16 @@ def merged(dirty: Iterable[Reach], side: int) -> list[Area]:
                 i += 1
         out.append(area)
     return out
+
+
+def _meet(area: Area, fine: Reach) -> bool:
+    """Whether an area has pixels in common with a place given in fine ones."""
+    return (
+        fine[0] < area[2] * TWICE
+        and fine[2] > area[0] * TWICE
+        and fine[1] < area[3] * TWICE
+        and fine[3] > area[1] * TWICE
+    )
 
 
 def _size(area: Area) -> int:

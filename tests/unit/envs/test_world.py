@@ -19,6 +19,7 @@ from quintain.testing.worlds import task_of
 from quintain.types import Stop, Task
 from quintain.worlds.kernel import Choices, Facts, Move, Outcome, View
 from quintain.worlds.noise import Rng
+from quintain.worlds.painter import Painter
 from quintain.worlds.scene import Scene
 
 TASK = task_of("KeyDoor", 1, 2)
@@ -71,6 +72,21 @@ def test_pictures_are_raw_and_change_with_the_state() -> None:
     env = env_of(image=96, caption=0, feedback=False)
     one, two, three = (say(env, t).messages[0].images[0].pixels for t in ("left", "right", "left"))
     assert one.dtype == np.uint8 and not np.array_equal(one, two) and np.array_equal(one, three)
+
+
+def test_the_picture_of_an_ended_episode_is_painted_for_those_who_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    painted = []
+    monkeypatch.setattr(
+        Painter, "paint", lambda self, scene, paint=Painter.paint: painted.append(scene) or paint(self, scene)
+    )
+    env = env_of(image=96)
+    path = [m.key for m in env.world.solve(env.state, SOLO).moves]
+    heard = [say(env, text) for text in path]
+    assert len(painted) == len(path), "the first state and all but the last"
+    last = heard[-1].messages[0].images[0]
+    asyncio.run(env.reset(TASK))
+    scene = env.world.view(heard[-1].state, SOLO).scene()
+    assert np.array_equal(last.pixels, Painter(96).paint(scene)), "another episode has begun since"
 
 
 def test_members_of_a_group_share_their_start() -> None:
