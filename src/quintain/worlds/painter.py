@@ -6,6 +6,7 @@ import functools
 import math
 import threading
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -22,7 +23,19 @@ TESTS = 2000  # of a place that changed against a shape; if there were more, the
 CALL = 8000  # painting an area costs as much as this many pixels, however small it is
 
 Area = tuple[int, int, int, int]  # left, top, right, bottom in pixels
+WORTH = 8  # shapes that are drawn in less time than it takes to keep a picture of them
 _scratch = threading.local()
+
+
+class Backdrop(NamedTuple):
+    """The shapes that the last whole picture of a thread began with and, if that one before did too, how they look."""
+
+    frame: tuple[object, ...]
+    shapes: tuple[Shape, ...]
+    image: Image.Image | None
+
+
+NO_BACKDROP = Backdrop((), (), None)
 
 
 class Painter:
@@ -40,7 +53,7 @@ class Painter:
         self.frame: tuple[object, ...] = ()
         self.cells: tuple[str, ...] = ()
         self.shapes: tuple[Shape, ...] = ()
-        self.reaches: list[Reach] = []  # of the shapes, or empty before they are needed
+        self.reaches: list[Reach | None] = []  # of the shapes, where they were needed
         self.ground = self.picture = np.empty(0, np.uint8)
         self.corners: list[tuple[int, int]] = []
         self.unit = 0
@@ -109,45 +122,52 @@ class Painter:
         gone, came = range(start, len(old) - end), range(start, len(shapes) - end)
         if gone == came:  # a change of one shape leaves those after it where they were
             gone = came = [i for i in came if old[i] != shapes[i]]
+        before = self.reaches
+        self.reaches = [*before[:start], *[None] * (len(shapes) - start - end), *before[len(old) - end :]]
         if len(gone) + len(came) > MOST:
-            self.reaches = []
             return [(0, 0, self.side * TWICE, self.side * TWICE)]
-        before = self.reaches or [self._reach(shape) for shape in old]
-        if len(old) == len(shapes):
-            after = [*before]
-            for i in came:
-                after[i] = self._reach(shapes[i])
-        else:
-            after = [*before[:start], *[self._reach(shapes[i]) for i in came], *before[len(old) - end :]]
-        self.reaches = after
-        return [before[i] for i in gone] + [after[i] for i in came]
+        places = [before[i] or self._reach(old[i]) for i in gone]
+        for i in came:
+            place = self.reaches[i] = self._reach(shapes[i])
+            places.append(place)
+        return places
 
     def _reach(self, shape: Shape) -> Reach:
         return reach(shape, self.unit * TWICE, (self.origin[0] * TWICE, self.origin[1] * TWICE))
 
     def _shapes(self, shapes: tuple[Shape, ...], dirty: list[Reach]) -> None:
         """Paint the dirty places from the ground up, or all if they are many; those under no shape are the ground."""
-        bare: list[Area] = []
-        if len(dirty) * len(shapes) <= TESTS:
-            reaches = self.reaches = self.reaches or [self._reach(shape) for shape in shapes]
-            covered: list[Area] = []
-            for place in dirty:
-                if area := self.within(place):
-                    (covered if any(_meet(area, of) for of in reaches) else bare).append(area)
-            areas = merged(covered) if len(covered) <= MOST else None
-        else:
-            areas = None
-        if areas is None or sum(map(_size, areas)) > 0.6 * self.side**2:
+        found = self._split(shapes, [area for area in map(self.within, dirty) if area])
+        if found is None:
             self.picture = self._painted((0, 0, self.side, self.side), shapes)
             return
+        bare, covered = found
         pixels = self.picture.copy()
         for left, top, right, bottom in bare:
             pixels[top:bottom, left:right] = self.ground[top:bottom, left:right]
-        for area in areas:
-            near = [shape for shape, of in zip(shapes, self.reaches, strict=True) if _meet(area, of)]
+        for area in covered:
+            near = [shape for shape, of in zip(shapes, self.reaches, strict=True) if of and _meet(area, of)]
             pixels[area[1] : area[3], area[0] : area[2]] = self._painted(area, near)
         pixels.flags.writeable = False
         self.picture = pixels
+
+    def _split(self, shapes: tuple[Shape, ...], areas: list[Area]) -> tuple[list[Area], list[Area]] | None:
+        """Areas under no shape, and areas that cover the others; None if painting all is as cheap."""
+        if len(areas) * len(shapes) > TESTS or (len(shapes) > MOST and self._most(merged(areas))):
+            return None
+        reaches = [of or self._reach(shape) for of, shape in zip(self.reaches, shapes, strict=True)]
+        self.reaches = [*reaches]
+        bare: list[Area] = []
+        covered: list[Area] = []
+        for area in areas:
+            (covered if any(_meet(area, of) for of in reaches) else bare).append(area)
+        if len(covered) > MOST or self._most(covered := merged(covered)):
+            return None
+        return bare, covered
+
+    def _most(self, areas: list[Area]) -> bool:
+        """Whether areas are so large that painting the whole picture is as cheap."""
+        return sum(map(_size, areas)) > 0.6 * self.side**2
 
     def _painted(self, area: Area, shapes: Sequence[Shape]) -> np.ndarray:
         """The pixels of one area: the ground, and over it shapes. Around it the canvas is left with scraps of them."""
@@ -157,10 +177,36 @@ class Painter:
         if self.cells:
             ground = Image.fromarray(self.ground[area[1] : area[3], area[0] : area[2]])
             canvas.paste(ground.resize((right - left, bottom - top), Image.Resampling.NEAREST), (left, top))
-        else:
+        elif right - left < canvas.width or bottom - top < canvas.height:
             canvas.paste(rgb(self.background), box)
+        else:
+            shapes = shapes[self._backdrop(canvas, shapes) :]
         draw(canvas, shapes, self.unit * TWICE, (self.origin[0] * TWICE, self.origin[1] * TWICE))
         return pixels_of(canvas.reduce(TWICE, box))
+
+    def _backdrop(self, canvas: Image.Image, shapes: Sequence[Shape]) -> int:
+        """Put the background on a canvas, and the first shapes where whole pictures before began with the same objects.
+
+        First-person views all begin with the same ground and sky, which are most of their shapes.
+
+        Returns:
+            How many shapes are drawn.
+        """
+        frame = (canvas.size, self.background, self.unit, self.origin)
+        known: Backdrop = getattr(_scratch, "backdrop", NO_BACKDROP)
+        old, same = known.shapes if known.frame == frame else (), 0
+        while same < min(len(old), len(shapes)) and old[same] is shapes[same]:
+            same += 1
+        if known.image and same and same == len(old):
+            canvas.paste(known.image)
+            return same
+        canvas.paste(rgb(self.background), (0, 0, *canvas.size))
+        if same < WORTH:
+            _scratch.backdrop = Backdrop(frame, tuple(shapes), None)
+            return 0
+        draw(canvas, shapes[:same], self.unit * TWICE, (self.origin[0] * TWICE, self.origin[1] * TWICE))
+        _scratch.backdrop = Backdrop(frame, tuple(shapes[:same]), canvas.copy())
+        return same
 
 
 def pixels_of(image: Image.Image) -> np.ndarray:
