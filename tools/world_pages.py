@@ -107,7 +107,9 @@ def _one(row: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     earned = ", ".join(f"{kind} {mean:.3f}" for kind, mean in players.items())
     ceilings = ", ".join(f"{kind} {most:g}" for kind, most in facts.ceilings.items())
     starts = f"{found['distinct']:,} of 10,000" if "distinct" in found else "the seed does not change the start"
-    late = f"{1000 * found['p99_s']:.1f} ms" if "p99_s" in found else "-"
+    late = ", ".join(
+        f"{1000 * late:.1f} ms at level {level}" for level, late, _ in found["starts_s"] if level in (0, 5, 7)
+    )
     pace = found["pace"]
     return f"""# {row["name"]}
 
@@ -137,7 +139,7 @@ oracle's plan, or the turns of an episode against an opponent, or the open place
 | players who do not look | {earned} |
 | their declared ceilings | {ceilings} |
 | starts that differ | {starts} |
-| slowest hundredth of starts, level 5 | {late} |
+| slowest hundredth of starts | {late} |
 | steps a second of one core, level 5 | {_round(pace["text"])}; with a picture of 256 pixels {_round(pace["picture"])} |
 | instances a second, level 5 | {_round(pace["resets"])} |
 """

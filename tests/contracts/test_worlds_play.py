@@ -69,13 +69,14 @@ def test_what_is_not_kept_is_told() -> None:
         "lapses": [[0, 7]],
         "players": {"random": 0.9, "first": 0.9},
         "distinct": 100,
-        "p99_s": 9.0,
+        "starts_s": [[4, 0.001, 0.001], [5, 9.0, 0.001]],
         "blind": 0.9,
         "unknown": 0.02,
         "effort": [3.0] * 9 + [4.0],
     }
     told = honest.broken("FrozenLake", wrong, 4.5)
     assert len(told) == 8 and "(level, seed) [[0, 7]]" in told[0] and "0.900 in 30 episodes" in told[1]
+    assert "at level 5 takes 9.000 s" in told[-1] and len(honest.turned(3).starts) == row["starts"]
     assert honest.broken("NimGame", {"oracle": 0.4, "oracle_episodes": 24, "lapses": [], "players": {}})
     assert honest.digest("FrozenLake") != honest.digest("MiniSudoku")
 
