@@ -8,7 +8,7 @@ declarations under `worlds/suite` make one from an engine, a generator and a pag
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -50,6 +50,17 @@ def check_level(level: int) -> int:
     if isinstance(level, int) and 0 <= level < LEVELS:
         return level
     raise UnknownLevel(f"there is no level {level!r}; levels are the integers 0 to {LEVELS - 1}")
+
+
+def levels_of(knobs: str | Sequence[str], table: Sequence[Sequence[Any]], **shared: Any) -> list[dict[str, Any]]:
+    """Mappings of knobs from the rows of a table, one per level; `shared` knobs are the same at all.
+
+    Example:
+        >>> levels_of("size walls", [(5, 2), (6, 3)], top=9)
+        [{'size': 5, 'walls': 2, 'top': 9}, {'size': 6, 'walls': 3, 'top': 9}]
+    """
+    names = knobs.split() if isinstance(knobs, str) else knobs
+    return [{**dict(zip(names, row, strict=True)), **shared} for row in table]
 
 
 def check_knobs(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:

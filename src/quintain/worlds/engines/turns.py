@@ -181,11 +181,6 @@ class TurnWorld(Generic[S]):
         return self.game.scene(state, self._side(seat))
 
 
-def levels_of(knobs: Sequence[str], table: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    """Ten mappings of knobs from the rows of a table."""
-    return [dict(zip(knobs, row, strict=True)) for row in table]
-
-
 def digits(prefix: str, number: int) -> tuple[str, ...]:
     """A number as one word per digit, with a word for a minus sign, so that lexicons stay small.
 

@@ -181,8 +181,3 @@ class BoardWorld:
 
     def scene(self, state: Match, seat: str) -> Scene:
         return self.look.scene(state, self._side(seat))
-
-
-def levels_of(knobs: Sequence[str], table: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    """Ten mappings of knobs from the rows of a table."""
-    return [dict(zip(knobs, row, strict=True)) for row in table]

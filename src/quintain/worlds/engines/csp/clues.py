@@ -17,16 +17,6 @@ SEARCH = 400  # guesses after which a page is given up
 QUICK = 40  # guesses after which one more cell is printed
 
 
-def levels(names: str, table: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    """Ten mappings of knobs from a table.
-
-    Example:
-        >>> levels("size blanks", [(4, 3)])
-        [{'size': 4, 'blanks': 3}]
-    """
-    return [dict(zip(names.split(), row, strict=True)) for row in table]
-
-
 def domains_of(page: Page, values: int) -> Ints:
     """Domains of the cells: the printed value, or the bits `values` where a cell is blank."""
     return tuple(values if v == BLANK else 1 << max(v, 0) for v in page.given)

@@ -43,16 +43,6 @@ Make = Callable[[Rng, Mapping[str, Any]], Graph | None]
 Guess = Callable[[Graph, Rng, int], Any]
 
 
-def levels(names: str, table: Sequence[Sequence[Any]], **shared: Any) -> list[dict[str, Any]]:
-    """Ten mappings of knobs from a table with one row per level.
-
-    Example:
-        >>> levels("n top", [(4, 9)])
-        [{'n': 4, 'top': 9}]
-    """
-    return [{**dict(zip(names.split(), row, strict=True)), **shared} for row in table]
-
-
 @dataclass(frozen=True, kw_only=True)
 class GraphWorld:
     """A world of pages: what a declaration gives.

@@ -6,8 +6,8 @@ from quintain.ports import SOLO
 from quintain.registry import register
 from quintain.worlds.engines.cards.betting import SAYINGS, Betting, Table
 from quintain.worlds.engines.cards.poker import LIMIT, free
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Hold'em poker for two. Each player has two cards; three, then one, then one more are laid open for both. The best five of a
 player's seven cards count. Who acts first puts in 1 chip, the other 2; after the first round the other acts first. There are at most

@@ -6,8 +6,8 @@ from quintain.ports import SOLO
 from quintain.registry import register
 from quintain.worlds.engines.cards.betting import SAYINGS, Betting, Table
 from quintain.worlds.engines.cards.poker import KUHN, LEDUC, Poker
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 THREE = """Poker for two with three cards: a jack, a queen, a king. Each player puts in 1 chip and gets one card. The player who acts first
 checks or raises by 1 chip; facing a raise one folds or calls. There is one raise in a hand. The higher card takes the pot."""

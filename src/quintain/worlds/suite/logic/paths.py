@@ -9,13 +9,13 @@ from typing import Any
 
 from quintain.registry import register
 from quintain.types import Ints
-from quintain.worlds.engines.csp.clues import domains_of, levels, settle
+from quintain.worlds.engines.csp.clues import domains_of, settle
 from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
 from quintain.worlds.engines.csp.nets import Links
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, neighbours
 from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.rules import Distinct
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.splits import canonical
 from quintain.worlds.suite.logic.sums import END, all_numbers, facts
@@ -143,7 +143,7 @@ def path_clue(corners: bool, rng: Rng, truth: Truth, knobs: Knobs) -> Page | Non
 def _path(name: str, rules: str, corners: bool, table: list[tuple[int, int]]) -> DeskWorld:
     return DeskWorld(
         facts=facts(name, rules, "1 2 3 / 6 5 4 / 7 8 9"),
-        levels=levels("size shown", table),
+        levels=levels_of("size shown", table),
         plant=functools.partial(path_plant, corners),
         clue=functools.partial(path_clue, corners),
         model=functools.partial(path_model, corners),
@@ -247,7 +247,7 @@ cells has exactly two neighbours of its letter, each end exactly one."""
             ceilings=CEILINGS,
             sayings=SAYINGS,
         ),
-        levels=levels("size cut most", table),
+        levels=levels_of("size cut most", table),
         plant=flow_plant,
         clue=flow_clue,
         model=flow_model,

@@ -9,7 +9,7 @@ from typing import Any
 
 from quintain.registry import register
 from quintain.types import Ints
-from quintain.worlds.engines.csp.clues import QUICK, letters, levels, members, regions, settle
+from quintain.worlds.engines.csp.clues import QUICK, letters, members, regions, settle
 from quintain.worlds.engines.csp.desk import CEILINGS, DeskWorld, Model, search
 from quintain.worlds.engines.csp.nets import Fleet, Matched
 from quintain.worlds.engines.csp.page import BLANK, WALL, Page, Truth, columns_of, neighbours, rows_of
@@ -17,6 +17,7 @@ from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.rules import Rule, Total
 from quintain.worlds.engines.csp.solve import Solver
 from quintain.worlds.engines.csp.tables import Count
+from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Shape
 from quintain.worlds.splits import canonical, symmetries
@@ -77,7 +78,7 @@ holds two. Name the cells of the queens that are still to place. {PRINTED} {UNIQ
     table = ((7, 4), (7, 3), (7, 2), (8, 3), (8, 2), (8, 1), (9, 2), (10, 2), (11, 2), (12, 2))
     return DeskWorld(
         facts=replace(marking("NQueens", rules), variety=7_000),  # eight queens stand in few ways
-        levels=levels("size shown", table),
+        levels=levels_of("size shown", table),
         plant=queen_plant,
         clue=queen_clue,
         model=queen_model,
@@ -157,7 +158,7 @@ cells of the stars. {PRINTED} {UNIQUE}"""
     table = ((6,), (6,), (6,), (7,), (7,), (7,), (8,), (8,), (8,), (9,))
     return DeskWorld(
         facts=replace(marking("StarBattle", rules), ceilings=CEILINGS | {"blind": 0.03}),
-        levels=levels("size", table),
+        levels=levels_of("size", table),
         plant=star_plant,
         clue=star_clue,
         model=star_model,
@@ -228,7 +229,7 @@ of each column and row. Name the cells of the tents. {PRINTED} {UNIQUE}"""
     table = ((5, 4), (5, 4), (6, 6), (6, 6), (6, 7), (7, 9), (7, 9), (8, 12), (8, 12), (9, 16))
     return DeskWorld(
         facts=marking("Tents", rules),
-        levels=levels("size tents", table),
+        levels=levels_of("size tents", table),
         plant=tent_plant,
         clue=tent_clue,
         model=tent_model,
@@ -309,7 +310,7 @@ lamps in the up to four cells beside it. Name the cells of the lamps. {PRINTED} 
     table = ((5,), (5,), (5,), (6,), (6,), (6,), (7,), (7,), (8,), (9,))
     return DeskWorld(
         facts=marking("LightUp", rules),
-        levels=levels("size", table),
+        levels=levels_of("size", table),
         plant=lamp_plant,
         clue=lamp_clue,
         model=lamp_model,
@@ -385,7 +386,7 @@ part of a ship, a printed 0 (x in the picture) is water; neither is part of the 
     table = ((5,), (5,), (5,), (6,), (6,), (6,), (7,), (7,), (8,), (8,))
     return DeskWorld(
         facts=marking("Battleships", rules),
-        levels=levels("size", table),
+        levels=levels_of("size", table),
         plant=fleet_plant,
         clue=fleet_clue,
         model=fleet_model,

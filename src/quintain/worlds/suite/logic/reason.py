@@ -9,13 +9,13 @@ from typing import Any
 
 from quintain.registry import register
 from quintain.types import Ints
-from quintain.worlds.engines.csp.clues import levels, pick_clues
+from quintain.worlds.engines.csp.clues import pick_clues
 from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth
 from quintain.worlds.engines.csp.page_look import Look, text_notes
 from quintain.worlds.engines.csp.rules import Distinct, Rule
 from quintain.worlds.engines.csp.tables import Pair, Patterns, Relation, Table
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.logic.binary import both, marking
 
@@ -112,7 +112,7 @@ alike (both knights or both knaves) or differ, or exactly how many knaves are am
             "Name the knaves by their letters, parted by spaces; before a single one write only, as in: only b.",
             "b d",
         ),
-        levels=levels("people", [(n,) for n in (5, 6, 7, 8, 9, 10, 11, 12, 13, 14)]),
+        levels=levels_of("people", [(n,) for n in (5, 6, 7, 8, 9, 10, 11, 12, 13, 14)]),
         plant=knave_plant,
         clue=knave_clue,
         model=knave_model,
@@ -233,7 +233,7 @@ of", in the next house. {ONE}"""
             ceilings=CEILINGS,
             sayings=SAYINGS,
         ),
-        levels=levels("houses kinds hard", table),
+        levels=levels_of("houses kinds hard", table),
         plant=house_plant,
         clue=house_clue,
         model=house_model,
@@ -367,7 +367,7 @@ are off. {ONE}"""
             "Name the switches that are on by their letters, parted by spaces; before a single one write only, as in: only b.",
             "b d",
         ),
-        levels=levels("inputs", [(n,) for n in (4, 5, 6, 7, 7, 8, 8, 9, 9, 10)]),
+        levels=levels_of("inputs", [(n,) for n in (4, 5, 6, 7, 7, 8, 8, 9, 9, 10)]),
         plant=circuit_plant,
         clue=circuit_clue,
         model=circuit_model,

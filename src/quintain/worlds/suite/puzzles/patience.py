@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.cards.patience import SAYINGS, Patience, PatienceGame
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 CARDS = """
 A card is a rank (A 2 3 4 5 6 7 8 9 T J Q K) and a suit (C D H S); C and S are black, D and H are red. Columns are written from the

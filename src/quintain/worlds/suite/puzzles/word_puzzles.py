@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.turns import TurnWorld, levels_of
+from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.engines.words import cross, find, ladder
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 SEARCH = """Find the listed words in a square of letters. A word stands in a straight line: across, down or diagonal, forwards or
 backwards. Columns have letters, rows have numbers from the top. In a picture marked letters are golden, and words that are

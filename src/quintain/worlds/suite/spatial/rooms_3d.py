@@ -9,8 +9,7 @@ from quintain.registry import register
 from quintain.worlds.engines.raycast.roam import ANSWER, ANSWER_HANDS, LEGEND, SAYINGS, RoamWorld
 from quintain.worlds.engines.raycast.rooms import fetch, flat, hearts, pair, signpost
 from quintain.worlds.engines.raycast.things import HEART, SIGN
-from quintain.worlds.engines.turns import levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 FLAT = f"""You stand in a flat and look for one thing, told below the picture; step into its cell. It is in another room.
 {LEGEND}"""
