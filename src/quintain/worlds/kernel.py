@@ -33,6 +33,10 @@ class UnknownLevel(QuintainError):
     """A difficulty outside 0..9 was asked for."""
 
 
+class BadKnob(QuintainError):
+    """A knob that a world does not have, or with a value that it does not take."""
+
+
 class GenerationError(QuintainError):
     """No instance with the wanted property was found."""
 
@@ -63,19 +67,31 @@ def levels_of(knobs: str | Sequence[str], table: Sequence[Sequence[Any]], **shar
     return [{**dict(zip(names, row, strict=True)), **shared} for row in table]
 
 
-def check_knobs(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """The knobs of a level, `known`, overridden by those that are `given`.
+def check_knobs(given: Mapping[str, Any], levels: Sequence[Mapping[str, Any]], level: int) -> dict[str, Any]:
+    """The knobs of a level, overridden by those that are `given`.
+
+    A knob takes what some level sets, a number also all between: for those an instance is known to be made in good time.
 
     Raises:
-        QuintainError: a knob is not among the known ones; the message names the nearest.
+        UnknownLevel: there is no such level.
+        BadKnob: there is no such knob, or it does not take such a value; the message says what it takes.
 
     Example:
-        >>> check_knobs({"size": 7}, {"size": 5, "walls": 2})
-        {'size': 7, 'walls': 2}
+        >>> check_knobs({"size": 6}, [{"size": 5, "walls": 2}, {"size": 8, "walls": 4}], 1)
+        {'size': 6, 'walls': 4}
     """
-    for name in given:
+    known = levels[check_level(level)]
+    for name, value in given.items():
         if name not in known:
-            raise QuintainError(unknown("knob", name, known))
+            raise BadKnob(unknown("knob", name, known))
+        values = [knobs[name] for knobs in levels if name in knobs]
+        kinds = {type(v) for v in values}
+        if not kinds <= {int, float}:
+            if not any(type(v) is type(value) and v == value for v in values):
+                raise BadKnob(f"knob {name}={value!r}: it takes {', '.join(dict.fromkeys(map(repr, values)))}")
+        elif type(value) not in kinds | {int} or not min(values) <= value <= max(values):
+            sort = "a number" if float in kinds else "an integer"
+            raise BadKnob(f"knob {name}={value!r}: it takes {sort} from {min(values)} to {max(values)}")
     return {**known, **given}
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import pytest
 
-from quintain.types import QuintainError
-from quintain.worlds.kernel import Choices, Move, UnknownLevel, check_knobs, check_level, diff, digest
+from quintain.worlds.kernel import BadKnob, Choices, Move, UnknownLevel, check_knobs, check_level, diff, digest
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,48 @@ def test_levels_outside_are_refused_with_their_limits(given: object) -> None:
         check_level(given)  # type: ignore[arg-type]
 
 
+LEVELS_OF = [
+    {"size": 5, "slip": 0.1, "lead": -1, "of": "ab", "men": "K"},
+    {"size": 8, "slip": 0.1, "lead": 0.5, "of": "cd", "men": 4},
+]
+
+
 def test_knobs_override_and_unknown_ones_are_named() -> None:
-    assert check_knobs({}, {"size": 5}) == {"size": 5}
-    with pytest.raises(QuintainError, match="unknown knob 'siz'; did you mean 'size'"):
-        check_knobs({"siz": 7}, {"size": 5})
+    assert check_knobs({}, LEVELS_OF, 1) == LEVELS_OF[1]
+    assert check_knobs({"size": 6, "lead": 0, "of": "ab", "men": "K"}, LEVELS_OF, 1) == {
+        "size": 6,
+        "slip": 0.1,
+        "lead": 0,
+        "of": "ab",
+        "men": "K",
+    }
+    with pytest.raises(BadKnob, match="unknown knob 'siz'; did you mean 'size'"):
+        check_knobs({"siz": 7}, LEVELS_OF, 0)
+    with pytest.raises(UnknownLevel):
+        check_knobs({}, LEVELS_OF, 10)
+
+
+@pytest.mark.parametrize(
+    ("knob", "value", "takes"),
+    [
+        ("size", 9, "an integer from 5 to 8"),
+        ("size", 4, "an integer from 5 to 8"),
+        ("size", 6.0, "an integer from 5 to 8"),
+        ("size", True, "an integer from 5 to 8"),
+        ("size", "two", "an integer from 5 to 8"),
+        ("size", None, "an integer from 5 to 8"),
+        ("lead", float("nan"), "a number from -1 to 0.5"),
+        ("lead", "0", "a number from -1 to 0.5"),
+        ("of", "ef", "'ab', 'cd'"),
+        ("of", ["ab"], "'ab', 'cd'"),
+        ("men", 4.0, "'K', 4"),
+    ],
+)
+def test_values_that_a_knob_does_not_take_are_refused_with_those_that_it_does(
+    knob: str, value: object, takes: str
+) -> None:
+    with pytest.raises(BadKnob, match=re.escape(f"knob {knob}={value!r}: it takes {takes}")):
+        check_knobs({knob: value}, LEVELS_OF, 0)
 
 
 def test_choices_read_names_and_synonyms_in_any_case() -> None:

@@ -118,7 +118,7 @@ class TurnWorld(Generic[S]):
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> S:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         return drawn(lambda r: self.game.deal(r, chosen), self.game.layout, rng, split)
 

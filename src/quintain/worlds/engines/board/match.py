@@ -64,7 +64,7 @@ class BoardWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Match:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         opponent = "" if self.two else check_opponent(chosen["opponent"])
         options, rng = self.look.options(chosen), Rng(self.facts.name, seed, level, split)
 

@@ -152,7 +152,7 @@ class DeskWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Work:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         for _ in range(TRIES):
             truth = drawn(lambda r: self.plant(r, chosen), self.layout, rng, split)

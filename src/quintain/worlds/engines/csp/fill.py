@@ -113,7 +113,7 @@ class FillWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Sheet:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng("sheet", seed, level, split)
         return drawn(lambda r: self._make(r, chosen), layout_of, rng, split, TRIES)
 

@@ -98,7 +98,7 @@ class ProbeWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Field:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         side, rng = chosen["size"], Rng(self.facts.name, seed, level, split)
         if not 0 < chosen["mines"] < side * side:
             raise GenerationError(

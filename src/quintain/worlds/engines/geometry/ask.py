@@ -70,7 +70,7 @@ class AskWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Figure:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         try:
             things = drawn(lambda r: self.make(r, chosen), self._layout, rng, split, TRIES)

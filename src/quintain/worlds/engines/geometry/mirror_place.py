@@ -169,7 +169,7 @@ class MirrorWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Mirrors:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         return drawn(lambda r: _boxed(r, chosen), _layout, Rng(self.facts.name, seed, level, split), split)
 
     def view(self, state: Mirrors, seat: str) -> View[Mirrors]:

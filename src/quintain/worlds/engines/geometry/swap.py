@@ -119,7 +119,7 @@ class SwapWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Tiles:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         return drawn(lambda r: self._mixed(r, chosen), _layout, rng, split, TRIES)
 

@@ -76,7 +76,7 @@ class GraphWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Page:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         try:
             graph = drawn(lambda r: self._drawn(r, chosen), self.layout, rng, split, TRIES)

@@ -81,7 +81,7 @@ class TripWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Trip:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         return drawn(lambda r: self.make(r, chosen), layout_of, rng, split, 3000)
 

@@ -113,7 +113,7 @@ class MergeWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Merge:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         sheet = Sheet(chosen["side"], chosen["goal"], chosen["turns"])
         rng = Rng(self.facts.name, seed, level, split)
 

@@ -80,7 +80,7 @@ class WalkWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Walk:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         try:
             return drawn(lambda r: self.make(r, chosen), self._canonical, rng, split)

@@ -77,7 +77,7 @@ class RoamWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Stand:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         try:
             return drawn(lambda r: self._drawn(r, chosen), layout_of, rng, split)

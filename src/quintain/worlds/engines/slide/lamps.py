@@ -168,7 +168,7 @@ class LampWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Lamps:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         for side in (chosen["width"], chosen["height"]):
             if not 2 <= side <= LARGEST:
                 raise GenerationError(f"a board of lamps with side {side}; sides must be 2 to {LARGEST}")

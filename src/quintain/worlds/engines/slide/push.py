@@ -70,7 +70,7 @@ class CrateWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Crates:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         for _ in range(_TRIES):
             board = drawn(lambda r: room(r, chosen), _canonical, rng, split)

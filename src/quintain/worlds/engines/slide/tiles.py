@@ -90,7 +90,7 @@ class TileWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Slid:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         if chosen["width"] not in SIDES or chosen["height"] not in SIDES:
             raise GenerationError(f"{chosen['width']} x {chosen['height']} tiles; both sides must be 2, 3 or 4")
         return drawn(lambda r: scrambled(r, chosen), layout_of, Rng(self.facts.name, seed, level, split), split)

@@ -92,7 +92,7 @@ class TowerWorld:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Discs:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         if not (2 <= chosen["discs"] <= MOST_DISCS and 3 <= chosen["pegs"] <= len(PEGS)):
             given = f"{chosen['discs']} discs on {chosen['pegs']} pegs"
             raise GenerationError(f"{given}; use 2 to {MOST_DISCS} discs and 3 to {len(PEGS)} pegs")
