@@ -17,6 +17,7 @@ from quintain.worlds.noise import Rng
 EDGE = frozenset([c for c in range(64) if c // 8 in (0, 7) or c % 8 in (0, 7)])
 ROOM = 1  # steps of a king that is soon mated
 LAST = (range(8), range(56, 64))
+MANY = 256  # a position has fewer moves
 Step = tuple[int, int, int]  # a white man's number, what it is then, its new cell
 
 
@@ -80,7 +81,7 @@ def _mates(white: Men, black: Men) -> Iterator[Step]:
             yield step
 
 
-def _solved(white: Men, black: Men, n: int, most: int = 64) -> list[Step]:
+def _solved(white: Men, black: Men, n: int, most: int = MANY) -> list[Step]:
     """What `forced` finds, of it no more than `most`."""
     found = list(islice(_mates(white, black), most))
     for k in range(1, n):
@@ -107,11 +108,9 @@ def _wins(white: Men, black: Men, step: Step, k: int) -> bool:
 def _answered(then: Ints, k: int) -> bool:
     """Whether Black, which is to move, is mated, or with `k` has replies and is mated after each within `k` moves."""
     replies = _paths(then)
-    return (
-        all(forced(after(then, path), k) for path in replies)
-        if k and replies
-        else not replies and not k and checked(then, 1)
-    )
+    if not k:
+        return not replies and checked(then, 1)
+    return bool(replies) and all(forced(after(then, path), k) for path in replies)
 
 
 @functools.lru_cache(maxsize=1 << 12)

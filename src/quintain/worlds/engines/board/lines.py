@@ -230,7 +230,8 @@ class WildLines:
 def quiet(game: MenGame, position: Ints, knobs: Mapping[str, Any]) -> bool:
     """Whether nobody can complete a line of `WildLines` at once, and the side to move is as well off as a `lead` says."""
     wild = game.rules
-    return wild.calm(*wild.masks(position)) is not None and knobs.get("lead", -1) <= game.peak(position)
+    calm = isinstance(wild, WildLines) and wild.calm(*wild.masks(position)) is not None
+    return calm and knobs.get("lead", -1) <= game.peak(position)
 
 
 def shape(columns: int, rows: int, note: str) -> Ints | None:
