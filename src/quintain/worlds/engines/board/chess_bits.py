@@ -57,9 +57,13 @@ def _lines(kind: int, cell: int, side: int) -> Sequence[Ints]:
     return [(c,) for c in (STRIKES[side] if kind == PAWN else LEAPS if kind == KNIGHT else STEPS)[cell]]
 
 
-_ONE = [[[Gaze(_lines(kind, cell, side)) for cell in range(64)] for kind in range(1, 7)] for side in (0, 1)]
+def _gazes(kind: int, side: int = 0) -> list[Gaze]:
+    return [Gaze(_lines(kind, cell, side)) for cell in range(64)]
+
+
+_KINDS = [_gazes(kind) for kind in range(PAWN, KING + 1)]
 # for each code and cell; only pawns differ by side
-GAZES: Sequence[Sequence[Gaze]] = [[], *_ONE[0], _ONE[1][0], *_ONE[0][1:]]
+GAZES: Sequence[Sequence[Gaze]] = [[], *_KINDS, _gazes(PAWN, 1), *_KINDS[1:]]
 NEAR = tuple([bits(cells) for cells in STEPS])
 
 
@@ -93,7 +97,7 @@ def goals(code: int, at: int, own: int, other: int) -> int:
     gaze, held = GAZES[code][at], own | other
     found = gaze[held & gaze.span] & ~own
     if code == PAWN:
-        push = 1 << at - 8 & ~held
+        push = 1 << at >> 8 & ~held
         far = push >> 8 & ~held if at >= 48 else 0
         found = found & other | push | far
     return found
