@@ -52,7 +52,7 @@ def beside(size: int) -> tuple[Ints, ...]:
     return tuple([tuple([line[0] for line in lines if line]) for lines in rays(size, size, ORTHOGONAL)])
 
 
-@functools.lru_cache(maxsize=1 << 13)
+@functools.lru_cache(maxsize=1 << 8)
 def groups(cells: Ints, size: int) -> Groups:
     """The groups on a board; codes above 2 are neither stones nor liberties."""
     of, stones, free, near = [-1] * len(cells), [], [], beside(size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.board.lines import WildLines, mark_last, square
+from quintain.worlds.engines.board.lines import WildLines, mark_last, quiet, square
 from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
 from quintain.worlds.kernel import Facts, levels_of
@@ -32,6 +32,7 @@ LOOK = MenLook(
     WildLines,
     ("size", "line"),
     {"X": "stone-X", "O": "stone-O"},
+    fits=quiet,
     specials=("x", "o"),
     shape=square,
     tidy=mark_last,
