@@ -111,7 +111,7 @@ class Painter:
             gone = came = [i for i in came if old[i] != shapes[i]]
         if len(gone) + len(came) > MOST:
             self.reaches = []
-            return [(0, 0, self.side * TWICE, self.side * TWICE)]
+            return [self._whole()]
         before = self.reaches or [self._reach(shape) for shape in old]
         if len(old) == len(shapes):
             after = [*before]
@@ -122,13 +122,16 @@ class Painter:
         self.reaches = after
         return [before[i] for i in gone] + [after[i] for i in came]
 
+    def _whole(self) -> Reach:
+        return 0, 0, self.side * TWICE, self.side * TWICE
+
     def _reach(self, shape: Shape) -> Reach:
         return reach(shape, self.unit * TWICE, (self.origin[0] * TWICE, self.origin[1] * TWICE))
 
     def _shapes(self, shapes: tuple[Shape, ...], dirty: list[Reach]) -> None:
         """Paint the dirty places from the ground up, or all if they are many; those under no shape are the ground."""
         bare: list[Area] = []
-        if len(dirty) * len(shapes) <= TESTS:
+        if len(dirty) * len(shapes) <= TESTS and self._whole() not in dirty:
             reaches = self.reaches = self.reaches or [self._reach(shape) for shape in shapes]
             covered: list[Area] = []
             for place in dirty:

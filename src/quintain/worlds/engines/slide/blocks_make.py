@@ -94,12 +94,38 @@ def exit_of(yard: Size, at: int, cars: bool) -> int:
     return block(wide - 2, at, 2, 1, wide + 1, True) if cars else block(at, high - 2, 2, 2, wide + 1, True)
 
 
-def _lengths(came: Mapping[Node, Node | None]) -> dict[Node, int]:
+def _lengths(came: Mapping[Any, Any]) -> dict[Any, int]:
     """How far each node of a wave is from where it came from."""
-    far: dict[Node, int] = {}
+    far: dict[Any, int] = {}
     for node, before in came.items():
         far[node] = 0 if before is None else far[before] + 1
     return far
+
+
+class _Lane(dict[int, tuple[int, ...]]):
+    """What may change on the line of one car, by what stands there: for each of its slides the bits that turn over.
+
+    A position of cars is one number: the bits of all cells that are taken, and above them three bits for each car, which tell how
+    far along its line it is.
+    """
+
+    def __init__(self, first: int, length: int, step: int, field: int) -> None:
+        """For the car whose bits are `first` at the beginning of its line, which has room for it at `length` places."""
+        super().__init__()
+        self.cars = [first << step * i for i in range(length)]
+        self.field = field
+        self.seen = functools.reduce(int.__or__, self.cars) | 7 << field
+
+    def __missing__(self, key: int) -> tuple[int, ...]:
+        at = key >> self.field & 7
+        here, out = self.cars[at], []
+        for ways in (range(at - 1, -1, -1), range(at + 1, len(self.cars))):
+            for to in ways:
+                if self.cars[to] & ~here & key:
+                    break
+                out.append(self.cars[to] ^ here | (to ^ at) << self.field)
+        self[key] = tuple(out)
+        return self[key]
 
 
 def parked(rng: Rng, knobs: Mapping[str, Any], row: int) -> tuple[Node, int] | None:
@@ -107,15 +133,32 @@ def parked(rng: Rng, knobs: Mapping[str, Any], row: int) -> tuple[Node, int] | N
     end as wanted, and how far that is. None if there are too many or no such positions.
     """
     yard, nodes = (knobs["width"], knobs["height"]), knobs["nodes"]
-    start = _laid(rng, knobs, row)
-    if not start:
+    masks = _laid(rng, knobs, row)
+    if not masks:
         return None
-    goal, near = exit_of(yard, row, True), functools.cache(near_of(yard, True))
+    start, lanes = _packed(masks, yard)
+    seen = [(lane.seen, lane) for lane in lanes]
+    near = functools.cache(lambda at: [at ^ turned for line, lane in seen for turned in lane[at & line]])
     came, _, whole = spread([start], near, nodes)
-    far = _lengths(spread([n for n in came if n[0] == goal], near, nodes)[0]) if whole else {}
-    fit = [node for node, moves in far.items() if knobs["low"] <= moves <= knobs["high"]]
-    node = rng.pick(fit) if fit else ()
-    return (node, far[node]) if node else None
+    ends = [at for at in came if at >> lanes[0].field & 7 == yard[0] - 2] if whole else []
+    far = _lengths(spread(ends, near, nodes)[0])
+    fit = [at for at, moves in far.items() if knobs["low"] <= moves <= knobs["high"]]
+    if not fit:
+        return None
+    at = rng.pick(fit)
+    cars = [lane.cars[at >> lane.field & 7] for lane in lanes]
+    return tuple([car | mask & ~LOW for car, mask in zip(cars, masks, strict=True)]), far[at]
+
+
+def _packed(masks: Node, yard: Size) -> tuple[int, list[_Lane]]:
+    """A position of cars as a number, and their lanes."""
+    start, lanes = 0, []
+    for i, mask in enumerate(masks):
+        (x, y), (wide, high) = corner(mask, yard[0] + 1), size_of(mask)
+        at, room, step = (x, yard[0] - wide, 1) if wide > 1 else (y, yard[1] - high, yard[0] + 1)
+        lanes.append(_Lane((mask & LOW) >> step * at, room + 1, step, 80 + 3 * i))
+        start |= mask & LOW | at << 80 + 3 * i
+    return start, lanes
 
 
 def _laid(rng: Rng, knobs: Mapping[str, Any], row: int) -> Node:
