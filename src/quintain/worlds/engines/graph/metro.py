@@ -112,7 +112,7 @@ def _line(rng: Rng, knobs: Mapping[str, Any], stops: list[Point], used: set[Poin
     return None
 
 
-def _far(metro: Metro, least: int) -> list[tuple[int, int, int, int]]:
+def far(metro: Metro, least: int) -> list[tuple[int, int, int, int]]:
     """(goal, minutes, rides, stop) of each two stops between which the quickest way has so many rides at least, in order."""
     never = 1 << 20
     ride = np.full((len(metro.at),) * 2, never)
@@ -156,10 +156,10 @@ class MetroGame:
         index = {p: i for i, p in enumerate(order)}
         pace = [(1 + rng.below(8), 1 + rng.below(4)) for _ in lines]
         metro = Metro(tuple(order), tuple([tuple([index[p] for p in line]) for line in lines]), tuple(pace))
-        far = _far(metro, knobs["rides"])
-        if not far:
+        pairs = far(metro, knobs["rides"])
+        if not pairs:
             return None
-        goal, minutes, rides, start = rng.pick(far)
+        goal, minutes, rides, start = rng.pick(pairs)
         return Rider(replace(metro, goal=goal, budget=rides + 3), start, minutes + knobs["slack"])
 
     def layout(self, state: Rider) -> str:

@@ -86,7 +86,7 @@ def _taken(cells: str) -> int:
 
 def lands(cells: str, width: int, column: int, way: int) -> int:
     """The cell in which a shot comes to rest: the last free one on its line; -1 if the next cell already stops it."""
-    return dict((move.value, cell) for move, cell in _rests(cells, width))[column, way]
+    return {move.value: cell for move, cell in _rests(cells, width)}[column, way]
 
 
 def _rests(cells: str, width: int) -> list[tuple[Move, int]]:

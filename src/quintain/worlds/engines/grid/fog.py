@@ -107,16 +107,14 @@ def _outlook(every: Sequence[int], unseen: int, masks: Sequence[int], most: int)
     `masks` are what cells show, `most` cells at most.
     """
     best, found = 0.0, (-1, 0)
-    for steps, wave in enumerate(every):
-        if not steps:
-            continue
-        if most / steps < best:
+    for far, wave in enumerate(every[1:], 1):
+        if most / far < best:
             break
         while wave:
             cell = lowest(wave)
-            worth = (masks[cell] & unseen).bit_count() / steps
+            worth = (masks[cell] & unseen).bit_count() / far
             if worth > best or (worth == best and best and cell < found[0]):
-                best, found = worth, (cell, steps)
+                best, found = worth, (cell, far)
             wave &= wave - 1
     return found
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quintain.worlds.engines.slide.pose import spread
@@ -182,40 +183,97 @@ def _laid(rng: Rng, knobs: Mapping[str, Any], row: int) -> Node:
 
 def packed(rng: Rng, knobs: Mapping[str, Any], column: int) -> tuple[Node, int] | None:
     """The large block and others, and how many moves the shortest plan has; any such position is as likely as any other."""
-    flat = rng.below(knobs["doubles"] + 1)
+    flat, yard = rng.below(knobs["doubles"] + 1), (knobs["width"], knobs["height"])
     kinds = ((1, 1, knobs["singles"]), (2, 1, flat), (1, 2, knobs["doubles"] - flat))
-    fit = _far((knobs["width"], knobs["height"]), column, kinds, (knobs["low"], knobs["high"]))
-    return rng.pick(fit) if fit else None
+    fit = _far(yard, column, kinds, (knobs["low"], knobs["high"]))
+    if not fit:
+        return None
+    at, moves = rng.pick(fit)
+    masks = [piece.mask for bit, piece in _pieces(yard).items() if at & bit]
+    return tuple(masks), moves
+
+
+class _Piece(dict[int, tuple[int, ...]]):
+    """Where a block at one place can slide, by what lies on the cells that it passes: the bits that turn over with each slide.
+
+    A position of such blocks is one number: the bits of all cells that are taken, and above them one bit for each place of each
+    kind of blocks, in the order of their masks.
+    """
+
+    def __init__(self, mask: int, bit: int) -> None:
+        super().__init__()
+        self.mask, self.bits = mask, bit | mask & LOW
+        self.ways: list[list[int]] = []  # the bits of the block one cell on, two cells on... to each side
+        self.seen = 0
+
+    def __missing__(self, key: int) -> tuple[int, ...]:
+        out = []
+        for way in self.ways:
+            for there in way:
+                if there & key:
+                    break
+                out.append(self.bits ^ there)
+        self[key] = tuple(out)
+        return self[key]
+
+
+@functools.lru_cache(maxsize=32)
+def _pieces(yard: Size) -> dict[int, _Piece]:
+    """Each block at each place by its bit, in their order."""
+    out: dict[int, _Piece] = {}
+    kinds = ((1, 1, False), (1, 2, False), (2, 1, False), (2, 2, True))
+    for mask in sorted([mask for w, h, main in kinds for mask in _spots(w, h, yard, main)]):
+        out[1 << 80 + len(out)] = _Piece(mask, 1 << 80 + len(out))
+    known = {piece.mask: piece for piece in out.values()}
+    for mask, piece in known.items():
+        for step in (1, yard[0] + 1):
+            for shift in (int.__rshift__, int.__lshift__):
+                way, there = [], shift(mask & LOW, step) | mask & ~LOW
+                while there in known:
+                    way.append(known[there].bits)
+                    there = shift(there & LOW, step) | mask & ~LOW
+                piece.ways.append(way)
+        piece.seen = functools.reduce(int.__or__, itertools.chain(*piece.ways), 0) & LOW & ~mask
+    return out
 
 
 @functools.lru_cache(maxsize=256)
-def _far(
-    yard: Size, column: int, kinds: tuple[tuple[int, int, int], ...], bounds: Size
-) -> tuple[tuple[Node, int], ...]:
+def _far(yard: Size, column: int, kinds: tuple[tuple[int, int, int], ...], bounds: Size) -> tuple[tuple[int, int], ...]:
     """All positions of these blocks whose shortest plan has so many moves, by a wave from all the ends."""
-    last = exit_of(yard, column, False)
-    ends = [tuple(sorted((*masks, last))) for masks in _packs(kinds, yard, rim(*yard) | last & LOW)]
-    far = _lengths(spread(ends, near_of(yard, False), 1 << 30)[0])
-    return tuple((node, moves) for node, moves in far.items() if bounds[0] <= moves <= bounds[1])
+    pieces = _pieces(yard)
+    bits = {piece.mask: piece.bits for piece in pieces.values()}
+    last = bits[exit_of(yard, column, False)]
+    places = [([bits[mask] for mask in _spots(w, h, yard)], count) for w, h, count in kinds if count]
+
+    def near(at: int) -> list[int]:
+        out, rest = [], at >> 80 << 80
+        while rest:
+            bit = rest & -rest
+            rest ^= bit
+            piece = pieces[bit]
+            for turned in piece[at & piece.seen]:
+                out.append(at ^ turned)
+        return out
+
+    far = _lengths(spread(_packs(places, last), near, 1 << 30)[0])
+    return tuple((at, moves) for at, moves in far.items() if bounds[0] <= moves <= bounds[1])
 
 
-def _packs(kinds: tuple[tuple[int, int, int], ...], yard: Size, blocked: int, start: int = 0) -> list[Node]:
-    """Every way to lay blocks of the given (width, height, count); of the first kind from place `start` on."""
-    if not kinds:
-        return [()]
-    (w, h, count), rest = kinds[0], kinds[1:]
-    if not count:
-        return _packs(rest, yard, blocked)
-    spots, out, left = _spots(w, h, yard), [], ((w, h, count - 1), *rest) if count > 1 else rest
-    for place in range(start, len(spots)):
-        new = spots[place]
-        if not new & blocked:
-            more = _packs(left, yard, blocked | new & LOW, place + 1 if count > 1 else 0)
-            out += [(new, *masks) for masks in more]
+def _packs(places: Sequence[tuple[Sequence[int], int]], taken: int) -> list[int]:
+    """Every way to lay so many blocks on the places of each kind, beside what is taken."""
+    if not places:
+        return [taken]
+    (spots, count), rest, cells = places[0], places[1:], taken & LOW
+    out = []
+    for i, new in enumerate(spots):
+        if not new & cells:
+            left = [(spots[i + 1 :], count - 1), *rest] if count > 1 else rest
+            out += _packs(left, taken | new)
     return out
 
 
 @functools.lru_cache(maxsize=64)
-def _spots(w: int, h: int, yard: Size) -> tuple[int, ...]:
+def _spots(w: int, h: int, yard: Size, main: bool = False) -> tuple[int, ...]:
     """A block of that size at every place of a yard."""
-    return tuple(block(x, y, w, h, yard[0] + 1) for y in range(yard[1] - h + 1) for x in range(yard[0] - w + 1))
+    wide, high = yard
+    return tuple(block(x, y, w, h, wide + 1, main) for y in range(high - h + 1) for x in range(wide - w + 1))
