@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +29,7 @@ from quintain.testing import honest
 from quintain.testing.worlds import acting, fingerprint, other_noise, shown, task_of, walk
 from quintain.types import QuintainError, Stop
 from quintain.worlds.art import shapes_of
-from quintain.worlds.kernel import LEVELS, UnknownLevel, diff
+from quintain.worlds.kernel import LEVELS, BadKnob, UnknownLevel, diff
 from quintain.worlds.noise import Rng
 from quintain.worlds.painter import Painter
 from quintain.worlds.splits import SPLITS
@@ -137,6 +138,18 @@ def test_an_unknown_knob_or_split_is_named(name: str) -> None:
         world_of(name).start(0, 0, sise=3)
     with pytest.raises(QuintainError, match="did you mean 'validation'"):
         world_of(name).start(0, 0, split="validaton")
+
+
+@EVERY
+def test_knobs_outside_of_what_levels_set_are_refused(name: str) -> None:
+    world = world_of(name)
+    for knob in world.levels[0]:
+        values = [level[knob] for level in world.levels]
+        wrong: list[object] = [None, "a lot", -5_000, 10**9, float("nan"), [3]]
+        for value in wrong:
+            with pytest.raises(BadKnob, match=re.escape(f"knob {knob}={value!r}: it takes ")):
+                world.start(0, 5, **{knob: value})
+        assert world.start(0, 5, **{knob: values[5]}) == world.start(0, 5)
 
 
 @EVERY

@@ -8,7 +8,8 @@ declarations under `worlds/suite` make one from an engine, a generator and a pag
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -16,13 +17,14 @@ from quintain.codec import digest_of, encode
 from quintain.ports import SOLO
 from quintain.registry import unknown
 from quintain.types import QuintainError
-from quintain.worlds.noise import Rng
+from quintain.worlds.noise import Rng, at_most
 from quintain.worlds.scene import Scene
 
 S = TypeVar("S")
 Seen = TypeVar("Seen", contravariant=True)
 
 LEVELS = 10
+DRAWS = 300_000  # that an instance with knobs of its own may take; no level takes 70,000
 CAPTION_LEVELS = (0, 1, 2)
 Rewards = Mapping[str, Mapping[str, float]]  # seat -> name -> value
 Events = Mapping[str, tuple[str, ...]]  # seat -> what happened to it
@@ -331,6 +333,32 @@ class Choices:
 def digest(state: Any) -> str:
     """Equal states, equal digests (see `codec.digest_of`)."""
     return digest_of(state)
+
+
+def overridable(start: Callable[..., S]) -> Callable[..., S]:
+    """Makes a world's `start` end in good time, with a `GenerationError`, where no instance has the knobs that it is given.
+
+    What a level sets is known to be possible; knobs that override it may contradict the rest.
+    """
+
+    @functools.wraps(start)
+    def begun(self: Any, seed: int, level: int, *, split: str = "train", **knobs: Any) -> S:
+        if not knobs:
+            return start(self, seed, level, split=split)
+        try:
+            with at_most(DRAWS):
+                return start(self, seed, level, split=split, **knobs)
+        except (BadKnob, UnknownLevel):
+            raise
+        except Exception as error:
+            given, usual = (
+                ", ".join(f"{name}={value!r}" for name, value in of.items()) for of in (knobs, self.levels[level])
+            )
+            raise GenerationError(
+                f"{self.facts.name}: no instance of level {level} has {given} ({error}); take values nearer to those of the level: {usual}"
+            ) from error
+
+    return begun
 
 
 def diff(old: Any, new: Any, path: str = "") -> dict[str, tuple[Any, Any]]:

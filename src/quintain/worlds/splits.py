@@ -13,11 +13,12 @@ from typing import TypeVar
 
 from quintain.registry import unknown
 from quintain.worlds.kernel import GenerationError
-from quintain.worlds.noise import Rng
+from quintain.worlds.noise import Rng, spend
 
 Instance = TypeVar("Instance")
 
 SPLITS = ("train", "validation", "test")
+TRY = 300  # draws that one try counts for beside its own, where they are counted
 ALL = "all"  # no split: every layout
 
 
@@ -64,6 +65,7 @@ def drawn(
     if split not in SPLITS and split != ALL:
         raise GenerationError(unknown("split", split, (*SPLITS, ALL)))
     for _ in range(tries):
+        spend(TRY)
         instance = make(rng)
         if instance is not None and (split == ALL or split_of(layout(instance)) == split):
             return instance

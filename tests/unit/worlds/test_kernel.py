@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from quintain.worlds.kernel import BadKnob, Choices, Move, UnknownLevel, check_knobs, check_level, diff, digest
+from quintain.worlds.kernel import (
+    BadKnob,
+    Choices,
+    GenerationError,
+    Move,
+    UnknownLevel,
+    check_knobs,
+    check_level,
+    diff,
+    digest,
+    overridable,
+)
+from quintain.worlds.noise import Rng
 
 
 @dataclass(frozen=True)
@@ -90,3 +104,35 @@ def test_a_difference_names_the_path_and_skips_shared_parts() -> None:
 def test_digests_tell_states_apart() -> None:
     one, two = Outer(Inner((1,)), 1), Outer(Inner((1,)), 2)
     assert digest(one) == digest(Outer(Inner((1,)), 1)) != digest(two)
+
+
+class Endless:
+    """A world whose knobs may contradict each other."""
+
+    facts = SimpleNamespace(name="Endless")
+    levels = ({"size": 5, "walls": 2}, {"size": 9, "walls": 40})
+
+    @overridable
+    def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> list[int]:
+        """`walls` different numbers below `size` squared, the first of which is 0."""
+        chosen, rng = check_knobs(knobs, self.levels, level), Rng("endless", seed)
+        found: set[int] = set()
+        while len(found) < chosen["walls"]:
+            found.add(rng.below(chosen["size"] ** 2))
+        return [1 // (0 not in found), *found]
+
+
+def test_knobs_that_contradict_each_other_end_in_good_time_and_are_named() -> None:
+    world = Endless()
+    assert len(world.start(0, 0, walls=3)) == 4
+    with pytest.raises(
+        GenerationError, match=re.escape("level 0 has walls=30 (nothing was found in good time)")
+    ) as told:
+        world.start(0, 0, walls=30)
+    assert str(told.value).endswith("those of the level: size=5, walls=2")
+    with pytest.raises(GenerationError, match=re.escape("level 1 has size=5, walls=25 (integer division")):
+        world.start(0, 1, size=5, walls=25)
+    with pytest.raises(BadKnob):
+        world.start(0, 0, walls=41)
+    rng = Rng("free")
+    assert [rng.uniform() for _ in range(400_000)][-1] < 1, "no limit is left behind"

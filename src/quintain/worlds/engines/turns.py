@@ -16,6 +16,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -116,6 +117,7 @@ class TurnWorld(Generic[S]):
     schema: type[S]
     longest: int = 64
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> S:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

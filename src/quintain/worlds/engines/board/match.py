@@ -21,6 +21,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Scene
@@ -62,6 +63,7 @@ class BoardWorld:
         """Whether both sides are seats."""
         return len(self.facts.seats) == 2
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Match:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

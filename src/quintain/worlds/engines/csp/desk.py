@@ -46,6 +46,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -150,6 +151,7 @@ class DeskWorld:
     size: Callable[[Mapping[str, Any]], tuple[int, int]] = lambda knobs: (knobs["size"], knobs["size"])
     schema: type[Work] = Work
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Work:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

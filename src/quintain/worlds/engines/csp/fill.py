@@ -37,6 +37,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -111,6 +112,7 @@ class FillWorld:
     stepwise: bool = False
     schema: type[Sheet] = Sheet
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Sheet:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

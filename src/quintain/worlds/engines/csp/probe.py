@@ -27,6 +27,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene
@@ -96,6 +97,7 @@ class ProbeWorld:
     levels: Sequence[Mapping[str, Any]]
     schema: type[Field] = Field
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Field:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

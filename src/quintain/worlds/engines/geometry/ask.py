@@ -23,6 +23,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -68,6 +69,7 @@ class AskWorld:
     near: bool = False
     schema: type[Figure] = Figure
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Figure:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

@@ -26,6 +26,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -167,6 +168,7 @@ class MirrorWorld:
     levels: Sequence[Mapping[str, Any]]
     schema: type[Mirrors] = Mirrors
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Mirrors:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

@@ -22,6 +22,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -117,6 +118,7 @@ class SwapWorld:
     turned: Callable[[str], str] | None = None
     schema: type[Tiles] = Tiles
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Tiles:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

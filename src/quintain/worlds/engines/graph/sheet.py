@@ -25,6 +25,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -74,6 +75,7 @@ class GraphWorld:
     layout: Callable[[Graph], str] = canonical
     schema: type[Page] = Page
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Page:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

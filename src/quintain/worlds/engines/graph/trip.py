@@ -22,6 +22,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Run, Scene, Shape
@@ -79,6 +80,7 @@ class TripWorld:
     style: Style = PLAIN
     schema: type[Trip] = Trip
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Trip:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

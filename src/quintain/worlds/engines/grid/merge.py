@@ -24,6 +24,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Scene
@@ -111,6 +112,7 @@ class MergeWorld:
     levels: Sequence[Mapping[str, Any]]
     schema: type[Merge] = Merge
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Merge:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

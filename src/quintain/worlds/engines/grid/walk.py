@@ -35,6 +35,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -78,6 +79,7 @@ class WalkWorld:
     signs: str = "P#G"
     schema: type[Walk] = Walk
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Walk:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

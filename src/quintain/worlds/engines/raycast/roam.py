@@ -31,6 +31,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -75,6 +76,7 @@ class RoamWorld:
     kinds: Callable[[Mapping[str, Any]], Sequence[int]]
     schema: type[Stand] = Stand
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Stand:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

@@ -23,6 +23,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Run, Scene, Shape
@@ -166,6 +167,7 @@ class LampWorld:
     levels: Sequence[Mapping[str, Any]]
     schema: type[Lamps] = Lamps
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Lamps:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

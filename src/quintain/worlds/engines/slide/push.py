@@ -37,6 +37,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -68,6 +69,7 @@ class CrateWorld:
     levels: Sequence[Mapping[str, Any]]
     schema: type[Crates] = Crates
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Crates:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

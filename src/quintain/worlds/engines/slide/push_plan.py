@@ -11,7 +11,7 @@ from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.slide.push import WON, CrateWorld
 from quintain.worlds.engines.slide.push_board import LETTERS, Crates
-from quintain.worlds.kernel import Answer, Facts, Move, Outcome, Plan, Unsolvable, View
+from quintain.worlds.kernel import Answer, Facts, Move, Outcome, Plan, Unsolvable, View, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Run, Scene
 
@@ -53,6 +53,7 @@ class PlanWorld:
         """The world in which the plan is played."""
         return CrateWorld(facts=self.facts, levels=self.levels)
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Planned:
         """See `World.start`."""
         return Planned(self.inner.start(seed, level, split=split, **knobs))

@@ -25,6 +25,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -88,6 +89,7 @@ class TileWorld:
     levels: Sequence[Mapping[str, Any]]
     schema: type[Slid] = Slid
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Slid:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)

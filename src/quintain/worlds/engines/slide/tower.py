@@ -24,6 +24,7 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -90,6 +91,7 @@ class TowerWorld:
     levels: Sequence[Mapping[str, Any]]
     schema: type[Discs] = Discs
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Discs:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)
