@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -48,14 +49,15 @@ class Solver:
             order: gets each variable once its domain has become a single value, in that order.
         """
         rules, at, wide = self.rules, self.at, self.wide
-        soon: dict[int, None] = {}
-        late: dict[int, None] = {}  # wide rules cost much and say little: they wait until all others are done
+        soon: deque[int] = deque()
+        late: deque[int] = deque()  # wide rules cost much and say little: they wait until all others are done
+        waits = bytearray(len(rules))
         for i in range(len(rules)) if cells is None else [i for c in cells for i in at[c]]:
-            (late if wide[i] else soon)[i] = None
+            if not waits[i]:
+                waits[i] = 1
+                (late if wide[i] else soon).append(i)
         while soon or late:
-            queue = soon or late
-            rule = next(iter(queue))
-            del queue[rule]
+            rule = soon.popleft() if soon else late.popleft()
             changed = rules[rule].narrow(domains)
             if changed is None:
                 return False
@@ -63,8 +65,10 @@ class Solver:
                 if order is not None and not domains[cell] & (domains[cell] - 1):
                     order.append(cell)
                 for other in at[cell]:
-                    if other != rule:
-                        (late if wide[other] else soon)[other] = None
+                    if not waits[other]:
+                        waits[other] = 1
+                        (late if wide[other] else soon).append(other)
+            waits[rule] = 0
         return True
 
     def search(

@@ -7,67 +7,62 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from quintain.types import Ints
-
-KEPT = 20_000  # answers that a list of patterns remembers
+from quintain.worlds.engines.csp.rules import Changes, Known, Local, known
 
 
 class Patterns:
-    """The value tuples that a table allows, each as one integer: cell i with value v is bit `i * width + v`.
+    """The value tuples that a table allows.
 
     Args:
         tuples: allowed values, in the order of the cells.
         width: one more than the greatest value of any domain.
 
     Example:
-        >>> Patterns([(0, 1), (1, 1)], 2).union(0b1111)
-        11
+        >>> Patterns([(0, 1), (1, 1)], 2).narrowed((3, 3))
+        ((1, 2),)
     """
 
-    __slots__ = ("known", "list", "width")
+    __slots__ = ("all", "having", "known")
 
     def __init__(self, tuples: Iterable[Sequence[int]], width: int) -> None:
-        self.width = width
-        self.list = tuple([sum([1 << i * width + v for i, v in enumerate(t)]) for t in tuples])
-        self.known: dict[int, int] = {}
+        listed = [tuple(t) for t in tuples]
+        self.all = (1 << len(listed)) - 1
+        self.having = [[0] * width for _ in listed[0]] if listed else []  # cell, value -> patterns with it, as bits
+        for n, pattern in enumerate(listed):
+            bit = 1 << n
+            for having, value in zip(self.having, pattern, strict=True):
+                having[value] |= bit
+        self.known = Known(self.narrowed)
 
-    def union(self, joined: int) -> int:
-        """All values that some pattern within `joined` has; 0 where none fits."""
-        found = self.known.get(joined)
-        if found is None:
-            found = 0
-            for pattern in self.list:
-                if pattern & joined == pattern:
-                    found |= pattern
-            if len(self.known) >= KEPT:
-                self.known.clear()
-            self.known[joined] = found
-        return found
+    def narrowed(self, now: Ints) -> Changes | None:
+        """What changes in domains so that every value is one of some pattern within them; None where no pattern is."""
+        fit = self.all
+        for d, having in zip(now, self.having, strict=False):
+            some = 0
+            for value, patterns in enumerate(having):
+                if d >> value & 1:
+                    some |= patterns
+            fit &= some
+        if not fit:
+            return None
+        out = []
+        for i, (d, having) in enumerate(zip(now, self.having, strict=True)):
+            kept = 0
+            for value, patterns in enumerate(having):
+                if patterns & fit:
+                    kept |= 1 << value
+            if kept != d:
+                out.append((i, kept))
+        return tuple(out)
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Local):
     """The values of `cells` are one of `patterns`."""
 
-    cells: Ints
-    patterns: Patterns
+    __slots__ = ()
 
-    def narrow(self, domains: list[int]) -> list[int] | None:
-        cells, width, joined = self.cells, self.patterns.width, 0
-        for c in reversed(cells):
-            joined = joined << width | domains[c]
-        union = self.patterns.union(joined)
-        if union == joined:
-            return []
-        if not union:
-            return None
-        changed, mask = [], (1 << width) - 1
-        for c in cells:
-            kept = union & mask
-            if kept != domains[c]:
-                domains[c] = kept
-                changed.append(c)
-            union >>= width
-        return changed
+    def __init__(self, cells: Ints, patterns: Patterns) -> None:
+        super().__init__(cells, patterns.known)
 
 
 class Relation:
@@ -79,75 +74,61 @@ class Relation:
         values = range(width)
         self.after = tuple(sum(1 << b for b in values if ok(a, b)) for a in values)
         self.before = tuple(sum(1 << a for a in values if ok(a, b)) for b in values)
-        self.known: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        self.known = Known(self.narrowed)
 
-    def reach(self, domain: int, back: bool) -> int:
-        """The values that go with some value of `domain` on the other side."""
-        found = self.known[back].get(domain)
-        if found is None:
-            found, masks = 0, self.before if back else self.after
-            for value, mask in enumerate(masks):
-                if domain >> value & 1:
-                    found |= mask
-            self.known[back][domain] = found
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The values of two cells go together."""
-
-    cells: Ints
-    relation: Relation
-
-    def narrow(self, domains: list[int]) -> list[int] | None:
-        a, b = self.cells
-        first, second = domains[a], domains[b]
-        later = second & self.relation.reach(first, False)
-        sooner = first & self.relation.reach(later, True)
+    def narrowed(self, now: Ints) -> Changes | None:
+        """What changes in two domains so that each value goes with one of the other; None where none is left."""
+        first, second = now
+        later = second & _reach(first, self.after)
+        sooner = first & _reach(later, self.before)
         if not later or not sooner:
             return None
-        changed = []
-        if sooner != first:
-            domains[a] = sooner
-            changed.append(a)
-        if later != second:
-            domains[b] = later
-            changed.append(b)
-        return changed
+        pairs = ((0, first, sooner), (1, second, later))
+        return tuple([(i, new) for i, old, new in pairs if new != old])
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+def _reach(domain: int, masks: Ints) -> int:
+    """The values that go with some value of `domain` on the other side."""
+    found = 0
+    for value, mask in enumerate(masks):
+        if domain >> value & 1:
+            found |= mask
+    return found
+
+
+class Pair(Local):
+    """The values of two cells go together."""
+
+    __slots__ = ()
+
+    def __init__(self, cells: Ints, relation: Relation) -> None:
+        super().__init__(cells, relation.known)
+
+
+class Count(Local):
     """From `low` to `high` of the cells have a value of the bits `mask`."""
 
-    cells: Ints
-    mask: int
-    low: int
-    high: int
+    __slots__ = ()
 
-    def narrow(self, domains: list[int]) -> list[int] | None:
-        mask, sure, may = self.mask, 0, []
-        for c in self.cells:
-            d = domains[c]
-            if d & mask:
-                if d & ~mask:
-                    may.append(c)
-                else:
-                    sure += 1
-        if sure > self.high or sure + len(may) < self.low:
-            return None
-        if not may:
-            return []
-        if sure == self.high:
-            for c in may:
-                domains[c] &= ~mask
-            return may
-        if sure + len(may) == self.low:
-            for c in may:
-                domains[c] &= mask
-            return may
-        return []
+    def __init__(self, cells: Ints, mask: int, low: int, high: int) -> None:
+        super().__init__(cells, known(_counted, mask, low, high))
+
+
+def _counted(mask: int, low: int, high: int, now: Ints) -> Changes | None:
+    sure, may = 0, []
+    for i, d in enumerate(now):
+        if d & mask:
+            if d & ~mask:
+                may.append(i)
+            else:
+                sure += 1
+    if sure > high or sure + len(may) < low:
+        return None
+    if sure == high:
+        return tuple([(i, now[i] & ~mask) for i in may])
+    if sure + len(may) == low:
+        return tuple([(i, now[i] & mask) for i in may])
+    return ()
 
 
 @dataclass(frozen=True, slots=True)

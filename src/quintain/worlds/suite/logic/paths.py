@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from quintain.registry import register
@@ -36,13 +35,15 @@ def around(size: int, corners: bool) -> tuple[Ints, ...]:
     return tuple(out)
 
 
-@dataclass(frozen=True, slots=True)
 class Hop:
     """Two variables are places side by side on a square grid; with `corners` also diagonally."""
 
-    cells: Ints
-    size: int
-    corners: bool
+    __slots__ = ("cells", "corners", "full", "inner", "size")
+
+    def __init__(self, cells: Ints, size: int, corners: bool) -> None:
+        self.cells, self.size, self.corners = cells, size, corners
+        self.full = (1 << size * size) - 1
+        self.inner = sum((1 << size - 1) - 1 << y * size for y in range(size))  # all places but the last column
 
     def narrow(self, domains: list[int]) -> list[int] | None:
         a, b = self.cells
@@ -62,18 +63,10 @@ class Hop:
 
     def near(self, places: int) -> int:
         """All places beside some of these."""
-        size = self.size
-        inner, full = _columns(size)
-        east, west = (places & inner) << 1, (places & (inner << 1)) >> 1
+        size, inner, full = self.size, self.inner, self.full
+        east, west = (places & inner) << 1, places >> 1 & inner
         line = places | east | west if self.corners else places
         return (east | west | line << size | line >> size) & full
-
-
-@functools.lru_cache(maxsize=32)
-def _columns(size: int) -> tuple[int, int]:
-    """All places but the last column, and all."""
-    row = (1 << size - 1) - 1
-    return sum(row << y * size for y in range(size)), (1 << size * size) - 1
 
 
 def walk(rng: Rng, size: int, corners: bool) -> list[int]:
