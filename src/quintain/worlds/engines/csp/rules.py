@@ -110,23 +110,24 @@ class Distinct(Local):
         self.values = values
 
 
-def _distinct(values: int, now: Ints) -> Changes | None:
+def _distinct(values: int, now: Sequence[int]) -> Changes | None:
     new, changed = list(now), {}
     again = True
     while again:
         again = False
         fixed = once = twice = 0
         for d in new:
-            if not d & (d - 1):
-                if not d or fixed & d:
-                    return None
+            if d & (d - 1):
+                twice |= once & d
+                once |= d
+            elif not d or fixed & d:
+                return None
+            else:
                 fixed |= d
-            twice |= once & d
-            once |= d
-        if values & ~once:
+        if values & ~(once | fixed):
             return None
         alone = values & once & ~twice & ~fixed
-        if not alone and not fixed & twice:
+        if not alone and not fixed & once:
             break
         for i, d in enumerate(new):
             if not d & (d - 1):
@@ -160,7 +161,7 @@ class Total(Local):
         self.total = total
 
 
-def _total(total: int, now: Ints) -> Changes | None:
+def _total(total: int, now: Sequence[int]) -> Changes | None:
     new, changed = list(now), {}
     while True:
         spans = list(map(SPAN.__getitem__, new))
@@ -183,6 +184,34 @@ def _total(total: int, now: Ints) -> Changes | None:
                     again = True
         if not again:
             break
+    return tuple(changed.items())
+
+
+class Sum(Local):
+    """All `cells` differ, and their values add up to `total`.
+
+    Example:
+        >>> domains = [0b1110, 0b1110]
+        >>> Sum((0, 1), 3).narrow(domains), domains
+        ([0, 1], [6, 6])
+    """
+
+    __slots__ = ()
+
+    def __init__(self, cells: Ints, total: int) -> None:
+        super().__init__(cells, known(_sum, total))
+
+
+def _sum(total: int, now: Ints) -> Changes | None:
+    new, changed, rest, idle = list(now), {}, True, 0
+    while idle < 2:
+        found = _distinct(0, new) if rest else _total(total, new)
+        if found is None:
+            return None
+        for i, domain in found:
+            new[i] = changed[i] = domain
+        idle = 1 if found else idle + 1
+        rest = not rest
     return tuple(changed.items())
 
 

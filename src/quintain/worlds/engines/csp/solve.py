@@ -72,7 +72,13 @@ class Solver:
         return True
 
     def search(
-        self, domains: Sequence[int], limit: int = 1, nodes: int = NODES, first: Ints = (), rng: Rng | None = None
+        self,
+        domains: Sequence[int],
+        limit: int = 1,
+        nodes: int = NODES,
+        first: Ints = (),
+        rng: Rng | None = None,
+        changed: Ints | None = None,
     ) -> Found:
         """Up to `limit` solutions within `domains`.
 
@@ -82,16 +88,17 @@ class Solver:
             nodes: guesses after which it gives up.
             first: variables to guess in this order; then, and without it, the smallest domain comes first.
             rng: tries values in random order; without it the smallest comes first.
+            changed: the variables whose rules may not be kept yet; None for all.
         """
         found: list[Ints] = []
-        stack: list[tuple[list[int], Ints | None, int]] = [(list(domains), None, 0)]
+        stack: list[tuple[list[int], Ints | None, int]] = [(list(domains), changed, 0)]
         spent = -1
         while stack:
-            current, changed, at = stack.pop()
+            current, fresh, at = stack.pop()
             spent += 1
             if spent > nodes:
                 return Found(tuple(found), spent, False)
-            if not self.narrow(current, changed):
+            if not self.narrow(current, fresh):
                 continue
             while at < len(first) and not current[first[at]] & (current[first[at]] - 1):
                 at += 1

@@ -10,6 +10,23 @@ from quintain.types import Ints
 from quintain.worlds.engines.csp.rules import Changes, Known, Local, known
 
 
+class Reach(dict[int, int]):
+    """Domain -> the union of what belongs to its values."""
+
+    __slots__ = ("masks",)
+
+    def __init__(self, masks: Sequence[int]) -> None:
+        self.masks = masks
+
+    def __missing__(self, domain: int) -> int:
+        found = 0
+        for value, mask in enumerate(self.masks):
+            if domain >> value & 1:
+                found |= mask
+        self[domain] = found
+        return found
+
+
 class Patterns:
     """The value tuples that a table allows.
 
@@ -22,7 +39,7 @@ class Patterns:
         ((1, 2),)
     """
 
-    __slots__ = ("all", "having", "known")
+    __slots__ = ("all", "having", "known", "some")
 
     def __init__(self, tuples: Iterable[Sequence[int]], width: int) -> None:
         listed = [tuple(t) for t in tuples]
@@ -32,27 +49,26 @@ class Patterns:
             bit = 1 << n
             for having, value in zip(self.having, pattern, strict=True):
                 having[value] |= bit
+        self.some = [Reach(having) for having in self.having]
         self.known = Known(self.narrowed)
 
     def narrowed(self, now: Ints) -> Changes | None:
         """What changes in domains so that every value is one of some pattern within them; None where no pattern is."""
-        fit = self.all
-        for d, having in zip(now, self.having, strict=False):
-            some = 0
-            for value, patterns in enumerate(having):
-                if d >> value & 1:
-                    some |= patterns
-            fit &= some
+        fit, out = self.all, []
+        for d, some in zip(now, self.some, strict=False):
+            fit &= some[d]
         if not fit:
             return None
-        out = []
-        for i, (d, having) in enumerate(zip(now, self.having, strict=True)):
-            kept = 0
-            for value, patterns in enumerate(having):
-                if patterns & fit:
-                    kept |= 1 << value
-            if kept != d:
-                out.append((i, kept))
+        for i, d in enumerate(now):
+            if d & (d - 1):
+                having, rest, kept = self.having[i], d, d
+                while rest:
+                    low = rest & -rest
+                    rest ^= low
+                    if not having[low.bit_length() - 1] & fit:
+                        kept ^= low
+                if kept != d:
+                    out.append((i, kept))
         return tuple(out)
 
 
@@ -72,28 +88,19 @@ class Relation:
 
     def __init__(self, ok: Callable[[int, int], bool], width: int) -> None:
         values = range(width)
-        self.after = tuple(sum(1 << b for b in values if ok(a, b)) for a in values)
-        self.before = tuple(sum(1 << a for a in values if ok(a, b)) for b in values)
+        self.after = Reach([sum(1 << b for b in values if ok(a, b)) for a in values])
+        self.before = Reach([sum(1 << a for a in values if ok(a, b)) for b in values])
         self.known = Known(self.narrowed)
 
     def narrowed(self, now: Ints) -> Changes | None:
         """What changes in two domains so that each value goes with one of the other; None where none is left."""
         first, second = now
-        later = second & _reach(first, self.after)
-        sooner = first & _reach(later, self.before)
+        later = second & self.after[first]
+        sooner = first & self.before[later]
         if not later or not sooner:
             return None
         pairs = ((0, first, sooner), (1, second, later))
         return tuple([(i, new) for i, old, new in pairs if new != old])
-
-
-def _reach(domain: int, masks: Ints) -> int:
-    """The values that go with some value of `domain` on the other side."""
-    found = 0
-    for value, mask in enumerate(masks):
-        if domain >> value & 1:
-            found |= mask
-    return found
 
 
 class Pair(Local):

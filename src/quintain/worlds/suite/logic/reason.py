@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -51,20 +52,29 @@ def spoken(note: str) -> tuple[Ints, Callable[[Ints], bool]]:
     return who, lambda v: sum(v[1:]) == number
 
 
-def knave_model(page: Page) -> Model:
+@functools.lru_cache(maxsize=128)
+def allowed(fits: tuple[Ints, ...]) -> Patterns:
+    """These tuples of zeros and ones; few are to be told."""
+    return Patterns(fits, 2)
+
+
+@functools.lru_cache(maxsize=8192)
+def told(note: str) -> Table:
     """A knight's statement is true, a knave's is not."""
-    rules = []
-    for note in page.notes:
-        who, true = spoken(note)
-        cells = tuple(dict.fromkeys(who))
-        fits = []
-        for values in itertools.product((0, 1), repeat=len(cells)):
-            of = dict(zip(cells, values, strict=True))
-            said = tuple(of[p] for p in who)
-            if true(said) == (said[0] == 0):
-                fits.append(values)
-        rules.append(Table(cells, Patterns(fits, 2)))
-    return Model(tuple(rules), (3,) * page.width)
+    who, true = spoken(note)
+    cells = tuple(dict.fromkeys(who))
+    fits = []
+    for values in itertools.product((0, 1), repeat=len(cells)):
+        of = dict(zip(cells, values, strict=True))
+        said = tuple([of[p] for p in who])
+        if true(said) == (said[0] == 0):
+            fits.append(values)
+    return Table(cells, allowed(tuple(fits)))
+
+
+def knave_model(page: Page) -> Model:
+    """All that is said."""
+    return Model(tuple([told(note) for note in page.notes]), (3,) * page.width)
 
 
 def knave_plant(rng: Rng, knobs: Knobs) -> Truth | None:
