@@ -70,13 +70,17 @@ def known(of: Callable[..., Changes | None], *given: int) -> Known:
 
 
 class Local:
-    """A rule for which only the domains of its cells count, not which cells they are."""
+    """A rule for which only the domains of its cells count, not which cells they are.
 
-    __slots__ = ("cells", "known", "take")
+    `wakes` are bits: only where the domain of a cell comes to lie within them does the rule have something new to say.
+    """
+
+    __slots__ = ("cells", "known", "take", "wakes")
 
     def __init__(self, cells: Ints, known: Known) -> None:
         self.cells = cells
         self.known = known
+        self.wakes = -1
         self.take: Callable[[list[int]], Ints] = (
             itemgetter(*cells) if len(cells) > 1 else lambda domains: (domains[cells[0]],)
         )

@@ -39,6 +39,7 @@ class Solver:
                 at[cell].append(i)
         self.at: tuple[Ints, ...] = tuple(tuple(a) for a in at)
         self.wide: tuple[bool, ...] = tuple(len(rule.cells) > WIDE for rule in self.rules)
+        self.deaf: Ints = tuple(~getattr(rule, "wakes", -1) for rule in self.rules)
 
     def narrow(self, domains: list[int], cells: Iterable[int] | None = None, order: list[int] | None = None) -> bool:
         """Apply the rules to `domains`, in place, until none changes anything; False if they contradict each other.
@@ -48,11 +49,12 @@ class Solver:
             cells: variables that changed since the last call; None for all.
             order: gets each variable once its domain has become a single value, in that order.
         """
-        rules, at, wide = self.rules, self.at, self.wide
+        rules, at, wide, deaf = self.rules, self.at, self.wide, self.deaf
         soon: deque[int] = deque()
         late: deque[int] = deque()  # wide rules cost much and say little: they wait until all others are done
         waits = bytearray(len(rules))
-        for i in range(len(rules)) if cells is None else [i for c in cells for i in at[c]]:
+        fresh = range(len(rules)) if cells is None else [i for c in cells for i in at[c] if not domains[c] & deaf[i]]
+        for i in fresh:
             if not waits[i]:
                 waits[i] = 1
                 (late if wide[i] else soon).append(i)
@@ -62,10 +64,11 @@ class Solver:
             if changed is None:
                 return False
             for cell in changed:
-                if order is not None and not domains[cell] & (domains[cell] - 1):
+                now = domains[cell]
+                if order is not None and not now & (now - 1):
                     order.append(cell)
                 for other in at[cell]:
-                    if not waits[other]:
+                    if not waits[other] and not now & deaf[other]:
                         waits[other] = 1
                         (late if wide[other] else soon).append(other)
             waits[rule] = 0

@@ -44,12 +44,13 @@ class Patterns:
     def __init__(self, tuples: Iterable[Sequence[int]], width: int) -> None:
         listed = [tuple(t) for t in tuples]
         self.all = (1 << len(listed)) - 1
-        self.having = [[0] * width for _ in listed[0]] if listed else []  # cell, value -> patterns with it, as bits
+        having = [[0] * width for _ in listed[0]] if listed else []  # cell, value -> patterns with it, as bits
         for n, pattern in enumerate(listed):
             bit = 1 << n
-            for having, value in zip(self.having, pattern, strict=True):
-                having[value] |= bit
-        self.some = [Reach(having) for having in self.having]
+            for patterns, value in zip(having, pattern, strict=True):
+                patterns[value] |= bit
+        self.some = [Reach(patterns) for patterns in having]
+        self.having = [{1 << v: bits for v, bits in enumerate(patterns)} for patterns in having]
         self.known = Known(self.narrowed)
 
     def narrowed(self, now: Ints) -> Changes | None:
@@ -65,7 +66,7 @@ class Patterns:
                 while rest:
                     low = rest & -rest
                     rest ^= low
-                    if not having[low.bit_length() - 1] & fit:
+                    if not having[low] & fit:
                         kept ^= low
                 if kept != d:
                     out.append((i, kept))
@@ -119,6 +120,10 @@ class Count(Local):
 
     def __init__(self, cells: Ints, mask: int, low: int, high: int) -> None:
         super().__init__(cells, known(_counted, mask, low, high))
+        if low <= 0:
+            self.wakes = mask
+        elif high >= len(cells):
+            self.wakes = ~mask
 
 
 def _counted(mask: int, low: int, high: int, now: Ints) -> Changes | None:

@@ -169,7 +169,7 @@ def addends(length: int, total: int, highest: int) -> Patterns:
 
 def sum_rule(cells: Ints, total: int) -> Rule:
     """A run of different numbers with a sum; long runs without a list of all fillings."""
-    return Table(cells, addends(len(cells), total, 9)) if len(cells) < 5 else Sum(cells, total)
+    return Table(cells, addends(len(cells), total, 9)) if len(cells) < 6 else Sum(cells, total)
 
 
 def kakuro_model(page: Page) -> Model:
