@@ -12,7 +12,7 @@ from quintain.registry import register
 from quintain.types import Ints
 from quintain.worlds.engines.csp.clues import levels, pick_clues
 from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
-from quintain.worlds.engines.csp.page import BLANK, Page, Truth
+from quintain.worlds.engines.csp.page import BLANK, Page, Truth, rows_of
 from quintain.worlds.engines.csp.page_look import Look, text_notes
 from quintain.worlds.engines.csp.rules import Distinct, Rule
 from quintain.worlds.engines.csp.tables import Pair, Patterns, Relation, Table
@@ -137,6 +137,7 @@ alike (both knights or both knaves) or differ, or exactly how many knaves are am
 
 THINGS = ("RGBYW", "CDFHM", "TJKLN", "PSVAE")
 SIGNS = tuple("".join(THINGS))
+SPOTS = {sign: (row, i) for row, signs in enumerate(THINGS) for i, sign in enumerate(signs)}
 PLACES: dict[str, Relation] = {
     "with": Relation(lambda a, b: a == b, 6),
     "apart from": Relation(lambda a, b: a != b, 6),
@@ -153,19 +154,32 @@ OKAY: dict[str, Callable[[int, int], bool]] = {
 }
 
 
+@functools.lru_cache(maxsize=16)
+def house_rules(width: int, height: int) -> tuple[Rule, ...]:
+    """The things of a row are in different houses."""
+    return tuple([Distinct(row, (1 << width) - 1) for row in rows_of(width, height)])
+
+
+@functools.lru_cache(maxsize=8192)
+def house_rule(note: str, width: int) -> Pair | tuple[int, int]:
+    """What a clue says of two things, or the variable of one thing and its house as a bit."""
+    one, *words, other = note.split(" ")
+    if words == ["in", "house"]:
+        return SPOTS[one][0] * width + SPOTS[one][1], 1 << ord(other) - 97
+    first, second = (SPOTS[thing][0] * width + SPOTS[thing][1] for thing in (one, other))
+    return Pair((first, second), PLACES[" ".join(words)])
+
+
 def house_model(page: Page) -> Model:
     """Variables are the houses (columns) of things, row by row."""
     width, height = page.width, page.height
-    index = {sign: r * width + i for r in range(height) for i, sign in enumerate(THINGS[r][:width])}
-    domains = [(1 << width) - 1] * (width * height)
-    rules: list[Rule] = [Distinct(tuple(range(r * width, (r + 1) * width)), (1 << width) - 1) for r in range(height)]
+    domains, rules = [(1 << width) - 1] * (width * height), list(house_rules(width, height))
     for note in page.notes:
-        one, _, rest = note.partition(" ")
-        words, _, other = rest.rpartition(" ")
-        if words == "in house":
-            domains[index[one]] &= 1 << ord(other) - 97
+        rule = house_rule(note, width)
+        if isinstance(rule, Pair):
+            rules.append(rule)
         else:
-            rules.append(Pair((index[one], index[other]), PLACES[words]))
+            domains[rule[0]] &= rule[1]
 
     def cells(values: Ints) -> Ints:
         out = [0] * (width * height)
