@@ -35,21 +35,39 @@ def around(size: int, corners: bool) -> tuple[Ints, ...]:
     return tuple(out)
 
 
-class Hop:
-    """Two variables are places side by side on a square grid; with `corners` also diagonally."""
+class Near(dict[int, int]):
+    """Places on a square grid -> all places beside some of them, with `corners` also diagonally; those of one place are remembered."""
 
-    __slots__ = ("cells", "corners", "full", "inner", "size")
+    __slots__ = ("corners", "full", "inner", "size")
 
-    def __init__(self, cells: Ints, size: int, corners: bool) -> None:
-        self.cells, self.size, self.corners = cells, size, corners
+    def __init__(self, size: int, corners: bool) -> None:
+        self.size, self.corners = size, corners
         self.full = (1 << size * size) - 1
         self.inner = sum((1 << size - 1) - 1 << y * size for y in range(size))  # all places but the last column
+
+    def __missing__(self, places: int) -> int:
+        size, inner = self.size, self.inner
+        east, west = (places & inner) << 1, places >> 1 & inner
+        line = places | east | west if self.corners else places
+        found = (east | west | line << size | line >> size) & self.full
+        if not places & (places - 1):
+            self[places] = found
+        return found
+
+
+class Hop:
+    """Two variables are places side by side."""
+
+    __slots__ = ("cells", "near")
+
+    def __init__(self, cells: Ints, near: Near) -> None:
+        self.cells, self.near = cells, near
 
     def narrow(self, domains: list[int]) -> list[int] | None:
         a, b = self.cells
         first, second = domains[a], domains[b]
-        later = second & self.near(first)
-        sooner = first & self.near(later)
+        later = second & self.near[first]
+        sooner = first & self.near[later]
         if not later or not sooner:
             return None
         changed = []
@@ -60,13 +78,6 @@ class Hop:
             domains[b] = later
             changed.append(b)
         return changed
-
-    def near(self, places: int) -> int:
-        """All places beside some of these."""
-        size, inner, full = self.size, self.inner, self.full
-        east, west = (places & inner) << 1, places >> 1 & inner
-        line = places | east | west if self.corners else places
-        return (east | west | line << size | line >> size) & full
 
 
 def walk(rng: Rng, size: int, corners: bool) -> list[int]:
@@ -85,7 +96,8 @@ def walk(rng: Rng, size: int, corners: bool) -> list[int]:
 def hops(size: int, corners: bool) -> tuple[Hop | Distinct, ...]:
     """Each number lies beside the next, all in different cells."""
     count = size * size
-    chain = tuple(Hop((k, k + 1), size, corners) for k in range(count - 1))
+    near = Near(size, corners)
+    chain = tuple(Hop((k, k + 1), near) for k in range(count - 1))
     return (*chain, Distinct(tuple(range(count)), (1 << count) - 1))
 
 
