@@ -143,7 +143,7 @@ class Blocks:
 
     def _legs(self, frame: Frame) -> Iterator[Leg]:
         """Every quarter turn and column that the piece reaches in the free, dropped from there."""
-        stage, (number, spin, x, _) = frame.stage, frame.at
+        stage, (number, spin, *_) = frame.stage, frame.at
         well, forms = stage.width - SIDE, FORMS[stage.data[0][number % len(stage.data[0])]]
         words: list[str] = []
         for turns in range(len(forms)):

@@ -26,8 +26,10 @@ KNOB = ("patrols", "roamers", "hunters")
 NONE = -1
 WAYS = {name: way for way, name in enumerate([name for name in STEPS if name != "wait"])}
 UP, DOWN, LEFT, RIGHT = range(4)
-LEFTHAND = {UP: (LEFT, UP, RIGHT, DOWN), DOWN: (RIGHT, DOWN, LEFT, UP)}
-LEFTHAND |= {LEFT: (DOWN, LEFT, UP, RIGHT), RIGHT: (UP, RIGHT, DOWN, LEFT)}
+TURNS = (  # kind -> heading -> the headings that a ghost tries: straight on or back; left, straight on, right, back
+    ((UP, DOWN), (DOWN, UP), (LEFT, RIGHT), (RIGHT, LEFT)),
+    ((LEFT, UP, RIGHT, DOWN), (RIGHT, DOWN, LEFT, UP), (DOWN, LEFT, UP, RIGHT), (UP, RIGHT, DOWN, LEFT)),
+)
 PACE = 3  # turns from one step of a hunter to the next
 FAR = 5  # steps between the player and a ghost at the start, at least
 VISITS = 4  # of a cell in the search for the next pellet
@@ -45,7 +47,7 @@ def paces(cells: str, width: int) -> tuple[tuple[tuple[str, int, int], ...], ...
 @functools.lru_cache(maxsize=64)
 def free_of(cells: str) -> int:
     """The cells that are no wall, as bits."""
-    return sum([1 << i for i, sign in enumerate(cells) if sign != WALL])
+    return int(cells[::-1].replace(WALL, "0").replace(BLANK, "1"), 2)
 
 
 def waves(maze: tuple[str, int], start: int) -> Iterator[int]:
@@ -68,29 +70,28 @@ def nearer(maze: tuple[str, int], cell: int, prey: int) -> int:
     return before
 
 
-def stepped(maze: tuple[str, int], ghost: Ints, taken: set[int], prey: int) -> Ints:
-    """Where a ghost (cell, heading, kind) goes; other ghosts are walls to it, and it waits if there is no way at all."""
-    cell, heading, kind = ghost
-    ways = near(*maze)[cell]
-    if kind == 2:
-        closer = nearer(maze, cell, prey)
-        return (next((to for to in ways if to >= 0 and closer >> to & 1 and to not in taken), cell), 0, kind)
-    for way in LEFTHAND[heading] if kind else (heading, heading ^ 1):
-        to = ways[way]
-        if to >= 0 and to not in taken:
-            return to, way, kind
-    return ghost
-
-
-@functools.lru_cache(maxsize=65_536)
+@functools.lru_cache(maxsize=4096)
 def haunted(maze: tuple[str, int], ghosts: tuple[Ints, ...], prey: int, hunt: bool) -> tuple[tuple[Ints, ...], int]:
-    """All ghosts a turn later, and their cells as bits; they step one after another in reading order."""
-    out, taken = [], {ghost[0] for ghost in ghosts}
+    """All ghosts (cell, heading, kind) a turn later, and their cells as bits; they step one after another in reading order.
+
+    Other ghosts are walls to a ghost, and it waits if there is no way at all.
+    """
+    out, taken, ways = [], {ghost[0] for ghost in ghosts}, near(*maze)
     for ghost in ghosts:
-        taken.discard(ghost[0])
-        new = ghost if ghost[2] == 2 and not hunt else stepped(maze, ghost, taken, prey)
-        taken.add(new[0])
-        out.append(new)
+        cell, heading, kind = ghost
+        taken.discard(cell)
+        if kind < 2:
+            for way in TURNS[kind][heading]:
+                to = ways[cell][way]
+                if to >= 0 and to not in taken:
+                    ghost = (to, way, kind)
+                    break
+        elif hunt:
+            closer = nearer(maze, cell, prey)
+            to = next((to for to in ways[cell] if to >= 0 and closer >> to & 1 and to not in taken), cell)
+            ghost = (to, 0, kind)
+        taken.add(ghost[0])
+        out.append(ghost)
     return tuple(sorted(out)), sum([1 << cell for cell in taken])
 
 

@@ -82,7 +82,10 @@ def answered(
     last: int = LIMIT,
     least: Callable[[Frame], int] | None = None,
 ) -> Answer:
-    """A plan along `legs` if there is one in `limit` frames, otherwise what the search turn by turn says, of `last` frames at most; `least` as in `quest`."""
+    """A plan along `legs` if there is one in `limit` frames, otherwise what the search turn by turn says, of `last` frames at most.
+
+    `least` is as in `quest`.
+    """
     if frame.over:
         return Unsolvable("the episode is over")
     actions = rules.actions

@@ -102,7 +102,11 @@ def _among(kind: Kind, table: Table, lean: bool) -> list[Step]:
             elif not lean or j == first:
                 most = min(longest, room >> 1)  # the target is then no room
                 for n in range(1, most + 1):
-                    if (n < len(pile) and pile[-n] >> 2 == top) if kind.game == "klondike" else not lean or n < len(pile):
+                    if (
+                        (n < len(pile) and pile[-n] >> 2 == top)
+                        if kind.game == "klondike"
+                        else not lean or n < len(pile)
+                    ):
                         out.append((i, n, j))
     return out
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Protocol
+from typing import Any, Protocol
 
 from quintain.types import Ints
-
 
 Changes = tuple[tuple[int, int], ...]  # place among the cells of a rule, new domain
 SMALL = 256  # domains below it are few enough to meet again
@@ -69,36 +68,33 @@ def known(of: Callable[..., Changes | None], *given: int) -> Known:
     return Known(functools.partial(of, *given))
 
 
-class Local:
-    """A rule for which only the domains of its cells count, not which cells they are.
+class Local(Protocol):
+    """A rule for which only the domains of its cells count, not which cells they are."""
 
-    `wakes` are bits: only where the domain of a cell comes to lie within them does the rule have something new to say.
-    """
-
-    __slots__ = ("cells", "known", "take", "wakes")
-
-    def __init__(self, cells: Ints, known: Known) -> None:
-        self.cells = cells
-        self.known = known
-        self.wakes = -1
-        self.take: Callable[[list[int]], Ints] = (
-            itemgetter(*cells) if len(cells) > 1 else lambda domains: (domains[cells[0]],)
-        )
-
-    def narrow(self, domains: list[int]) -> Sequence[int] | None:
-        """See `Rule.narrow`."""
-        found = self.known[self.take(domains)]
-        if not found:
-            return found
-        cells, changed = self.cells, []
-        for i, domain in found:
-            cell = cells[i]
-            domains[cell] = domain
-            changed.append(cell)
-        return changed
+    cells: Ints
+    take: Callable[[list[int]], Ints]
+    known: dict[Ints, Any]
 
 
-class Distinct(Local):
+def recalled(self: Local, domains: list[int]) -> Sequence[int] | None:
+    """See `Rule.narrow`."""
+    found = self.known[self.take(domains)]
+    if not found:
+        return found
+    cells, changed = self.cells, []
+    for i, domain in found:
+        cell = cells[i]
+        domains[cell] = domain
+        changed.append(cell)
+    return changed
+
+
+def taking(cells: Ints) -> Callable[[list[int]], Ints]:
+    """What takes the domains of some cells."""
+    return itemgetter(*cells) if len(cells) > 1 else lambda domains: (domains[cells[0]],)
+
+
+class Distinct:
     """All `cells` differ. `values` are bits that must each occur; give it where there are as many values as cells.
 
     Example:
@@ -107,11 +103,13 @@ class Distinct(Local):
         ([1, 2], [2, 4, 1])
     """
 
-    __slots__ = ("values",)
+    __slots__ = ("cells", "known", "take", "values")
 
     def __init__(self, cells: Ints, values: int = 0) -> None:
-        super().__init__(cells, known(_distinct, values))
-        self.values = values
+        self.cells, self.values = cells, values
+        self.take, self.known = taking(cells), known(_distinct, values)
+
+    narrow = recalled
 
 
 def _distinct(values: int, now: Sequence[int]) -> Changes | None:
@@ -149,7 +147,7 @@ def _distinct(values: int, now: Sequence[int]) -> Changes | None:
     return tuple(changed.items())
 
 
-class Total(Local):
+class Total:
     """The values of `cells` add up to `total`.
 
     Example:
@@ -158,11 +156,13 @@ class Total(Local):
         ([0, 1], [2, 2, 1])
     """
 
-    __slots__ = ("total",)
+    __slots__ = ("cells", "known", "take", "total")
 
     def __init__(self, cells: Ints, total: int) -> None:
-        super().__init__(cells, known(_total, total))
-        self.total = total
+        self.cells, self.total = cells, total
+        self.take, self.known = taking(cells), known(_total, total)
+
+    narrow = recalled
 
 
 def _total(total: int, now: Sequence[int]) -> Changes | None:
@@ -191,7 +191,7 @@ def _total(total: int, now: Sequence[int]) -> Changes | None:
     return tuple(changed.items())
 
 
-class Sum(Local):
+class Sum:
     """All `cells` differ, and their values add up to `total`.
 
     Example:
@@ -200,10 +200,12 @@ class Sum(Local):
         ([0, 1], [6, 6])
     """
 
-    __slots__ = ()
+    __slots__ = ("cells", "known", "take")
 
     def __init__(self, cells: Ints, total: int) -> None:
-        super().__init__(cells, known(_sum, total))
+        self.cells, self.take, self.known = cells, taking(cells), known(_sum, total)
+
+    narrow = recalled
 
 
 def _sum(total: int, now: Ints) -> Changes | None:

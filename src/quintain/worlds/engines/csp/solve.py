@@ -39,7 +39,7 @@ class Solver:
                 at[cell].append(i)
         self.at: tuple[Ints, ...] = tuple(tuple(a) for a in at)
         self.wide: tuple[bool, ...] = tuple(len(rule.cells) > WIDE for rule in self.rules)
-        self.deaf: Ints = tuple(~getattr(rule, "wakes", -1) for rule in self.rules)
+        self.deaf: Ints = tuple(~getattr(rule, "wakes", -1) for rule in self.rules)  # bits that keep a rule asleep
 
     def narrow(self, domains: list[int], cells: Iterable[int] | None = None, order: list[int] | None = None) -> bool:
         """Apply the rules to `domains`, in place, until none changes anything; False if they contradict each other.

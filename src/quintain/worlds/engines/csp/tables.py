@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from quintain.types import Ints
-from quintain.worlds.engines.csp.rules import Changes, Known, Local, known
+from quintain.worlds.engines.csp.rules import Changes, Known, known, recalled, taking
 
 
 class Reach(dict[int, int]):
@@ -73,13 +73,15 @@ class Patterns:
         return tuple(out)
 
 
-class Table(Local):
+class Table:
     """The values of `cells` are one of `patterns`."""
 
-    __slots__ = ()
+    __slots__ = ("cells", "known", "take")
 
     def __init__(self, cells: Ints, patterns: Patterns) -> None:
-        super().__init__(cells, patterns.known)
+        self.cells, self.take, self.known = cells, taking(cells), patterns.known
+
+    narrow = recalled
 
 
 class Relation:
@@ -104,26 +106,30 @@ class Relation:
         return tuple([(i, new) for i, old, new in pairs if new != old])
 
 
-class Pair(Local):
+class Pair:
     """The values of two cells go together."""
 
-    __slots__ = ()
+    __slots__ = ("cells", "known", "take")
 
     def __init__(self, cells: Ints, relation: Relation) -> None:
-        super().__init__(cells, relation.known)
+        self.cells, self.take, self.known = cells, taking(cells), relation.known
+
+    narrow = recalled
 
 
-class Count(Local):
-    """From `low` to `high` of the cells have a value of the bits `mask`."""
+class Count:
+    """From `low` to `high` of the cells have a value of the bits `mask`.
 
-    __slots__ = ()
+    Only where a domain comes to lie within the bits `wakes` has it something new to say.
+    """
+
+    __slots__ = ("cells", "known", "take", "wakes")
 
     def __init__(self, cells: Ints, mask: int, low: int, high: int) -> None:
-        super().__init__(cells, known(_counted, mask, low, high))
-        if low <= 0:
-            self.wakes = mask
-        elif high >= len(cells):
-            self.wakes = ~mask
+        self.cells, self.take, self.known = cells, taking(cells), known(_counted, mask, low, high)
+        self.wakes = mask if low <= 0 else ~mask if high >= len(cells) else -1
+
+    narrow = recalled
 
 
 def _counted(mask: int, low: int, high: int, now: Ints) -> Changes | None:

@@ -138,13 +138,6 @@ alike (both knights or both knaves) or differ, or exactly how many knaves are am
 THINGS = ("RGBYW", "CDFHM", "TJKLN", "PSVAE")
 SIGNS = tuple("".join(THINGS))
 SPOTS = {sign: (row, i) for row, signs in enumerate(THINGS) for i, sign in enumerate(signs)}
-PLACES: dict[str, Relation] = {
-    "with": Relation(lambda a, b: a == b, 6),
-    "apart from": Relation(lambda a, b: a != b, 6),
-    "beside": Relation(lambda a, b: abs(a - b) == 1, 6),
-    "just left of": Relation(lambda a, b: a + 1 == b, 6),
-    "left of": Relation(lambda a, b: a < b, 6),
-}
 OKAY: dict[str, Callable[[int, int], bool]] = {
     "with": lambda a, b: a == b,
     "apart from": lambda a, b: a != b,
@@ -152,6 +145,7 @@ OKAY: dict[str, Callable[[int, int], bool]] = {
     "just left of": lambda a, b: a + 1 == b,
     "left of": lambda a, b: a < b,
 }
+PLACES = {words: Relation(ok, 6) for words, ok in OKAY.items()}
 
 
 @functools.lru_cache(maxsize=16)
