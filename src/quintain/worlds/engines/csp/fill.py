@@ -128,14 +128,15 @@ class FillWorld:
         domains = [1 << d for d in digits]
         order = list(range(count))
         rng.shuffle(order)
-        left = blanks
+        left, loose = blanks, []
         for tried, cell in enumerate(order):
             if not left or count - tried < left:
                 break
             known, domains[cell] = domains[cell], any_digit
-            if len(solver.search(domains, 2).solutions) > 1:
+            if len(solver.search(domains, 2, changed=(*loose, cell)).solutions) > 1:
                 domains[cell] = known
             else:
+                loose.append(cell)
                 left -= 1
         if left:
             return None

@@ -13,7 +13,7 @@ from quintain.worlds.engines.csp.clues import domains_of, settle, thin
 from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
 from quintain.worlds.engines.csp.page import BLANK, WALL, Page, Truth, columns_of, neighbours, rows_of
 from quintain.worlds.engines.csp.page_look import Look
-from quintain.worlds.engines.csp.rules import Distinct, Rule, Total
+from quintain.worlds.engines.csp.rules import Distinct, Rule, Sum, Total
 from quintain.worlds.engines.csp.tables import Patterns, Table
 from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
@@ -167,11 +167,9 @@ def addends(length: int, total: int, highest: int) -> Patterns:
     return Patterns([p for t in found for p in itertools.permutations(t)], highest + 1)
 
 
-def sum_rules(cells: Ints, total: int) -> list[Rule]:
+def sum_rule(cells: Ints, total: int) -> Rule:
     """A run of different numbers with a sum; long runs without a list of all fillings."""
-    if len(cells) < 5:
-        return [Table(cells, addends(len(cells), total, 9))]
-    return [Distinct(cells), Total(cells, total)]
+    return Table(cells, addends(len(cells), total, 9)) if len(cells) < 6 else Sum(cells, total)
 
 
 def kakuro_model(page: Page) -> Model:
@@ -181,7 +179,7 @@ def kakuro_model(page: Page) -> Model:
         across = cells[1] == cells[0] + 1
         wall = cells[0] - (1 if across else page.width)
         down, _, right = clues[wall].partition("\\")
-        rules += sum_rules(cells, int(right if across else down))
+        rules.append(sum_rule(cells, int(right if across else down)))
     digits: Ints = tuple(1 if v == WALL else 1022 if v == BLANK else 1 << v for v in page.given)
     return Model(tuple(rules), digits)
 
