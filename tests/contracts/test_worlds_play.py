@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import time
@@ -52,12 +51,7 @@ def test_a_slice_that_turns_with_every_commit_shows_what_is_declared(name: str) 
     """Oracles earn what they promise and know, players who do not look earn little, starts differ; QUINTAIN_LOOK=N repeats a look."""
     look = int(os.environ.get("QUINTAIN_LOOK") or commits())
     of = honest.turned(look)
-    gc.collect()
-    gc.freeze()  # starts are timed, and what other tests left behind is not this world's to look through
-    try:
-        row = honest.measure(name, of)
-    finally:
-        gc.unfreeze()
+    row = honest.measure(name, of)
     assert honest.broken(name, row, of.sigmas) == [], f"look {look}"
 
 
