@@ -58,7 +58,7 @@ class Slice(NamedTuple):
         clocked: levels whose starts are timed.
         known: seeds of each level up to 7 for what the oracle knows.
         others: seeds whose plans a blind oracle plays elsewhere.
-        sigmas: standard errors by which a mean may miss what is declared.
+        sigmas: standard errors by which a mean may miss what is declared; 0 for the whole, on which declarations are made.
     """
 
     oracle: Sequence[int]
@@ -83,7 +83,7 @@ WHOLE = Slice(
     range(8),
     range(13),
     range(400, 408),
-    sigmas=2.3,
+    sigmas=0.0,
 )
 
 
@@ -142,7 +142,8 @@ def broken(name: str, row: Mapping[str, Any], sigmas: float = WHOLE.sigmas) -> l
     judged = [(kind, mean, row["player_episodes"]) for kind, mean in row["players"].items()]
     for kind, mean, n in [*judged, ("blind", row.get("blind", 0.0), row.get("blind_episodes", 1))]:
         ceiling = facts.ceilings[kind]
-        if mean > ceiling + sigmas * math.sqrt(ceiling * (1 - ceiling) / n) + 1 / n:
+        room = sigmas * math.sqrt(ceiling * (1 - ceiling) / n) + 1 / n if sigmas else 1e-9
+        if mean > ceiling + room:
             found.append(f"the {kind} player earns {mean:.3f} in {n} episodes of {name}; declared {ceiling}")
     if row.get("unknown", 0.0) > UNKNOWN:
         found.append(

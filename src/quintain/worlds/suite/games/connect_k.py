@@ -62,7 +62,7 @@ def connect_k() -> BoardWorld:
         example="c",
         proof="policy",
         floor=0.85,
-        ceilings={"random": 0.3, "constant": 0.35, "first": 0.3, "blind": 0.45},
+        ceilings={"random": 0.3, "constant": 0.35, "first": 0.3, "blind": 0.5},
         sayings=SAYINGS,
     )
     return BoardWorld(

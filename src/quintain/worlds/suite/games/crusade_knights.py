@@ -54,7 +54,7 @@ def crusade_knights() -> BoardWorld:
         answer=ANSWER,
         example="b4 c2",
         proof="policy",
-        floor=0.8,
+        floor=0.75,
         ceilings={"random": 0.2, "constant": 0.05, "first": 0.2, "blind": 0.2},
         sayings=SAYINGS,
     )

@@ -82,4 +82,4 @@ def holdem_free() -> TurnWorld[Table]:
 @register("world", "HoldemFreeDuel", domain="games", engine="cards")
 def holdem_free_duel() -> TurnWorld[Table]:
     """Hold'em without a limit between two seats."""
-    return _world("HoldemFreeDuel", False, (0.55, 0.58, 0.4, 0.47, 0.6))
+    return _world("HoldemFreeDuel", False, (0.55, 0.58, 0.44, 0.47, 0.6))

@@ -40,7 +40,7 @@ def isolation() -> BoardWorld:
         answer=ANSWER,
         example="b3 c4",
         proof="policy",
-        floor=0.9,
+        floor=0.85,
         ceilings={"random": 0.3, "constant": 0.1, "first": 0.3, "blind": 0.3},
         sayings=SAYINGS,
     )

@@ -61,13 +61,13 @@ def _world(
 @register("world", "KuhnPoker", domain="games", engine="cards")
 def kuhn_poker() -> TurnWorld[Table]:
     """Poker with three cards against an equilibrium player with a leak; the oracle is the exact best reply."""
-    return _world("KuhnPoker", THREE, KUHN, 1, (0.7, 0.33, 0.14, 0.25, 0.5))
+    return _world("KuhnPoker", THREE, KUHN, 1, (0.7, 0.33, 0.15, 0.25, 0.5))
 
 
 @register("world", "KuhnDuel", domain="games", engine="cards")
 def kuhn_duel() -> TurnWorld[Table]:
     """Poker with three cards between two seats; the oracle plays an exact equilibrium."""
-    return _world("KuhnDuel", THREE, KUHN, 1, (0.55, 0.55, 0.02, 0.05, 0.47))
+    return _world("KuhnDuel", THREE, KUHN, 1, (0.55, 0.55, 0.03, 0.05, 0.47))
 
 
 @register("world", "LeducPoker", domain="games", engine="cards")

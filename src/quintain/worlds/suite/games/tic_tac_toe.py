@@ -68,7 +68,7 @@ def tic_tac_toe_duel() -> BoardWorld:
         seats=("X", "O"),
         proof="policy",
         floor=0.85,
-        ceilings={"random": 0.55, "constant": 0.02, "first": 0.5, "blind": 0.1},
+        ceilings={"random": 0.58, "constant": 0.02, "first": 0.5, "blind": 0.1},
         variety=2_500,
         sayings=SAYINGS,
     )

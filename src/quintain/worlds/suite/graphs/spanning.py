@@ -9,7 +9,7 @@ from quintain.registry import register
 from quintain.worlds.engines.graph.answer import Form
 from quintain.worlds.engines.graph.page import Graph
 from quintain.worlds.engines.graph.place import built, web
-from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of
+from quintain.worlds.engines.graph.sheet import CEILINGS, GraphWorld, facts_of
 from quintain.worlds.engines.graph.spans import count, count_lightest, from_root, is_tree, lightest
 from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
@@ -166,7 +166,7 @@ def span_count() -> GraphWorld:
     task = """A spanning tree is a choice of edges that joins all vertices without a cycle. How many spanning trees has
 the drawing? And how many of them hold the thick edge, which the text names after `edge`?"""
     return GraphWorld(
-        facts=facts_of("SpanCount", task, "Both numbers, in this order.", "21 8"),
+        facts=facts_of("SpanCount", task, "Both numbers, in this order.", "21 8", ceilings={**CEILINGS, "blind": 0.1}),
         levels=levels_of("n edges top", COUNTS),
         form=Form(("numbers",)),
         make=marked,

@@ -148,7 +148,7 @@ def shortest_walk() -> GraphWorld:
 `from` is drawn green, `to` with a double ring. A longer one is worth something, up to 0.2."""
     return GraphWorld(
         facts=facts_of("ShortestWalk", task, WALK, EXAMPLE, NUMBERED, ceilings=dict.fromkeys(
-            ("random", "blind", "constant", "first"), 0.08)),
+            ("random", "blind", "constant", "first"), 0.1)),
         levels=levels_of("n edges top least", SHORT),
         form=Form(("path",)),
         make=between,

@@ -79,7 +79,7 @@ def word_ladder() -> TurnWorld[ladder.Ladder]:
         rules=LADDER,
         answer="Write to and the next word, as in to warm.",
         example="to warm",
-        ceilings={"random": 0.03, "constant": 0.01, "first": 0.03, "blind": 0.01},
+        ceilings={"random": 0.03, "constant": 0.01, "first": 0.05, "blind": 0.01},
         sayings=ladder.SAYINGS,
     )
     table = (
