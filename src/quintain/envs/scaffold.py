@@ -12,6 +12,8 @@ from quintain.registry import UnknownName, unknown
 from quintain.types import QuintainError
 from quintain.worlds.kernel import CAPTION_LEVELS, Facts, View
 
+KINDS: dict[Any, str] = {bool: "true or false", int: "an integer", float: "a number", str: "a word"}
+
 
 class ScaffoldError(QuintainError):
     """A scaffold asks for something that cannot be; the message names the option and its limits."""
@@ -34,7 +36,7 @@ class Scaffold:
         strict: an unreadable action ends the episode.
 
     Raises:
-        ScaffoldError: an option is out of range.
+        ScaffoldError: an option is of another kind or out of range.
         UnknownName: there is no such grammar or style.
 
     Example:
@@ -53,6 +55,10 @@ class Scaffold:
     strict: bool = False
 
     def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value, kind = getattr(self, field.name), type(field.default)
+            if type(value) is not kind and (kind is not float or type(value) is not int):
+                raise ScaffoldError(f"{field.name} is {value!r}; it is {KINDS[kind]}, like {field.default!r}")
         if self.image and not 32 <= self.image <= 2048:
             raise ScaffoldError(f"image is {self.image}; it is 0 or the side of the picture in pixels, 32 to 2048")
         if self.caption not in CAPTION_LEVELS:
