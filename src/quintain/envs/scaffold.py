@@ -127,12 +127,16 @@ STYLES: dict[str, Style] = {
 }
 
 
-def sentences(events: Sequence[str], facts: Facts) -> str:
+def sentences(events: Sequence[str], facts: Facts, over: bool = False) -> str:
     """What the events of a turn read like, joined by spaces; events without a sentence are left out.
+
+    Where the episode is `over`, an action that could not be played has cost its last turn, and that is said.
 
     Example:
         >>> sentences(("took:a",), Facts(name="", rules="", answer="", example="", sayings={"took": "You have {}."}))
         'You have a.'
+        >>> sentences(("malformed",), Facts(name="", rules="", answer="", example=""), over=True)
+        'That is not an action that can be read; the episode is over.'
     """
     said = []
     for event in events:
@@ -140,10 +144,13 @@ def sentences(events: Sequence[str], facts: Facts) -> str:
         saying = facts.sayings.get(name) or _COMMON.get(name)
         if saying:
             said.append(saying.replace("{}", rest))
+            if over and name in _COMMON:
+                said[-1] = said[-1].removesuffix(_NOTHING).rstrip(".") + "; the episode is over."
     return " ".join(said)
 
 
+_NOTHING = "; nothing happened."
 _COMMON = {
-    "malformed": "That is not an action that can be read; nothing happened.",
-    "illegal": "The rules do not allow that; nothing happened.",
+    "malformed": f"That is not an action that can be read{_NOTHING}",
+    "illegal": f"The rules do not allow that{_NOTHING}",
 }

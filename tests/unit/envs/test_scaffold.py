@@ -71,3 +71,12 @@ def test_events_become_sentences_in_order() -> None:
     facts = Facts(name="x", rules="", answer="", example="", sayings={"took": "You took {}.", "fell": "You fell."})
     assert sentences(("took:a", "secret", "fell"), facts) == "You took a. You fell."
     assert "can be read" in sentences(("malformed",), facts)
+
+
+def test_an_action_that_costs_the_last_turn_is_not_said_to_change_nothing() -> None:
+    own = Facts(name="", rules="", answer="", example="", sayings={"illegal": "Not that.", "won": "You win."})
+    assert sentences(("malformed",), own, over=True) == "That is not an action that can be read; the episode is over."
+    assert sentences(("illegal", "won"), own, over=True) == "Not that; the episode is over. You win."
+    bare = Facts(name="", rules="", answer="", example="")
+    assert sentences(("illegal",), bare, over=True) == "The rules do not allow that; the episode is over."
+    assert sentences(("illegal",), bare) == "The rules do not allow that; nothing happened."
