@@ -68,7 +68,7 @@ def demonstrate(
         >>> turns[0].text in ("up", "down", "left", "right"), len(turns[1].messages)
         (True, 1)
     """
-    _fitting(env, slips, why)
+    check(env, slips, why)
     rng = Rng("demonstration", task.seed, task.level, seed)
     said = env.begin(task)[SOLO]
     turns, total, course = [], 0.0, Course(env, rng)
@@ -108,7 +108,12 @@ def _written(env: WorldEnv, move: Move, reason: str) -> Message:
     return Message(answer.role, (Text(text=f"{reason}\n{answer.text}"),)) if reason else answer
 
 
-def _fitting(env: WorldEnv, slips: float, why: bool) -> None:
+def check(env: WorldEnv, slips: float = 0.0, why: bool = False) -> None:
+    """Refuse what can never be demonstrated; see `demonstrate`.
+
+    Raises:
+        CannotDemonstrate: as `demonstrate`.
+    """
     if env.facts.seats != (SOLO,):
         raise CannotDemonstrate(f"{env.facts.name} has the seats {env.facts.seats}; a demonstration has one player")
     if not 0 <= slips < 1:
@@ -133,7 +138,7 @@ def demonstrations(
         NoDemonstration: more than nine in ten tasks have none.
         CannotDemonstrate: as `demonstrate`.
     """
-    _fitting(env, slips, why)
+    check(env, slips, why)
     made = tried = 0
     for task in tasks:
         if made == count:

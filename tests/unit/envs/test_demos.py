@@ -135,7 +135,7 @@ def test_what_has_been_shown_alike_is_reasoned_about_alike(name: str) -> None:
             continue
         past: tuple[str, ...] = ()
         for turn in turns:
-            reason, line, answer = turn.text.rpartition("\n") if env.limit > 1 else ("", "", turn.text)
+            reason, _, answer = turn.text.rpartition("\n") if env.limit > 1 else ("", "", turn.text)
             past = (*past, *(m.text for m in turn.messages), answer)
             assert heard.setdefault(past, reason) == reason
             assert reason in (("",) if env.limit == 1 else (f"Next: {answer}.", f"{answer} is best by estimate."))
