@@ -46,8 +46,9 @@ def main(arguments: list[str]) -> int:
     worlds = place.worlds
     counts = {"train": given.n, "validation": given.validation, "test": given.test}
     if not worlds or min(counts.values()) < 0 or not any(counts.values()):
+        there = f"{len(worlds)} world{'s' * (len(worlds) != 1)}"
         raise QuintainError(
-            f"nothing to write: {len(worlds)} world{'s' * (len(worlds) != 1)} and {counts} instances of each; name a world and ask for one instance or more, "
+            f"nothing to write: {there} and {counts} instances of each; name a world and ask for one instance or more, "
             "such as: quintain export MiniSudoku -n 100 --out puzzles"
         )
     from quintain.envs.export import write
