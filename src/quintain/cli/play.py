@@ -152,7 +152,7 @@ class Table:
             won = self.total >= 1.0
             print(
                 ("solved" if won else "not solved")
-                + f" in {self.env.turn} turns ({self.env.stop}); any key plays again, q quits"
+                + f" in {self.env.turn} turn{'s' * (self.env.turn != 1)} ({self.env.stop}); any key plays again, q quits"
             )
         return True
 

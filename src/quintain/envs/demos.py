@@ -80,7 +80,9 @@ def demonstrate(
         said = env.advance({SOLO: answer})[SOLO]
         total += sum(said.reward.values())
     if total < reward:
-        raise NoDemonstration(f"{task.key}: the oracle earned {total:g} of {reward:g} in {len(turns)} turns")
+        raise NoDemonstration(
+            f"{task.key}: the oracle earned {total:g} of {reward:g} in {len(turns)} turn{'s' * (len(turns) != 1)}"
+        )
     return tuple(turns)
 
 
