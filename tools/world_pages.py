@@ -10,7 +10,7 @@ from typing import Any
 
 from quintain.cli.list import worlds
 from quintain.envs.world import world_of
-from quintain.worlds.kernel import LEVELS
+from quintain.worlds.kernel import LEVELS, GenerationError
 
 HONEST = Path(__file__).parents[1] / "claims" / "worlds" / "honest.json"  # written by tools/honest.py
 
@@ -53,7 +53,12 @@ On one core of the machine that measured them, the median world takes {_round(te
 {_round(picture)} with one of 256 pixels, parsing, full caption and resets included; the slowest to start, {slowest}, makes
 {_round(resets)} instances a second at level 5. Worlds that are answered at once begin a new instance with every step.
 
-`quintain play NAME` plays one; `quintain list worlds --json` has what stands here for programs.
+`quintain play NAME` plays one; `quintain list worlds --json` has what stands here for programs: `id`, `domain`, `engine`, `seats`,
+`turns`, `levels`, `proof` (the class of the oracle), `foresees`, `speed`.
+
+The table of levels on the page of a world names its knobs. `env.params.KNOB=VALUE` overrides what the level sets, in `quintain play`,
+`demos`, `export` and `offer` as in `train` and `eval`: `quintain play KeyDoor env.params.size=7 --level 3`. A name that is not in the
+table is refused with the nearest one.
 
 ## What keeps them honest
 
@@ -128,7 +133,7 @@ def _one(row: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 ## Levels
 
 {table}
-Knobs override what a level sets: `quintain play {row["name"]} --level 3`, or `params` of a task. What a level asks for is the length of the
+{_knobs(row["name"], levels, knobs)}What a level asks for is the length of the
 oracle's plan, or the turns of an episode against an opponent, or the open places of an instance that is answered at once.
 
 ## Measured
@@ -143,6 +148,26 @@ oracle's plan, or the turns of an episode against an opponent, or the open place
 | steps a second of one core, level 5 | {_round(pace["text"])}; with a picture of 256 pixels {_round(pace["picture"])} |
 | instances a second, level 5 | {_round(pace["resets"])} |
 """
+
+
+def _knobs(name: str, levels: Sequence[Mapping[str, Any]], knobs: Sequence[str]) -> str:
+    """How a knob is given, by the first number of the next level that fits this one."""
+    numbers = {knob: levels[3][knob] for knob in knobs if type(levels[3].get(knob)) is int}
+    chosen = next((knob for knob, value in numbers.items() if _starts(name, knob, value)), "")
+    told = (
+        "The names on the left are the knobs of the world; `env.params.KNOB=VALUE` overrides what a level sets, in `play`, `demos`,\n"
+        "`export`, `offer`, `train` and `eval`, and so do `params` of a task"
+    )
+    example = f": `quintain play {name} --level 2 env.params.{chosen}={numbers[chosen]}`" if chosen else ""
+    return f"{told}{example}.\n" if knobs else ""
+
+
+def _starts(name: str, knob: str, value: int) -> bool:
+    try:
+        world_of(name).start(0, 2, **{knob: value})
+    except GenerationError:
+        return False
+    return True
 
 
 def _count(n: int, word: str) -> str:

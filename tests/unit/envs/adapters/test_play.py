@@ -87,8 +87,17 @@ def test_a_dataset_repeats_itself_and_scores_by_the_rules() -> None:
     assert data[-1] == data[4]
     with pytest.raises(IndexError):
         data[5]
-    with pytest.raises(AdapterError, match="KeyDoor has .* turns"):
-        WorldDataset("KeyDoor")
+    with pytest.raises(AdapterError, match="Maze3D at level 0 has .* turns, and no plan"):
+        WorldDataset("Maze3D")
+
+
+def test_a_dataset_has_pictures_and_asks_for_whole_plans() -> None:
+    data = WorldDataset("KeyDoor", 2, seed=4, size=3, scaffold={"image": 64})
+    for entry in data:
+        assert entry["image"].shape == (64, 64, 3) and entry["image"].std() > 0
+        assert "in their order" in entry["question"] and data.score_answer(entry["answer"], entry) == 1.0
+        assert data.score_answer(entry["answer"].partition("\n")[0], entry) == 0.0
+    assert "image" not in WorldDataset("KeyDoor", 2, size=1)[0]
 
 
 def test_an_arena_seats_its_players_in_turn() -> None:
