@@ -75,7 +75,8 @@ episodes at levels 0, 5 and 9) or, in games of chance and against opponents, its
 1 % of the starts up to level 7; players who do not look (random, the first legal move, constant moves and the commonest answer, plans of
 other instances) stay below declared ceilings at levels 2 to 9; of 10,000 starts at level 5 the declared number differ; what a level
 asks for rises with it
-on the whole; the slowest hundredth of starts takes 50 ms at most at each level from 0 to 7, on a core that adds a million numbers in 40 ms. Each world's page shows its figures. `make fuzz` says ten thousand bent and malformed actions in every world
+on the whole; the slowest hundredth of starts takes 50 ms at most at each level from 0 to 7, on a core that adds a million numbers
+in 40 ms. Each world's page shows its figures. `make fuzz` says ten thousand bent and malformed actions in every world
 (`make worlds` two hundred, others with every commit).
 """
 
