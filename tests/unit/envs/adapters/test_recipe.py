@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,12 @@ def test_a_tokenizer_reads_how_such_an_env_opens() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("at", range(3))
-def test_the_page_shows_code_that_runs(at: int) -> None:
-    code = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    assert len(code) == 3
-    pytest.importorskip(("gymnasium", "pettingzoo", "quintain")[at])
-    exec(compile(code[at], f"{PAGE.name}[{at}]", "exec"), {})
+def test_the_page_shows_code_that_runs_in_its_order() -> None:
+    for module in ("gymnasium", "minigrid", "pettingzoo"):
+        pytest.importorskip(module)
+    page, names = PAGE.read_text(), {}
+    code, (recipe,) = (re.findall(rf"```{kind}\n(.*?)```", page, re.S) for kind in ("python", "toml"))
+    assert len(code) == 4
+    for at, block in enumerate(code):
+        exec(compile(block, f"{PAGE.name}[{at}]", "exec"), names)
+    assert env_spec(make(tomllib.loads(recipe))) == {"part": {"name": "gymnasium", **names["params"]}}
