@@ -82,7 +82,7 @@ slow: setup-dev  ## the tests that take more than ten seconds
 	$(PYTEST) -n $(JOBS) -m "slow and not browser and not chaos and not gpu and not ray" $(filter-out tests/ray/%,$(call marked,slow)) $(ARGS)
 
 worlds: setup-dev  ## every world played: by its oracle, by players who do not look, against a second solver
-	$(PYTEST) -n $(JOBS) $(DIST) -m worlds tests/contracts/test_worlds_play.py $(ARGS)
+	$(PYTEST) -n $(JOBS) $(DIST) -m worlds $(call marked,worlds) $(ARGS)
 
 learning: setup-dev  ## every algorithm on an exercise of its family, and wrong forms of them
 	$(PYTEST) -n $(JOBS) -m "learning and not gpu" tests/learning $(ARGS)
