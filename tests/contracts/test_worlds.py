@@ -29,7 +29,7 @@ from quintain.testing import honest
 from quintain.testing.worlds import acting, fingerprint, other_noise, shown, task_of, walk
 from quintain.types import QuintainError, Stop
 from quintain.worlds.art import shapes_of
-from quintain.worlds.kernel import LEVELS, BadKnob, UnknownLevel, diff
+from quintain.worlds.kernel import LEVELS, BadKnob, Plan, UnknownLevel, diff
 from quintain.worlds.noise import Rng
 from quintain.worlds.painter import Painter
 from quintain.worlds.splits import SPLITS
@@ -221,6 +221,20 @@ def test_malformed_actions_are_events(name: str, grammar: str) -> None:
         assert env.state is before and heard.state is before and env.turn == 1
         assert heard.stop in (None, Stop.truncated_turns)
     assert refused >= 38, f"{refused} of {len(MALFORMED)} strings were refused"
+
+
+@EVERY
+@pytest.mark.parametrize("grammar", ["word", "free", "tagged", "json", "tool"])
+def test_small_faults_of_writing_change_no_move(name: str, grammar: str) -> None:
+    env = episode(name, {"grammar": grammar}, level=1)
+    (seat, view), *_ = acting(env.world, env.state).items()
+    plan = env.world.solve(env.state, seat)
+    move = plan.moves[0] if isinstance(plan, Plan) and plan.moves else view.sample(Rng("faults"))
+    key = move.key
+    faults = (f"{key}.", f" {key}. ", key.replace(" ", "  "), key.replace(" ", "\t"), f"\t{key}\n", key.upper())
+    for text in (key, *faults):
+        said = env.reader.grammar.write(text)
+        assert env.reader.read(said, seat) == move, f"{text!r} is not read as {key!r}"
 
 
 @EVERY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import time
@@ -77,11 +78,26 @@ def test_what_is_not_kept_is_told() -> None:
 
 @EVERY
 def test_every_level_has_instances_of_every_split(name: str) -> None:
-    """A run with instances at any level can be evaluated at that level."""
-    world = world_of(name)
+    """A run with instances at any level can be evaluated at that level; the seeds turn with every commit."""
+    world, look = world_of(name), commits()
     for level in range(LEVELS):
         for split in SPLITS:
-            world.start(0, level, split=split)
+            for seed in (0, 2 * look + 1, 2 * look + 2):
+                world.start(seed, level, split=split)
+
+
+@EVERY
+def test_splits_share_no_page(name: str) -> None:
+    """What is shown at the start of training is not shown in an evaluation, if it is all there is; the level turns with every commit."""
+    world, level = world_of(name), commits() % LEVELS
+    seat, pages = world.facts.seats[0], dict[str, set[str]]()
+    for split, count in zip(SPLITS, (60, 30, 30), strict=True):
+        starts = [world.start(seed, level, split=split) for seed in range(count)]
+        told = {world.view(start, seat).caption(2): start for start in starts}
+        pages[split] = {text for text, start in told.items() if world.rebuild(text, seat) == start}
+    if not world.facts.shared_starts:
+        for one, other in itertools.combinations(SPLITS, 2):
+            assert not pages[one] & pages[other], f"{one} and {other} share pages at level {level}"
 
 
 @EVERY

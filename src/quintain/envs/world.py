@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from quintain.codec import decode, encode
-from quintain.envs.grammar import GRAMMARS, Grammar, act_tool
+from quintain.envs.grammar import GRAMMARS, Grammar, act_tool, spellings
 from quintain.envs.scaffold import STYLES, Scaffold, sentences
 from quintain.messages import Image, Message, Role, Text, ToolResult
 from quintain.ports import Env
@@ -85,11 +85,12 @@ class Reader:
         return self.spoken[key]
 
     def look(self, message: Message, seat: str) -> Move | None:
-        """Try the candidates of the grammar in turn."""
-        for text in self.grammar.find(message):
-            move = self.world.read(text, seat)
-            if move is not None:
-                return move
+        """Try the candidates of the grammar in turn, each in its spellings."""
+        for found in self.grammar.find(message):
+            for text in spellings(found):
+                move = self.world.read(text, seat)
+                if move is not None:
+                    return move
         return None
 
 

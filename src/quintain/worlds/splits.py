@@ -18,6 +18,7 @@ from quintain.worlds.noise import Rng, spend
 Instance = TypeVar("Instance")
 
 SPLITS = ("train", "validation", "test")
+TRIES = 200_000  # the rarest instances take some thousand draws, those of one split ten times as many
 TRY = 300  # draws that one try counts for beside its own, where they are counted
 ALL = "all"  # no split: every layout
 
@@ -55,7 +56,7 @@ def split_of(layout: str) -> str:
 
 
 def drawn(
-    make: Callable[[Rng], Instance | None], layout: Callable[[Instance], str], rng: Rng, split: str, tries: int = 20_000
+    make: Callable[[Rng], Instance | None], layout: Callable[[Instance], str], rng: Rng, split: str, tries: int = TRIES
 ) -> Instance:
     """The first instance that `make` gives (None: rejected) and whose canonical `layout` belongs to `split`.
 

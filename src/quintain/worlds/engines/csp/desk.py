@@ -133,6 +133,7 @@ class DeskWorld:
         signs: how values are written; numbers unless given.
         extra: further words of observations.
         layout: what of a solution decides on its split.
+        printed: what of a finished page does, where a page may come of several layouts; those are then drawn of any split.
         size: knobs -> (width, height) of the page.
     """
 
@@ -148,6 +149,7 @@ class DeskWorld:
     signs: Lines = ()
     extra: Lines = ()
     layout: Callable[[Truth], str] = layout_of
+    printed: Callable[[Page], str] | None = None
     size: Callable[[Mapping[str, Any]], tuple[int, int]] = lambda knobs: (knobs["size"], knobs["size"])
     schema: type[Work] = Work
 
@@ -156,12 +158,19 @@ class DeskWorld:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
+        if self.printed:
+            page = drawn(lambda r: self._page(r, chosen), self.printed, rng, split)
+            return Work(page, page.given)
         for _ in range(TRIES):
             truth = drawn(lambda r: self.plant(r, chosen), self.layout, rng, split)
             page = self.clue(rng, truth, chosen)
             if page is not None:
                 return Work(page, page.given)
         raise GenerationError(f"{self.facts.name} level {level}: no page in {TRIES} draws with the knobs {chosen}")
+
+    def _page(self, rng: Rng, knobs: Mapping[str, Any]) -> Page | None:
+        truth = self.plant(rng, knobs)
+        return None if truth is None else self.clue(rng, truth, knobs)
 
     def view(self, state: Work, seat: str) -> View[Work]:
         return View(self, state, seat)
@@ -187,8 +196,9 @@ class DeskWorld:
         if self.marks:
             return self._read_marks(words)
         known = {s.lower(): i for i, s in enumerate(self.signs)}
-        if len(words) <= 9 and not self.signs and all(len(w) == len(words) for w in words) and len(words) > 1:
-            words = list("".join(words))  # rows without gaps
+        rows = [len([w for w in _GAP.split(row) if w]) for row in re.split(r"[/\n]", text)]
+        if not self.signs and (packed := _packed(words, rows, text)):
+            rows, words = [len(packed)] * len(packed), list("".join(packed))
         out = []
         for word in words:
             if word in (BRICK, DOT):
@@ -199,7 +209,6 @@ class DeskWorld:
                 out.append(int(word))
             else:
                 return None
-        rows = [len([w for w in _GAP.split(row) if w]) for row in text.split("/")]
         width = rows[0] if len(rows) > 1 and len(set(rows)) == 1 else round(len(out) ** 0.5)
         return whole(out, width or 1, self.signs) if len(out) > 3 and BLANK not in out else None
 
@@ -344,6 +353,14 @@ class DeskWorld:
 
     def __hash__(self) -> int:
         return id(self)
+
+
+def _packed(words: Sequence[str], rows: Sequence[int], text: str) -> Sequence[str]:
+    """The rows of a square grid whose signs, or some of them, stand without gaps; () where gaps part all cells."""
+    lines = words
+    if len(rows) > 1 and len(set(rows)) > 1:  # cells with two digits make rows of one length
+        lines = [line for row in re.split(r"[/\n]", text) if (line := _GAP.sub("", row))]
+    return lines if 1 < len(lines) <= 9 and all(len(line) == len(lines) for line in lines) else ()
 
 
 @functools.lru_cache(maxsize=256)

@@ -30,7 +30,6 @@ from quintain.worlds.scene import Scene
 from quintain.worlds.splits import drawn
 
 NEAR = 0.2  # what all entries but none wrong would earn short of success
-TRIES = 2_000
 WON = {SOLO: {"success": 1.0}}
 WRONG: Events = {SOLO: ("wrong",)}
 ILLEGAL: Events = {SOLO: ("illegal",)}
@@ -75,7 +74,7 @@ class AskWorld:
         chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         try:
-            things = drawn(lambda r: self.make(r, chosen), self._layout, rng, split, TRIES)
+            things = drawn(lambda r: self.make(r, chosen), self._layout, rng, split)
         except (ValueError, IndexError) as error:  # knobs of a user that leave nothing to choose from
             raise GenerationError(f"{self.facts.name}: no figure fits the knobs {chosen}") from error
         return Figure(things)

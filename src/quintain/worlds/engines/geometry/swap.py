@@ -29,7 +29,6 @@ from quintain.worlds.scene import Scene
 from quintain.worlds.splits import drawn, symmetries
 
 LARGEST = 6  # side of a board
-TRIES = 2_000
 LOCKED = "fixed"
 WON = {SOLO: {"success": 1.0}}
 ILLEGAL: Events = {SOLO: ("illegal",)}
@@ -123,7 +122,7 @@ class SwapWorld:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
-        return drawn(lambda r: self._mixed(r, chosen), _layout, rng, split, TRIES)
+        return drawn(lambda r: self._mixed(r, chosen), _layout, rng, split)
 
     def _mixed(self, rng: Rng, knobs: Mapping[str, Any]) -> Tiles | None:
         """A board with one cycle of pieces out of place, which so many swaps bring home; and turned ones where pieces turn."""

@@ -31,7 +31,6 @@ from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.splits import drawn
 
-TRIES = 3000  # draws until it gives up
 WON = {SOLO: {"success": 1.0}}
 WRONG: Events = {SOLO: ("wrong",)}
 ILLEGAL: Events = {SOLO: ("illegal",)}
@@ -81,7 +80,7 @@ class GraphWorld:
         chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         try:
-            graph = drawn(lambda r: self._drawn(r, chosen), self.layout, rng, split, TRIES)
+            graph = drawn(lambda r: self._drawn(r, chosen), self.layout, rng, split)
         except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
             raise GenerationError(f"{self.facts.name}: no graph has the knobs {chosen} ({error})") from error
         return Page(graph)

@@ -85,7 +85,7 @@ class TripWorld:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
-        return drawn(lambda r: self.make(r, chosen), layout_of, rng, split, 3000)
+        return drawn(lambda r: self.make(r, chosen), layout_of, rng, split)
 
     def view(self, state: Trip, seat: str) -> View[Trip]:
         return View(self, state, seat)

@@ -57,10 +57,9 @@ def queen_plant(rng: Rng, knobs: Knobs) -> Truth:
     return Truth(size, size, values, tuple(str(c) for c in shown))
 
 
-def queen_layout(truth: Truth) -> str:
-    """The queens, printed ones apart, in their least image."""
-    signs = [str(2 * v if str(c) in truth.more else v) for c, v in enumerate(truth.values)]
-    return canonical(signs, truth.width, truth.height)
+def queen_layout(page: Page) -> str:
+    """The printed cells in their least image: of few placements come many pages, and a page of several choices."""
+    return canonical([str(v) for v in page.given], page.width, page.height)
 
 
 def queen_clue(rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
@@ -85,7 +84,7 @@ holds two. Name the cells of the queens that are still to place. {PRINTED} {UNIQ
         values=both,
         marks=True,
         look=Look(mark="queen"),
-        layout=queen_layout,
+        printed=queen_layout,
     )
 
 
@@ -142,10 +141,9 @@ def _whole(ground: str, cell: int, near: Sequence[Ints]) -> bool:
     return bool(rest) and len(reached) == len(rest)
 
 
-def region_layout(truth: Truth) -> str:
+def region_layout(page: Page) -> str:
     """The borders of the regions in their least image: there are few ways to place few stars."""
-    ground = truth.more[0]
-    images = (letters([ord(ground[i]) for i in order]) for order in symmetries(truth.width, truth.height))
+    images = (letters([ord(page.ground[i]) for i in order]) for order in symmetries(page.width, page.height))
     return min(images)
 
 
@@ -165,7 +163,7 @@ cells of the stars. {PRINTED} {UNIQUE}"""
         values=both,
         marks=True,
         look=Look(mark="star", regions=True),
-        layout=region_layout,
+        printed=region_layout,
     )
 
 

@@ -130,7 +130,7 @@ alike (both knights or both knaves) or differ, or exactly how many knaves are am
         marks=True,
         look=Look(mark="disc", zeros=True, notes=text_notes),
         extra=("says", "is", "knight", "knave", "knaves", "and", "are", "alike", "differ", "exactly", "among"),
-        layout=row_layout,
+        printed=lambda page: "\n".join(page.notes),
         size=lambda knobs: (knobs["people"], 1),
     )
 
