@@ -14,10 +14,9 @@ import pytest
 
 from quintain.codec import digest_of
 from quintain.envs.world import Reader, WorldEnv, world_of
-from quintain.registry import entries, names
+from quintain.registry import names
 from quintain.testing import fuzz, honest
 from quintain.testing.worlds import (
-    acting,
     shortest,
     walk,
 )
@@ -28,14 +27,6 @@ from quintain.worlds.splits import SPLITS
 
 WORLDS = names("world")
 EVERY = pytest.mark.parametrize("name", WORLDS)
-HIDDEN = pytest.mark.parametrize(  # of two seats an oracle may mix its moves, by noise of its own
-    "name",
-    [
-        e.name
-        for e in entries("world")
-        if (e.tags["engine"] in ("cards", "words") or e.name == "Mastermines") and len(e.make().facts.seats) == 1
-    ],
-)
 EXACT = pytest.mark.parametrize("name", [n for n in WORLDS if world_of(n).facts.proof != "policy"])
 pytestmark = pytest.mark.worlds
 
@@ -164,19 +155,6 @@ def test_a_second_solver_agrees(name: str) -> None:
                 after = world.step(state, {seat: move})
                 rest = 0 if after.done else shortest(world, after.state, seat, 3000)
                 assert rest == least - 1 if len(answer.moves) == least else rest != -1, f"{move.key} is worse"
-
-
-@HIDDEN
-def test_the_oracle_sees_what_its_seat_sees(name: str) -> None:
-    """From the caption alone it makes the same move, whatever stands in for what is hidden."""
-    world = world_of(name)
-    for seed in range(3):
-        for state in walk(world, world.start(seed, 3), Rng("seen", seed), 3):
-            for seat, view in acting(world, state).items():
-                known = world.solve(state, seat)
-                seen = world.solve(world.rebuild(view.caption(2), seat), seat)
-                assert type(seen) is type(known)
-                assert not isinstance(known, Plan) or seen.moves[:1] == known.moves[:1]
 
 
 @EXACT
