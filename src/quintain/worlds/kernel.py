@@ -352,10 +352,9 @@ def overridable(start: Callable[..., S]) -> Callable[..., S]:
 
     @functools.wraps(start)
     def begun(self: Any, seed: int, level: int, *, split: str = "train", **knobs: Any) -> S:
-        try:
-            seed = index(None if isinstance(seed, bool) else seed)
-        except TypeError:
-            raise BadSeed(f"{self.facts.name}: seed {seed!r} is no integer") from None
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+            raise BadSeed(f"{self.facts.name}: seed {seed!r} is no integer")
+        seed = index(seed)
         if not knobs:
             return start(self, seed, level, split=split)
         try:
