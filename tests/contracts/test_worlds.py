@@ -29,7 +29,7 @@ from quintain.testing import honest
 from quintain.testing.worlds import acting, fingerprint, other_noise, shown, task_of, walk
 from quintain.types import QuintainError, Stop
 from quintain.worlds.art import shapes_of
-from quintain.worlds.kernel import LEVELS, BadKnob, Plan, UnknownLevel, diff
+from quintain.worlds.kernel import LEVELS, BadKnob, BadSeed, Plan, UnknownLevel, UnknownSeat, diff
 from quintain.worlds.noise import Rng
 from quintain.worlds.painter import Painter
 from quintain.worlds.splits import SPLITS
@@ -126,10 +126,34 @@ def test_seeds_levels_and_splits_differ(name: str) -> None:
 
 
 @EVERY
-@pytest.mark.parametrize("level", [-1, 10, 3.5, "3", None])
+@pytest.mark.parametrize("level", [-1, 10, 3.5, "3", None, True])
 def test_an_unknown_level_is_named(name: str, level: object) -> None:
     with pytest.raises(UnknownLevel, match="0 to 9"):
         world_of(name).start(0, level)  # type: ignore[arg-type]
+
+
+@EVERY
+def test_seeds_are_integers(name: str) -> None:
+    world = world_of(name)
+    for seed in ("x", 1.5, None, True):
+        with pytest.raises(BadSeed, match=f"{name}: seed {seed!r} is no integer"):
+            world.start(seed, 1)  # type: ignore[arg-type]
+    assert world.start(np.int64(3), 1) == world.start(3, 1)  # type: ignore[arg-type]
+
+
+@EVERY
+def test_a_seat_that_a_world_does_not_have_is_named(name: str) -> None:
+    world = world_of(name)
+    state, there = world.start(3, 1), ", ".join(world.facts.seats)
+    (seat, view), *_ = acting(world, state).items()
+    for ask in (world.view, world.solve):
+        with pytest.raises(UnknownSeat, match=f"{name}: unknown seat 'nobody'.*{there}"):
+            ask(state, "nobody")
+    with pytest.raises(UnknownSeat, match=f"{name}: unknown seat 'nobody'.*{there}"):
+        world.rebuild(view.caption(2), "nobody")
+    for moves in ({}, {"nobody": view.sample(Rng("seat"))}):
+        with pytest.raises(UnknownSeat, match=f"{name}: seat '{seat}' is to move.*{there}"):
+            world.step(state, moves)
 
 
 @EVERY

@@ -11,6 +11,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from quintain.codec import digest_of, encode
@@ -35,6 +36,14 @@ class UnknownLevel(QuintainError):
     """A difficulty outside 0..9 was asked for."""
 
 
+class BadSeed(QuintainError):
+    """A seed that is no integer."""
+
+
+class UnknownSeat(QuintainError):
+    """A seat that a world does not have, or moves of others than those that are to move."""
+
+
 class BadKnob(QuintainError):
     """A knob that a world does not have, or with a value that it does not take."""
 
@@ -53,7 +62,7 @@ def check_level(level: int) -> int:
         >>> check_level(3)
         3
     """
-    if isinstance(level, int) and 0 <= level < LEVELS:
+    if isinstance(level, int) and not isinstance(level, bool) and 0 <= level < LEVELS:
         return level
     raise UnknownLevel(f"there is no level {level!r}; levels are the integers 0 to {LEVELS - 1}")
 
@@ -338,11 +347,14 @@ def digest(state: Any) -> str:
 def overridable(start: Callable[..., S]) -> Callable[..., S]:
     """Makes a world's `start` end in good time, with a `GenerationError`, where no instance has the knobs that it is given.
 
-    What a level sets is known to be possible; knobs that override it may contradict the rest.
+    What a level sets is known to be possible; knobs that override it may contradict the rest. Seeds are integers, or a `BadSeed`.
     """
 
     @functools.wraps(start)
     def begun(self: Any, seed: int, level: int, *, split: str = "train", **knobs: Any) -> S:
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+            raise BadSeed(f"{self.facts.name}: seed {seed!r} is no integer")
+        seed = index(seed)
         if not knobs:
             return start(self, seed, level, split=split)
         try:

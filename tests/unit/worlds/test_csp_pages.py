@@ -498,7 +498,12 @@ def test_splits_share_no_page(name: str) -> None:
 def test_rows_are_read_with_and_without_gaps() -> None:
     kakuro, key = world_of("Kakuro"), "# # # # / # # 1 4 / # 2 6 7 / # 4 2 8"
     move = kakuro.read(key, SOLO)
-    spellings = (key.replace(" ", ""), key.replace(" / ", "\n"), "# # # # / # # 14 / # 267 / # 428", "#### ##14 #267 #428")
+    spellings = (
+        key.replace(" ", ""),
+        key.replace(" / ", "\n"),
+        "# # # # / # # 14 / # 267 / # 428",
+        "#### ##14 #267 #428",
+    )
     for text in spellings:
         assert kakuro.read(text, SOLO) == move
     wide = "10 2 3 / 4 5 16 / 7 8 9"

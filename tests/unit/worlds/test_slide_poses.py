@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
@@ -16,7 +17,7 @@ from quintain.types import QuintainError
 from quintain.worlds.engines.slide import blocks_make, hops, jugs, pipes, tubes, twiddle
 from quintain.worlds.engines.slide.blocks import Blocks
 from quintain.worlds.engines.slide.pose import Pose, Rules, answered, meet, spread, trail, ways
-from quintain.worlds.kernel import Plan, Unsolvable
+from quintain.worlds.kernel import GenerationError, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 
 NAMES = ("RushHour", "Klotski", "WaterSort", "JugMeasure", "PegJump", "KnightSwap", "TwiddleTiles", "PipeTurn")
@@ -322,3 +323,11 @@ def test_a_plan_is_played_to_its_end():
             assert outcome.done and bool(outcome.rewards) == won
             assert bool(outcome.events) != won and outcome.state.plan == said.replace(" ", "")
             assert isinstance(world.solve(outcome.state, SOLO), Unsolvable)
+
+
+def test_blocks_that_lie_in_too_many_ways_are_told_in_good_time() -> None:
+    begun = time.process_time()
+    for _ in range(2):  # what is remembered of the first makes no difference
+        with pytest.raises(GenerationError, match=r"Klotski: no instance of level 9 has height=5"):
+            world_of("Klotski").start(3, 9, height=5)
+    assert time.process_time() - begun < 15, "a wave over all positions takes a minute"

@@ -20,6 +20,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 S = TypeVar("S")
@@ -99,6 +100,7 @@ class Game(Protocol[S]):
         ...
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class TurnWorld(Generic[S]):
     """A world of one game: what a declaration gives.

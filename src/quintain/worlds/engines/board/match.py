@@ -25,6 +25,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import ALL, drawn
 
 WON = {"success": 1.0}
@@ -40,6 +41,7 @@ SAYINGS = {
 }
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class BoardWorld:
     """A world of the board engine: what a declaration gives.

@@ -50,6 +50,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 TRIES = 400
@@ -116,6 +117,7 @@ def toggle(cell: tuple[int, int]) -> Move:
     return Move(f"{chr(97 + cell[1])}{cell[0] + 1}", cell)
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class DeskWorld:
     """A world of puzzle pages: what a declaration gives.

@@ -41,6 +41,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 TRIES = 400  # full grids after which it gives up leaving so many blanks
@@ -93,6 +94,7 @@ def read_entry(text: str) -> Move | None:
     return _entry(cell, int(found[2])) if found and cell and max(cell) < 9 else None
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class FillWorld:
     """A world of sheets: what a declaration gives.

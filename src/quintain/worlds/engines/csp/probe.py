@@ -31,6 +31,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 WON = {SOLO: {"success": 1.0}}
@@ -83,6 +84,7 @@ def _open(cell: tuple[int, int]) -> Move:
     return Move(name_of(*cell), cell)
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class ProbeWorld:
     """A world of mine fields: what a declaration gives.

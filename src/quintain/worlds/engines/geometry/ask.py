@@ -27,6 +27,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 NEAR = 0.2  # what all entries but none wrong would earn short of success
@@ -37,6 +38,7 @@ SAYINGS = {"wrong": "That is not right.", "illegal": "That was answered already.
 PARTIAL = f" A wrong answer earns {NEAR} times the share of entries that are right."
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class AskWorld:
     """A world of questions: what a declaration gives.

@@ -30,6 +30,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 NODES = 20_000
@@ -155,6 +156,7 @@ def fewest(state: Mirrors) -> dict[int, str] | int | None:
     return _Search(state).least()
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class MirrorWorld:
     """A world of mirrors to place: what a declaration gives.

@@ -26,6 +26,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn, symmetries
 
 LARGEST = 6  # side of a board
@@ -94,6 +95,7 @@ def read(text: str, turns: bool) -> Move | None:
     return swap(one, two) if max(*one, *two) < LARGEST else None
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class SwapWorld:
     """A world of pieces to swap: what a declaration gives.

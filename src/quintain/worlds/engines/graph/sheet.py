@@ -29,6 +29,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 WON = {SOLO: {"success": 1.0}}
@@ -43,6 +44,7 @@ Make = Callable[[Rng, Mapping[str, Any]], Graph | None]
 Guess = Callable[[Graph, Rng, int], Any]
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class GraphWorld:
     """A world of pages: what a declaration gives.

@@ -26,6 +26,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Run, Scene, Shape
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 NOW = "now "
@@ -55,6 +56,7 @@ class After(NamedTuple):
     lost: bool = False
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class TripWorld:
     """A world of trips: what a declaration gives.

@@ -28,6 +28,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 art.add_numbers()
@@ -104,6 +105,7 @@ def appeared(cells: Line, noise: Noise) -> Line:
     return (*cells[:at], 2 if noise.uniform(1) < FOUR else 1, *cells[at + 1 :])
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class MergeWorld:
     """A world of sliding numbers; `levels` are ten mappings of the knobs `side`, `goal` (an exponent) and `turns`."""

@@ -39,6 +39,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 INDEX = {name: i for i, name in enumerate(DIRECTIONS)}
@@ -60,6 +61,7 @@ SAYINGS = {
 }
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class WalkWorld:
     """A world of the walker's engine: what a declaration gives.

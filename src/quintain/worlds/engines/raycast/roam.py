@@ -35,6 +35,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 OTHER = {"l": "left", "turn left": "left", "r": "right", "turn right": "right"}
@@ -57,6 +58,7 @@ LEGEND = """You see ahead, a quarter of the plane, up to 8 cells. The map of wha
 looking up: . floor, # wall, ? not seen, letters are things."""
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class RoamWorld:
     """A world of the first-person engine: what a declaration gives.

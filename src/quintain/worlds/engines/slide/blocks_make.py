@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quintain.worlds.engines.slide.pose import spread
-from quintain.worlds.noise import Rng
+from quintain.worlds.noise import Rng, spend
 
 PLACES = 80  # tries to put a car down
 BLOCKERS = 2  # cars across the way out
 LOW = (1 << 80) - 1
+WAVE = 100_000  # positions of blocks that are looked at; no level has a tenth of them
 Node = tuple[int, ...]
 Size = tuple[int, int]
 
@@ -185,8 +186,9 @@ def packed(rng: Rng, knobs: Mapping[str, Any], column: int) -> tuple[Node, int] 
     """The large block and others, and how many moves the shortest plan has; any such position is as likely as any other."""
     flat, yard = rng.below(knobs["doubles"] + 1), (knobs["width"], knobs["height"])
     kinds = ((1, 1, knobs["singles"]), (2, 1, flat), (1, 2, knobs["doubles"] - flat))
-    fit = _far(yard, column, kinds, (knobs["low"], knobs["high"]))
+    fit, whole = _far(yard, column, kinds, (knobs["low"], knobs["high"]))
     if not fit:
+        spend(0 if whole else WAVE)  # also where the answer was known, so that errors depend on the knobs alone
         return None
     at, moves = rng.pick(fit)
     masks = [piece.mask for bit, piece in _pieces(yard).items() if at & bit]
@@ -238,8 +240,10 @@ def _pieces(yard: Size) -> dict[int, _Piece]:
 
 
 @functools.lru_cache(maxsize=256)
-def _far(yard: Size, column: int, kinds: tuple[tuple[int, int, int], ...], bounds: Size) -> tuple[tuple[int, int], ...]:
-    """All positions of these blocks whose shortest plan has so many moves, by a wave from all the ends."""
+def _far(
+    yard: Size, column: int, kinds: tuple[tuple[int, int, int], ...], bounds: Size
+) -> tuple[tuple[tuple[int, int], ...], bool]:
+    """The positions of these blocks whose shortest plan has so many moves, by a wave from all the ends; whether it went everywhere."""
     pieces = _pieces(yard)
     bits = {piece.mask: piece.bits for piece in pieces.values()}
     last = bits[exit_of(yard, column, False)]
@@ -255,8 +259,8 @@ def _far(yard: Size, column: int, kinds: tuple[tuple[int, int, int], ...], bound
                 out.append(at ^ turned)
         return out
 
-    far = _lengths(spread(_packs(places, last), near, 1 << 30)[0])
-    return tuple((at, moves) for at, moves in far.items() if bounds[0] <= moves <= bounds[1])
+    came, _, whole = spread(_packs(places, last), near, WAVE)
+    return tuple((at, n) for at, n in _lengths(came).items() if bounds[0] <= n <= bounds[1]), whole
 
 
 def _packs(places: Sequence[tuple[Sequence[int], int]], taken: int) -> list[int]:

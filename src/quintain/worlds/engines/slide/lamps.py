@@ -27,6 +27,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Run, Scene, Shape
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 art.add()
@@ -153,6 +154,7 @@ def fewest(panel: Panel, lamps: str) -> tuple[int, int] | None:
     return best[0], functools.reduce(int.__or__, best)
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class LampWorld:
     """A world of lamps: what a declaration gives.

@@ -41,6 +41,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 art.add()
@@ -54,6 +55,7 @@ FIRST_NODES = 100  # the oracle names all best first moves if the shortest plan 
 _TRIES = 2_000
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class CrateWorld:
     """A world of the crates engine: what a declaration gives.

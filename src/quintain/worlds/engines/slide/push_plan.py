@@ -14,6 +14,7 @@ from quintain.worlds.engines.slide.push_board import LETTERS, Crates
 from quintain.worlds.kernel import Answer, Facts, Move, Outcome, Plan, Unsolvable, View, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Run, Scene
+from quintain.worlds.seats import seated
 
 WRONG = {SOLO: ("wrong",)}
 ILLEGAL = {SOLO: ("illegal",)}
@@ -35,6 +36,7 @@ class Planned:
     plan: str = ""
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class PlanWorld:
     """A world of crates that is answered at once: what a declaration gives.

@@ -29,6 +29,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 art.add()
@@ -74,6 +75,7 @@ class Slid:
     tiles: tuple[int, ...]
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class TileWorld:
     """A world of sliding tiles: what a declaration gives.

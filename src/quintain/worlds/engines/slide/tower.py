@@ -28,6 +28,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 PEGS = "abcde"
@@ -76,6 +77,7 @@ class Discs:
     at: str
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class TowerWorld:
     """A world of discs: what a declaration gives.
