@@ -122,6 +122,6 @@ PICTURED = ("MiniGrid", "MiniWorld")
 NOTES = {
     "picture": "every observation has its picture, the last of an episode too; MiniWorld is drawn by Mesa on one core here, and a graphics "
     "card is faster; Gym-V has no package and no stored source, so it is not measured",
-    "text": "slower ones are told below, each with its own reason; ours writes the whole board each turn, reads with a grammar, and keeps "
+    "text": "each slower one has a note with its own reason; ours writes the whole board each turn, reads with a grammar, and keeps "
     "a frozen state that forks and restores, where peers change one board in place and say what is new",
 }

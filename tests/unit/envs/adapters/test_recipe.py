@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from quintain.config import make
+from quintain.registry import entry
 from quintain.runtime.newmodel import corpus
 from quintain.runtime.stage import env_spec, seeded, world_sampler
 
@@ -40,3 +43,12 @@ def test_the_page_shows_code_that_runs(at: int) -> None:
     assert len(code) == 3
     pytest.importorskip(("gymnasium", "pettingzoo", "quintain")[at])
     exec(compile(code[at], f"{PAGE.name}[{at}]", "exec"), {})
+
+
+def test_the_recipes_of_the_page_name_an_env_and_options_that_it_has() -> None:
+    blocks = [tomllib.loads(text) for text in re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S)]
+    assert [block["env"]["name"] for block in blocks] == ["gymnasium", "gymnasium", "textworld"]
+    for block in blocks:
+        name, params = block["env"]["name"], block["env"]["params"]
+        assert env_spec(make(block)) == {"part": {"name": name, **params}} and seeded(name)
+        assert set(params) <= set(inspect.signature(entry("env", name).make).parameters)
