@@ -130,7 +130,7 @@ venv-peers:  ## make .venv-peers, the environment of the libraries whose worlds 
 	@$(PYTHON) tools/bootstrap.py --venv .venv-peers --torch none --extras adapters,peers,serve \
 		--constraints constraints-peers.txt --exact
 
-test-peers: venv-peers  ## the adapters against GEM, TextArena, OpenSpiel, OpenEnv, MCP, Inspect and verifiers themselves
+test-peers: venv-peers  ## the adapters against GEM, TextArena, OpenSpiel, ALE, MiniWorld, TextWorld, OpenEnv, MCP, Inspect and verifiers themselves
 	PATH=$(abspath .venv-peers)/bin:$(PATH) $(abspath .venv-peers)/bin/python -m pytest $(filter-out %/test_recipe.py,$(wildcard tests/unit/envs/adapters/test_*.py)) \
 		tests/unit/serve/test_mcp.py $(ARGS)
 
