@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from quintain import registry
 from quintain.cli import demos, main
 from quintain.cli.play import Table, actions
 from quintain.types import Task
@@ -60,6 +61,16 @@ def test_demos_into_a_full_device_say_so():
 WALK = ("new", "world", "corner_walk")
 
 
+@pytest.fixture
+def registered_for_now():
+    """Other tests go through the registry: what is registered meanwhile is taken out again."""
+    before = {e.name for e in registry.entries("world")}
+    yield
+    for name in {e.name for e in registry.entries("world")} - before:
+        del registry._entries["world", name]
+
+
+@pytest.mark.usefixtures("registered_for_now")
 def test_a_file_of_ones_own_reaches_every_verb_that_takes_a_world(tmp_path, capsys, monkeypatch):
     told(capsys, *WALK, "--into", str(tmp_path))
     file = str(tmp_path / "corner_walk.py")
