@@ -130,9 +130,9 @@ venv-peers:  ## make .venv-peers, the environment of the libraries whose worlds 
 	@$(PYTHON) tools/bootstrap.py --venv .venv-peers --torch none --extras adapters,peers,serve \
 		--constraints constraints-peers.txt --exact
 
-test-peers: venv-peers  ## the adapters against GEM, TextArena, OpenSpiel, ALE, MiniWorld, TextWorld, OpenEnv, MCP, Inspect and verifiers themselves
+test-peers: venv-peers  ## adapters and games against the libraries themselves: GEM, TextArena, OpenSpiel, ALE, MiniWorld, TextWorld, OpenEnv and others
 	PATH=$(abspath .venv-peers)/bin:$(PATH) $(abspath .venv-peers)/bin/python -m pytest $(filter-out %/test_recipe.py,$(wildcard tests/unit/envs/adapters/test_*.py)) \
-		tests/unit/serve/test_mcp.py $(ARGS)
+		tests/unit/serve/test_mcp.py tests/unit/worlds/test_board_chess.py tests/unit/worlds/test_against_open_spiel.py $(ARGS)
 
 clean:  ## remove caches and built pages; environments and runs stay
 	rm -rf site build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -59,10 +59,14 @@ def test_what_is_not_kept_is_told() -> None:
         "blind": 0.9,
         "unknown": 0.02,
         "effort": [3.0] * 9 + [4.0],
+        "pace": {"text": 99.0, "picture": 51.0, "resets": 20.0},
+        "slowness": 1.0,
     }
     told = honest.broken("FrozenLake", wrong, 4.5)
-    assert len(told) == 8 and "(level, seed) [[0, 7]]" in told[0] and "0.900 in 30 episodes" in told[1]
-    assert "at level 5 takes 9.000 s" in told[-1] and len(honest.turned(3).starts) == row["starts"]
+    assert len(told) == 10 and "(level, seed) [[0, 7]]" in told[0] and "0.900 in 30 episodes" in told[1]
+    assert "makes 99 steps with text a second; 100 are due" in told[-2] and "20 starts a second" in told[-1]
+    assert honest.broken("FrozenLake", {**row, "pace": {"text": 51.0}, "slowness": 2.0}, 4.5) == []
+    assert "at level 5 takes 9.000 s" in told[-3] and len(honest.turned(3).starts) == row["starts"]
     assert honest.broken("NimGame", {"oracle": 0.4, "oracle_episodes": 24, "lapses": [], "players": {}})
     assert honest.digest("FrozenLake") != honest.digest("MiniSudoku")
 

@@ -42,6 +42,7 @@ UNKNOWN = 0.01  # share of starts on which an exact oracle may give up
 RISE = 0.85  # correlation of level and effort, by ranks
 START_LEVEL = 5  # at which starts are counted
 CLOCKED = 200  # starts of each other level
+PACES = {"text": 100, "picture": 50, "resets": 60}  # a second on the same core, at level 5: what is due of every world
 START_S = 0.05  # of a core that makes a million additions in 40 ms: the slowest hundredth of starts
 
 
@@ -162,7 +163,7 @@ def broken(name: str, row: Mapping[str, Any], sigmas: float = WHOLE.sigmas) -> l
             found.append(
                 f"the slowest hundredth of the starts of {name} at level {level} takes {late:.3f} s; {START_S} s is due on a quick core"
             )
-    return found
+    return found + _slow(name, row)
 
 
 def earned(name: str, player: Player, levels: Sequence[int], seeds: Sequence[int]) -> list[float]:
@@ -183,6 +184,16 @@ def effort(name: str, level: int, seeds: Sequence[int]) -> float:
         else:
             total += world.view(start, world.facts.seats[0]).caption(2).count(".")
     return total / len(seeds)
+
+
+def _slow(name: str, row: Mapping[str, Any]) -> list[str]:
+    """Which paces of a row lie below what is due, in words; a slice has none."""
+    slow = row.get("slowness", 1.0)
+    return [
+        f"{name} makes {had:g} {'starts' if kind == 'resets' else f'steps with {kind}'} a second; {PACES[kind]} are due on a quick core"
+        for kind, had in row.get("pace", {}).items()
+        if had * slow < PACES[kind]
+    ]
 
 
 def rises(efforts: Sequence[float]) -> float:
