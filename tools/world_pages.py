@@ -13,6 +13,29 @@ from quintain.envs.world import world_of
 from quintain.worlds.kernel import LEVELS, GenerationError
 
 HONEST = Path(__file__).parents[1] / "claims" / "worlds" / "honest.json"  # written by tools/honest.py
+ODD = (  # worlds, how others have them, how we do; written by hand
+    ("TriadList", "count the triples at equal distance", "list them: a number can be guessed, a list cannot"),
+    ("CoinStrip PileIntervals", "games on a board", "questions about a drawn game (engine geometry), answered at once"),
+    ("HeapDuel", "Nim", "Kayles: one pin or two neighbours, and heaps split; Nim is NimGame"),
+    ("Hanabi2", "two agents", "one seat; the partner is part of the world and plays by its conventions"),
+    (
+        "DotsBoxes DotsBoxesDuel",
+        "who closes a box moves twice in a row",
+        "the same, and the other says `pass` between the two",
+    ),
+    ("Tsumego", "name the first move", "play it out against the best defence"),
+    ("WordSearch", "mark all words in one answer", "one word a turn"),
+    ("Game2048", "a score", "a goal number that is to be reached within the turns"),
+    ("SpreadTime TreeDiameter", "a number", "the number and the cells or edges behind it"),
+    ("SwapAttack", "how few swaps are needed", "the swaps themselves, replayed"),
+    ("FlowLinks", "among puzzles", "in the domain logic, as the page is filled in at once"),
+    (
+        "MazeRoute",
+        "among puzzles",
+        "in the domain spatial, as it is walked; MazePlan, the whole way at once, is a puzzle",
+    ),
+    ("WordleBox", "among word puzzles", "in the domain games, beside the other games of guessing"),
+)
 
 
 def world_pages() -> dict[str, str]:
@@ -60,6 +83,9 @@ The table of levels on the page of a world names its knobs. `env.params.KNOB=VAL
 `demos`, `export` and `offer` as in `train` and `eval`: `quintain play KeyDoor env.params.size=7 --level 3`. A name that is not in the
 table is refused with the nearest one.
 
+## Worlds that differ from the usual form
+
+{_odd()}
 ## What keeps them honest
 
 Contract tests run over the registry (`tests/contracts/test_worlds*.py`), so a new world is held to them at once: the same observation
@@ -79,6 +105,14 @@ on the whole; the slowest hundredth of starts takes 50 ms at most at each level 
 in 40 ms. Each world's page shows its figures. `make fuzz` says ten thousand bent and malformed actions in every world
 (`make worlds` two hundred, others with every commit).
 """
+
+
+def _odd() -> str:
+    lines = "| world | usually | here |\n|---|---|---|\n"
+    for names, usual, here in ODD:
+        linked = ", ".join(f"[{name}](worlds/{name}.md)" for name in names.split())
+        lines += f"| {linked} | {usual} | {here} |\n"
+    return lines
 
 
 def _domain(domain: str, rows: Sequence[Mapping[str, Any]], measured: Mapping[str, Any]) -> str:
