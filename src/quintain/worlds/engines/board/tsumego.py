@@ -16,7 +16,7 @@ from quintain.worlds.art import tiles
 from quintain.worlds.cells import names_of
 from quintain.worlds.engines.board.forced import Forced
 from quintain.worlds.engines.board.game import Match
-from quintain.worlds.engines.board.go import ART, FREE, beside, groups, points, put
+from quintain.worlds.engines.board.go import ART, FREE, beside, ground, groups, in_colours, points, put
 from quintain.worlds.engines.board.men import Board
 from quintain.worlds.engines.board.men_look import MenLook
 from quintain.worlds.noise import Rng
@@ -221,5 +221,5 @@ def shape(match: Match) -> str:
     return f"{least} {match.position[-3]}"
 
 
-LOOK = MenLook(Tsumego, ("size",), {**ART, "#": "go-wall"}, specials=("pass",))
+LOOK = MenLook(Tsumego, ("size",), ART, specials=("pass",), ground=ground, badge="go", shown=in_colours)
 GAME = Forced(LOOK, pose, winning, defence, shape=shape)
