@@ -255,7 +255,7 @@ class MirrorWorld:
         way = trace(state.cells, box.size, box.source)
         labels = numbers(box.size, ((box.source, "brick"), (box.target, "green")), box.target)
         return box_scene(
-            [OWN[s] for s in state.cells], box.size, (*labels, ray(way.cells, box.size, box.source, way.gate))
+            [OWN[s] for s in state.cells], box.size, (*labels, ray(way.cells, box.size, box.source, way.gate)), 0.75
         )
 
 
