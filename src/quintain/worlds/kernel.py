@@ -81,7 +81,7 @@ def levels_of(knobs: str | Sequence[str], table: Sequence[Sequence[Any]], **shar
 def check_knobs(given: Mapping[str, Any], levels: Sequence[Mapping[str, Any]], level: int) -> dict[str, Any]:
     """The knobs of a level, overridden by those that are `given`.
 
-    A knob takes what some level sets, a number also all between: for those an instance is known to be made in good time.
+    A knob takes what some level sets, a number also all between, a switch 0 and 1: those are known to be made in good time.
 
     Raises:
         UnknownLevel: there is no such level.
@@ -96,6 +96,7 @@ def check_knobs(given: Mapping[str, Any], levels: Sequence[Mapping[str, Any]], l
         if name not in known:
             raise BadKnob(unknown("knob", name, known))
         values = [knobs[name] for knobs in levels if name in knobs]
+        values = [0, 1] if set(values) <= {0, 1} else values  # a switch
         kinds = {type(v) for v in values}
         if not kinds <= {int, float}:
             if not any(type(v) is type(value) and v == value for v in values):
