@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pictures import sheets
+
 from quintain.cli.list import worlds
 from quintain.envs.world import world_of
 from quintain.worlds.kernel import LEVELS, GenerationError
@@ -124,9 +126,13 @@ def _domain(domain: str, rows: Sequence[Mapping[str, Any]], measured: Mapping[st
             f"| [{row['name']}]({row['name']}.md) | {row['summary']} | {row['engine']} | {row['seats']} | {row['oracle']} "
             f"| {found['oracle']:.2f} | {most:.2f} | {_round(found['pace']['text'])}, {_round(found['pace']['picture'])} |\n"
         )
+    drawn = sheets(domain, [str(row["name"]) for row in rows])
+    shown = "\n\n".join(
+        f"![{', '.join(names)}, level 5](../pictures/worlds/{part}.png)" for part, names in drawn.items()
+    )
     return f"""# {domain.capitalize()}
 
-![Every world of the domain, level 5](../pictures/worlds/{domain}.png)
+{shown}
 
 | world | task | engine | seats | oracle | it earns | best player who does not look | steps/s, with a picture |
 |---|---|---|---|---|---|---|---|
@@ -155,7 +161,7 @@ def _one(row: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 
 {row["summary"]}
 
-![{row["name"]} at levels 0, 5 and 9](../pictures/worlds/{row["name"]}.png)
+![{row["name"]} at levels 0 to 9](../pictures/worlds/{row["name"]}.png)
 
 {row["domain"]}, engine {row["engine"]}, {_count(row["seats"], "seat")}. [All of {row["domain"]}]({row["domain"]}.md).
 
