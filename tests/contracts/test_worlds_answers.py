@@ -62,6 +62,8 @@ def test_wrong_answers_are_refused(name: str) -> None:
     seat, judge = world.facts.seats[0], JUDGES.get(name, in_rows if name in PAGES else None)
     for level, seed in looks():
         start, told = world.start(seed, level), f"level {level} seed {seed}"
+        if world.turns(start) > 1:  # the first of two moves wins nothing yet
+            continue
         plan = world.solve(start, seat)
         assert isinstance(plan, Plan), told
         (answer,), caption = plan.moves, world.view(start, seat).caption(2)

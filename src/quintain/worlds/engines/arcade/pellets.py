@@ -35,7 +35,7 @@ FAR = 5  # steps between the player and a ghost at the start, at least
 VISITS = 4  # of a cell in the search for the next pellet
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=128)
 def paces(cells: str, width: int) -> tuple[tuple[tuple[str, int, int], ...], ...]:
     """The actions that lead somewhere from each cell, where, and that cell as a bit; waiting comes last."""
     return tuple(
@@ -59,7 +59,7 @@ def waves(maze: tuple[str, int], start: int) -> Iterator[int]:
         wave = (wave << 1 | wave >> 1 | wave << width | wave >> width) & rest
 
 
-@functools.lru_cache(maxsize=8192)
+@functools.lru_cache(maxsize=1024)
 def nearer(maze: tuple[str, int], cell: int, prey: int) -> int:
     """The cells as bits that are one step nearer to the prey than a cell is, those beside it among them."""
     before = 0
@@ -70,7 +70,7 @@ def nearer(maze: tuple[str, int], cell: int, prey: int) -> int:
     return before
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=512)
 def haunted(maze: tuple[str, int], ghosts: tuple[Ints, ...], prey: int, hunt: bool) -> tuple[tuple[Ints, ...], int]:
     """All ghosts (cell, heading, kind) a turn later, and their cells as bits; they step one after another in reading order.
 

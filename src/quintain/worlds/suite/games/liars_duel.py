@@ -29,7 +29,7 @@ def liars_duel() -> TurnWorld[Liars]:
         seats=("first", "second"),
         proof="policy",
         floor=0.85,
-        ceilings={"random": 0.58, "constant": 0.05, "first": 0.32, "blind": 0.7},
+        ceilings={"random": 0.58, "constant": 0.05, "first": 0.32, "blind": 0.69},
         sayings=SAYINGS,
     )
     levels = levels_of(("dice", "faces", "goal", "bluff"), [(*row, 0) for row in TABLE])
