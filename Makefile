@@ -82,7 +82,7 @@ slow: setup-dev  ## the tests that take more than ten seconds
 	$(PYTEST) -n $(JOBS) -m "slow and not browser and not chaos and not gpu and not ray" $(filter-out tests/ray/%,$(call marked,slow)) $(ARGS)
 
 worlds: setup-dev  ## every world played: by its oracle, by players who do not look, against a second solver
-	$(PYTEST) -n $(JOBS) $(DIST) -m worlds tests/contracts/test_worlds_play.py $(ARGS)
+	$(PYTEST) -n $(JOBS) $(DIST) -m worlds $(call marked,worlds) $(ARGS)
 
 learning: setup-dev  ## every algorithm on an exercise of its family, and wrong forms of them
 	$(PYTEST) -n $(JOBS) -m "learning and not gpu" tests/learning $(ARGS)
@@ -130,9 +130,9 @@ venv-peers:  ## make .venv-peers, the environment of the libraries whose worlds 
 	@$(PYTHON) tools/bootstrap.py --venv .venv-peers --torch none --extras adapters,peers,serve \
 		--constraints constraints-peers.txt --exact
 
-test-peers: venv-peers  ## the adapters against GEM, TextArena, OpenSpiel, OpenEnv, MCP, Inspect and verifiers themselves
+test-peers: venv-peers  ## adapters and games against the libraries themselves: GEM, TextArena, OpenSpiel, ALE, MiniWorld, TextWorld, OpenEnv and others
 	PATH=$(abspath .venv-peers)/bin:$(PATH) $(abspath .venv-peers)/bin/python -m pytest $(filter-out %/test_recipe.py,$(wildcard tests/unit/envs/adapters/test_*.py)) \
-		tests/unit/serve/test_mcp.py $(ARGS)
+		tests/unit/serve/test_mcp.py tests/unit/worlds/test_board_chess.py tests/unit/worlds/test_against_open_spiel.py $(ARGS)
 
 clean:  ## remove caches and built pages; environments and runs stay
 	rm -rf site build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis

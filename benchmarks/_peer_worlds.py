@@ -1,147 +1,177 @@
-"""Players of other people's environments for `peer_worlds.py`: each steps one environment with random actions, anew when it ends."""
+"""Players of other people's environments for `peer_worlds.py`: each plays random legal moves, anew when an episode ends."""
 
 from __future__ import annotations
 
 import io
+import json
+import os
 import random
-import re
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from _peer_moves import GEM, TEXTARENA
 
 warnings.simplefilter("ignore")
-Stepper = Callable[[float], float]  # seconds of processor time -> steps a second
+SIDE = 256  # pixels of a picture
 
 
-def minigrid(name: str) -> Stepper:
-    """An environment of MiniGrid with the whole grid drawn at (about) 256 pixels after every step, as ours is."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Player:
+    """One environment of a peer: `begin` an episode of a seed, `choose` a move, `play` it and say whether the episode is over.
+
+    Whatever `ends` counts is counted over all episodes.
+    """
+
+    begin: Callable[[int], Any]
+    choose: Callable[[random.Random], Any]
+    play: Callable[[Any], bool]
+    ends: Counter[str] = field(default_factory=Counter)
+
+    def pace(self, seconds: float, seed: int) -> float:
+        """Steps a second of processor time, resets included; choosing the move is not counted, as for our worlds."""
+        clock, rng = time.process_time, random.Random(seed)
+        spent, steps, over = 0.0, 0, True
+        with redirect_stdout(io.StringIO()):
+            while spent < seconds or not steps:
+                if over:
+                    at = clock()
+                    self.begin(seed)
+                    spent, seed = spent + clock() - at, seed + 1
+                move = self.choose(rng)
+                at = clock()
+                over = self.play(move)
+                spent, steps = spent + clock() - at, steps + 1
+        return steps / spent
+
+
+def minigrid(name: str) -> Player:
+    """An environment of MiniGrid with the whole grid drawn at (about) 256 pixels for every observation, as ours is."""
     import gymnasium as gym
     import minigrid
 
     assert minigrid  # its import registers the environments
-    env = gym.make(name, render_mode="rgb_array").unwrapped
+    env: Any = gym.make(name, render_mode="rgb_array").unwrapped
 
-    def run(seconds: float) -> float:
-        rng, steps, seed, over = random.Random(0), 0, 0, True
-        begun = time.process_time()
-        while time.process_time() - begun < seconds:
-            if over:
-                env.reset(seed=seed)
-                seed += 1
-            _, _, ended, cut, _ = env.step(rng.randrange(7))
-            env.get_frame(tile_size=256 // max(env.width, env.height), highlight=False)
-            over, steps = ended or cut, steps + 1
-        return steps / (time.process_time() - begun)
+    def drawn() -> None:
+        env.get_frame(tile_size=SIDE // max(env.width, env.height), highlight=False)
 
-    return run
+    def begin(seed: int) -> None:
+        env.reset(seed=seed)
+        drawn()
+
+    def play(move: int) -> bool:
+        _, _, ended, cut, _ = env.step(move)
+        drawn()
+        return ended or cut
+
+    return Player(begin=begin, choose=lambda rng: rng.randrange(int(env.action_space.n)), play=play)
 
 
-def gem(name: str) -> Stepper:
-    """A game of GEM with its own random actions."""
+def miniworld(name: str) -> Player:
+    """An environment of MiniWorld, whose observation is what the agent sees, at 256 pixels; drawn without a window."""
+    os.environ.setdefault("LP_NUM_THREADS", "1")  # Mesa's renderer on processors: one core, as all here
+    import gymnasium as gym
+    import pyglet
+
+    pyglet.options["headless"] = True
+    import miniworld
+
+    assert miniworld
+    with redirect_stdout(io.StringIO()):
+        env: Any = gym.make(name, obs_width=SIDE, obs_height=SIDE).unwrapped
+
+    def play(move: int) -> bool:
+        _, _, ended, cut, _ = env.step(move)
+        return ended or cut
+
+    def choose(rng: random.Random) -> int:
+        return rng.randrange(int(env.action_space.n))
+
+    return Player(begin=lambda seed: env.reset(seed=seed), choose=choose, play=play)
+
+
+def gem(name: str) -> Player:
+    """A game of GEM."""
     from gem.envs.registration import make
 
-    env = make(name)
+    env: Any = make(name)
+    moves = GEM[name.removeprefix("game:").partition("-")[0]]
 
-    def run(seconds: float) -> float:
-        steps, seed, over = 0, 0, True
-        begun = time.process_time()
-        while time.process_time() - begun < seconds:
-            if over:
-                env.reset(seed=seed)
-                seed += 1
-            said = env.sample_random_action()
-            _, _, ended, cut, _ = env.step(said if "boxed" in said else f"\\boxed{{{said}}}")
-            over, steps = ended or cut, steps + 1
-        return steps / (time.process_time() - begun)
+    def play(move: str) -> bool:
+        _, _, ended, cut, _ = env.step(move)
+        return ended or cut
 
-    return run
+    def choose(rng: random.Random) -> str:
+        return f"\\boxed{{{rng.choice(moves(env, rng) or ['up'])}}}"
+
+    return Player(begin=lambda seed: env.reset(seed=seed), choose=choose, play=play)
 
 
-def _listed(pattern: str) -> Callable[[str, random.Random], str]:
-    """A random one of the actions that the last observation lists."""
-    find = re.compile(pattern)
-    return lambda text, rng: rng.choice(find.findall(text[-600:]) or ["[0]"])
-
-
-def _pairs(high: int) -> Callable[[str, random.Random], str]:
-    return lambda text, rng: f"[{rng.randrange(high)} {rng.randrange(high)}]"
-
-
-def _of(*words: str) -> Callable[[str, random.Random], str]:
-    return lambda text, rng: f"[{rng.choice(words)}]"
-
-
-def _nim(text: str, rng: random.Random) -> str:
-    piles = re.findall(r"pile (\d): [1-9]", text[-200:])
-    return f"[{rng.choice(piles or ['0'])} 1]"
-
-
-WAYS = _of("up", "down", "left", "right")
-ACTIONS: dict[str, tuple[int, Callable[[str, random.Random], str]]] = {
-    "TicTacToe": (2, _listed(r"'(\[\d\])'")),
-    "WildTicTacToe": (2, _listed(r"\[[XO] \d\]")),
-    "ConnectFour": (2, lambda text, rng: f"[col {rng.randrange(7)}]"),
-    "Othello": (2, _listed(r"'(\[\d, \d\])'")),
-    "KuhnPoker": (2, _listed(r"'(\[\w+\])'")),
-    "Nim": (2, _nim),
-    "2048": (1, WAYS),
-    "FrozenLake": (1, WAYS),
-    "Sokoban": (1, WAYS),
-    "Minesweeper": (1, _pairs(8)),
-    "LightsOut": (1, _pairs(5)),
-    "TowerOfHanoi": (1, _of("A B", "A C", "B A", "B C", "C A", "C B")),
-    "RushHour": (1, lambda text, rng: f"[{rng.choice(re.findall(r'[A-Z]', text[-80:]) or ['A'])}{rng.choice('+-')}]"),
-    "PegJump": (1, lambda text, rng: f"[{rng.randrange(1, 16)} {rng.randrange(1, 16)}]"),
-    "Mastermind": (1, lambda text, rng: "[" + " ".join(map(str, rng.sample(range(1, 7), 4))) + "]"),
-}
-
-
-def textarena(name: str) -> Stepper:
-    """A game of TextArena that says only what is new (`-raw`), with random actions that are mostly legal."""
+def textarena(name: str) -> Player:
+    """A game of TextArena that says only what is new (`-raw`); `ends` counts episodes and those that an invalid move ended."""
     import textarena as ta
 
-    players, act = ACTIONS[name]
+    players, moves = TEXTARENA[name]
     with redirect_stdout(io.StringIO()):
-        env = ta.make(f"{name}-v0-raw")
+        env: Any = ta.make(f"{name}-v0-raw")
+    ends: Counter[str] = Counter()
 
-    def run(seconds: float) -> float:
-        rng, steps, seed, over = random.Random(0), 0, 0, True
-        begun = time.process_time()
-        with redirect_stdout(io.StringIO()):
-            while time.process_time() - begun < seconds:
-                if over:
-                    env.reset(num_players=players, seed=seed)
-                    seed += 1
-                _, seen = env.get_observation()
-                text = seen if isinstance(seen, str) else " ".join([str(item[1]) for item in seen])
-                over, _ = env.step(action=act(text, rng))
-                steps += 1
-        return steps / (time.process_time() - begun)
+    def begin(seed: int) -> None:
+        with suppress(ZeroDivisionError):  # LightsOut, where all lights happen to be off at the start
+            env.reset(num_players=players, seed=seed)
+            env.get_observation()
+            return
+        begin(seed + (1 << 30))
 
-    return run
+    def play(move: str) -> bool:
+        over, _ = env.step(action=move)
+        if not over:
+            env.get_observation()
+            return False
+        ends["episodes"] += 1
+        told = env.state.game_info.values()  # a mine is called an invalid move too
+        ends["invalid"] += any(i.get("invalid_move") and "hit a mine" not in str(i.get("reason")) for i in told)
+        return True
+
+    def choose(rng: random.Random) -> str:
+        return rng.choice(moves(env, rng) or ["[none]"])
+
+    return Player(begin=begin, choose=choose, play=play, ends=ends)
 
 
-def reasoning_gym(name: str) -> Stepper:
-    """A dataset of reasoning-gym: an item made, and one answer scored, is a step."""
+def reasoning_gym(name: str) -> Player:
+    """A dataset of reasoning-gym: an item made, and an answer scored, is a step; the answer has the form of one and is another's."""
     import reasoning_gym as rg
 
-    data = rg.create_dataset(name, seed=1, size=1 << 20)
+    data: Any = rg.create_dataset(name, seed=1, size=1 << 23)
+    items: list[Any] = [data[len(data) - 1]]
 
-    def run(seconds: float) -> float:
-        steps = 0
-        begun = time.process_time()
-        while time.process_time() - begun < seconds:
-            item = data[steps]
-            data.score_answer("1 2 3", item)
-            steps += 1
-        return steps / (time.process_time() - begun)
+    def begin(seed: int) -> None:
+        items[:] = [items[-1], data[seed]]
 
-    return run
+    def play(answer: str) -> bool:
+        data.score_answer(answer, items[-1])
+        return True
+
+    return Player(begin=begin, choose=lambda rng: _answer(items[0], items[-1], rng), play=play)
 
 
-PLAYERS: dict[str, Callable[[str], Stepper]] = {
+def _answer(other: Any, item: Any, rng: random.Random) -> str:
+    """What another item's answer is; where items hold none, a random colour for each vertex."""
+    if other["answer"] is not None:
+        return str(other["answer"])
+    puzzle = item["metadata"]["puzzle"]
+    return json.dumps({str(vertex): rng.choice(puzzle["color_options"]) for vertex in puzzle["vertices"]})
+
+
+PLAYERS: dict[str, Callable[[str], Player]] = {
     "MiniGrid": minigrid,
+    "MiniWorld": miniworld,
     "GEM": gem,
     "TextArena": textarena,
     "reasoning-gym": reasoning_gym,

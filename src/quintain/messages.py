@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -63,12 +64,37 @@ class Text:
             object.__setattr__(self, "text", writable(self.text))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Image:
     """A picture: raw pixels [H, W, 3] uint8, or the content hash of a blob; it is encoded lazily, never once per step."""
 
-    pixels: np.ndarray | None = None
+    pixels: np.ndarray | None = field(default_factory=lambda: None)  # no attribute of the class, so that it can lack
     hash: str = ""
+
+    @staticmethod
+    def late(paint: Callable[[], np.ndarray]) -> Image:
+        """A picture that is painted when its pixels are first asked for, and never if nobody asks.
+
+        Copies and other processes get the pixels.
+
+        Example:
+            >>> import numpy as np
+            >>> Image.late(lambda: np.zeros((2, 3, 3), np.uint8)).pixels.shape
+            (2, 3, 3)
+        """
+        image = Image()
+        object.__delattr__(image, "pixels")
+        object.__setattr__(image, "paint", paint)
+        return image
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "pixels" or "paint" not in self.__dict__:
+            raise AttributeError(f"an Image has no {name!r}")
+        object.__setattr__(self, name, self.__dict__["paint"]())  # twice, and the same, where two threads ask at once
+        return self.pixels
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(Image, pixels=self.pixels, hash=self.hash), ()
 
 
 def png_of(pixels: np.ndarray) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +29,7 @@ from quintain.testing import honest
 from quintain.testing.worlds import acting, fingerprint, other_noise, shown, task_of, walk
 from quintain.types import QuintainError, Stop
 from quintain.worlds.art import shapes_of
-from quintain.worlds.kernel import LEVELS, UnknownLevel, diff
+from quintain.worlds.kernel import LEVELS, BadKnob, BadSeed, Plan, UnknownLevel, UnknownSeat, diff
 from quintain.worlds.noise import Rng
 from quintain.worlds.painter import Painter
 from quintain.worlds.splits import SPLITS
@@ -125,10 +126,34 @@ def test_seeds_levels_and_splits_differ(name: str) -> None:
 
 
 @EVERY
-@pytest.mark.parametrize("level", [-1, 10, 3.5, "3", None])
+@pytest.mark.parametrize("level", [-1, 10, 3.5, "3", None, True])
 def test_an_unknown_level_is_named(name: str, level: object) -> None:
     with pytest.raises(UnknownLevel, match="0 to 9"):
         world_of(name).start(0, level)  # type: ignore[arg-type]
+
+
+@EVERY
+def test_seeds_are_integers(name: str) -> None:
+    world = world_of(name)
+    for seed in ("x", 1.5, None, True):
+        with pytest.raises(BadSeed, match=f"{name}: seed {seed!r} is no integer"):
+            world.start(seed, 1)  # type: ignore[arg-type]
+    assert world.start(np.int64(3), 1) == world.start(3, 1)  # type: ignore[arg-type]
+
+
+@EVERY
+def test_a_seat_that_a_world_does_not_have_is_named(name: str) -> None:
+    world = world_of(name)
+    state, there = world.start(3, 1), ", ".join(world.facts.seats)
+    (seat, view), *_ = acting(world, state).items()
+    for ask in (world.view, world.solve):
+        with pytest.raises(UnknownSeat, match=f"{name}: unknown seat 'nobody'.*{there}"):
+            ask(state, "nobody")
+    with pytest.raises(UnknownSeat, match=f"{name}: unknown seat 'nobody'.*{there}"):
+        world.rebuild(view.caption(2), "nobody")
+    for moves in ({}, {"nobody": view.sample(Rng("seat"))}):
+        with pytest.raises(UnknownSeat, match=f"{name}: seat '{seat}' is to move.*{there}"):
+            world.step(state, moves)
 
 
 @EVERY
@@ -137,6 +162,18 @@ def test_an_unknown_knob_or_split_is_named(name: str) -> None:
         world_of(name).start(0, 0, sise=3)
     with pytest.raises(QuintainError, match="did you mean 'validation'"):
         world_of(name).start(0, 0, split="validaton")
+
+
+@EVERY
+def test_knobs_outside_of_what_levels_set_are_refused(name: str) -> None:
+    world = world_of(name)
+    for knob in world.levels[0]:
+        values = [level[knob] for level in world.levels]
+        wrong: list[object] = [None, "a lot", -5_000, 10**9, float("nan"), [3]]
+        for value in wrong:
+            with pytest.raises(BadKnob, match=re.escape(f"knob {knob}={value!r}: it takes ")):
+                world.start(0, 5, **{knob: value})
+        assert world.start(0, 5, **{knob: values[5]}) == world.start(0, 5)
 
 
 @EVERY
@@ -211,6 +248,20 @@ def test_malformed_actions_are_events(name: str, grammar: str) -> None:
 
 
 @EVERY
+@pytest.mark.parametrize("grammar", ["word", "free", "tagged", "json", "tool"])
+def test_small_faults_of_writing_change_no_move(name: str, grammar: str) -> None:
+    env = episode(name, {"grammar": grammar}, level=1)
+    (seat, view), *_ = acting(env.world, env.state).items()
+    plan = env.world.solve(env.state, seat)
+    move = plan.moves[0] if isinstance(plan, Plan) and plan.moves else view.sample(Rng("faults"))
+    key = move.key
+    faults = (f"{key}.", f" {key}. ", key.replace(" ", "  "), key.replace(" ", "\t"), f"\t{key}\n", key.upper())
+    for text in (key, *faults):
+        said = env.reader.grammar.write(text)
+        assert env.reader.read(said, seat) == move, f"{text!r} is not read as {key!r}"
+
+
+@EVERY
 def test_malformed_tool_calls_are_events(name: str) -> None:
     env = episode(name, {"grammar": "tool", "strict": True})
     seat = next(iter(acting(env.world, env.state)))
@@ -246,9 +297,9 @@ def test_views_show_only_what_a_full_caption_says(name: str) -> None:
             for seat in world.facts.seats:
                 seen = shown(world, state, seat)
                 assert shown(world, twin, seat) == seen
-                if seen["acts"]:
-                    rebuilt = world.rebuild(seen["full"], seat)
-                    assert shown(world, rebuilt, seat) == seen
+                again = shown(world, world.rebuild(seen["full"], seat), seat)
+                told = seen if seen["acts"] else {**seen, "acts": again["acts"], "legal": again["legal"]}
+                assert again == told  # who waits is shown as little, and a caption need not say whose turn it is
 
 
 @EVERY

@@ -7,6 +7,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from quintain.cli.catalogue import written
 from quintain.registry import HOMES, entries, names
@@ -25,8 +26,26 @@ def test_generated_pages_are_fresh():
 
 
 def test_every_world_has_a_picture_and_every_picture_a_world():
+    sheets = runpy.run_path(str(ROOT / "tools" / "pictures.py"))["sheets"]
+    known = set(names("world"))
+    for domain in {str(e.tags["domain"]) for e in entries("world")}:
+        known |= sheets(domain, [e.name for e in entries("world") if e.tags["domain"] == domain]).keys()
     drawn = {path.stem for path in (ROOT / "docs" / "pictures" / "worlds").iterdir()}
-    assert drawn == {*names("world"), *(e.tags["domain"] for e in entries("world"))}, "run: python tools/pictures.py"
+    assert drawn == known, "run: python tools/pictures.py"
+
+
+def test_pictures_of_worlds_show_every_level_as_policies_see_it():
+    for name in names("world")[::20]:
+        with Image.open(ROOT / "docs" / "pictures" / "worlds" / f"{name}.png") as image:
+            wide, high = image.size
+        assert wide >= 5 * 256 and 2 * 256 <= high < 3 * 256, "run: python tools/pictures.py"
+
+
+def test_sheets_of_worlds_are_short_and_leave_none_out():
+    sheets = runpy.run_path(str(ROOT / "tools" / "pictures.py"))["sheets"]
+    found = sheets("games", [f"W{i}" for i in range(45)])
+    assert list(found) == ["games", "games-2", "games-3"]
+    assert [name for part in found.values() for name in part] == [f"W{i}" for i in range(45)]
 
 
 def test_the_readme_counts_as_the_registry_does():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -158,3 +160,21 @@ def test_a_batch_checks_its_columns():
     n = np.zeros(3)
     with pytest.raises(InvariantError, match="column ce has 2 rows for 3"):
         Batch(tokens=n, mask=n, logprobs=n, sequence=n, position=n, group=n, weights={"ce": np.zeros(2)})
+
+
+def test_late_pictures_are_painted_once_when_looked_at_and_travel_as_pixels() -> None:
+    painted = []
+
+    def paint() -> np.ndarray:
+        painted.append(1)
+        return np.full((2, 3, 3), 7, np.uint8)
+
+    image = Image.late(paint)
+    assert not painted and image.hash == ""
+    assert image.pixels is image.pixels and image.pixels.shape == (2, 3, 3) and len(painted) == 1
+    for copy in (pickle.loads(pickle.dumps(Image.late(paint))), replace(Image.late(paint), hash="a")):
+        assert "paint" not in vars(copy) and (copy.pixels == 7).all()
+    back = codec.decode(Image, json.loads(codec.dumps(Image.late(paint))))
+    assert (back.pixels == 7).all()
+    with pytest.raises(AttributeError, match="no 'width'"):
+        image.width

@@ -5,21 +5,25 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
 from quintain import __version__
-from quintain import config as configs
-from quintain.cli.args import sources
+from quintain.cli.places import TOLD, WORDS, places
 from quintain.types import QuintainError, Task
 
 EXAMPLE = """example:
   quintain demos KeyDoor Sokoban -n 100 --levels 0-3 --slips 0.1 --out demos.jsonl
 
 Each line holds `messages` in the form of the chat API (pictures as data URLs with env.scaffold.image=256), `imitate` (for each answer
-whether it is the oracle's, not a slip), and where it comes from: world, seed, level, split, scaffold, oracle, version."""
+whether it is the oracle's, not a slip), and where it comes from: world, seed, level, split, scaffold, params, oracle, version.
+
+--why says before each answer how many moves are to go and the next of them, where the full caption tells all that the plan stands on;
+elsewhere the next move alone, and that it is an estimate where it is one. Slips have no reason, nor have answers of episodes of one turn,
+which are the whole plan."""
 
 
 def main(arguments: list[str]) -> int:
@@ -31,57 +35,82 @@ def main(arguments: list[str]) -> int:
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "items", nargs="+", metavar="WORLD|env.scaffold.KEY=VALUE", help="`quintain list worlds` names worlds"
-    )
+    parser.add_argument("items", nargs="+", metavar=WORDS, help=f"{TOLD}, env.scaffold.KEY")
     parser.add_argument("-n", type=int, default=10, help="demonstrations of each world (default 10)")
     parser.add_argument("--levels", default="0-9", help="one level or a range, taken in turn (default 0-9)")
-    parser.add_argument("--split", default="train", help="train, validation or test")
+    parser.add_argument("--split", default="train", help="train (default), validation, test, or all: any instance")
     parser.add_argument("--seed", type=int, default=0, help="the first instance (default 0)")
     parser.add_argument(
         "--slips", type=float, default=0.0, help="share of turns with a stray move to recover from (default 0)"
     )
-    parser.add_argument("--why", action="store_true", help="a line of the oracle's plan before each answer")
+    parser.add_argument("--why", action="store_true", help="a line before each answer: what comes next of the plan")
     parser.add_argument("--out", type=Path, help="file to write (default: standard output)")
     given = parser.parse_intermixed_args(arguments)
-    given.worlds, overrides = sources(given.items)
-    given.scaffold = scaffold_of(overrides)
+    place = places(given.items)
+    given.worlds, given.params, given.scaffold = place.worlds, place.params, place.scaffold
     if not given.worlds:
         raise QuintainError(
             "name at least one world: quintain demos KeyDoor -n 100 (`quintain list worlds` names them)"
         )
     if given.n < 1:
         raise QuintainError(f"-n is {given.n}; at least one demonstration of each world must be asked for")
+    from quintain.envs.files import whole
+
+    envs, levels = _envs(given), levels_of(given.levels)
     if given.out is None:
-        _write(given, sys.stdout)
+        _print(given, envs, levels)
         return 0
-    if given.out.exists():
-        raise QuintainError(f"{given.out} is there already; choose another file")
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    with given.out.open("w", encoding="utf-8") as file:
-        count = _write(given, file)
-    print(f"wrote {given.out}: {count} demonstrations of {', '.join(given.worlds)}")
+    with whole(given.out) as file:
+        count = _write(given, envs, levels, file)
+    print(f"wrote {given.out}: {_count(count, 'demonstration')} of {', '.join(given.worlds)}")
     return 0
 
 
-def _write(given: argparse.Namespace, file: TextIO) -> int:
-    from quintain.envs.demos import demonstrations
+def _envs(given: argparse.Namespace) -> list[Any]:
+    """The worlds that are to be demonstrated, all of them looked at before anything is written."""
+    from quintain.envs.demos import check
+    from quintain.envs.scaffold import Scaffold
     from quintain.envs.world import WorldEnv, world_of
 
-    levels, count = levels_of(given.levels), 0
-    for env in [WorldEnv(world_of(name), given.scaffold) for name in given.worlds]:
-        name = env.facts.name
-        tasks = _tasks(name, levels, given.split, given.seed)
+    scaffold = Scaffold.of(given.scaffold)
+    envs = [WorldEnv(world_of(name), scaffold) for name in given.worlds]
+    for env in envs:
+        check(env, given.slips, given.why)
+        env.begin(next(_tasks(given, env.facts.name, levels_of(given.levels))))  # knobs, split
+    return envs
+
+
+def _print(given: argparse.Namespace, envs: list[Any], levels: range) -> None:
+    """Demonstrations on standard output; where that is full, nothing more is tried on it."""
+    from quintain.envs.files import CannotWrite, room_for
+
+    try:
+        with room_for("standard output"):
+            _write(given, envs, levels, sys.stdout)
+            sys.stdout.flush()
+    except CannotWrite:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still held goes nowhere
+        raise
+
+
+def _write(given: argparse.Namespace, envs: list[Any], levels: range, file: TextIO) -> int:
+    from quintain.envs.demos import demonstrations
+
+    count = 0
+    for env in envs:
+        tasks = _tasks(given, env.facts.name, levels)
         for task, turns in demonstrations(env, tasks, given.n, given.seed, given.slips, given.why):
             file.write(json.dumps(_line(env, task, turns), ensure_ascii=False) + "\n")
             count += 1
     return count
 
 
-def _tasks(name: str, levels: range, split: str, seed: int) -> Iterator[Task]:
+def _tasks(given: argparse.Namespace, name: str, levels: range) -> Iterator[Task]:
+    seed, split = given.seed, given.split
     while True:
         level = levels[seed % len(levels)]
-        yield Task(key=f"{name}/{level}/{split}/{seed}", env=name, seed=seed, level=level, split=split)
+        key = f"{name}/{level}/{split}/{seed}"
+        yield Task(key=key, env=name, seed=seed, level=level, split=split, params=given.params)
         seed += 1
 
 
@@ -99,6 +128,7 @@ def _line(env: Any, task: Task, turns: Any) -> dict[str, Any]:
         "split": task.split,
         "oracle": env.facts.proof,
         "scaffold": dataclasses.asdict(env.scaffold),
+        "params": dict(task.params),
         "version": __version__,
     }
 
@@ -111,11 +141,5 @@ def levels_of(text: str) -> range:
     return range(int(low), int(high or low) + 1)
 
 
-def scaffold_of(overrides: list[str]) -> Any:
-    """What `env.scaffold.KEY=VALUE` ask for."""
-    from quintain.envs.scaffold import Scaffold
-
-    for word in overrides:
-        if not word.startswith("env.scaffold."):
-            raise QuintainError(f"{word}: this verb takes only env.scaffold.KEY=VALUE, such as env.scaffold.image=256")
-    return Scaffold.of(configs.make(overrides=overrides).env.scaffold)
+def _count(n: int, word: str) -> str:
+    return f"{n} {word}" + ("s" if n != 1 else "")

@@ -135,7 +135,7 @@ def _told(player: str, found: dict[str, Any]) -> None:
 
     for one in [found, *([found["away"]] if "away" in found else [])]:
         print(table(f"{player} in {one['where']}", one))
-        print(f"  {one['episodes']} episodes in {one['seconds']:.1f} s")
+        print(f"  {one['episodes']} episode{'s' * (one['episodes'] != 1)} in {one['seconds']:.1f} s")
     if gains := found.get("gains"):
         said = {name: "-" if value is None else f"{value:.3f}" for name, value in gains.items() if name != "over"}
         print(f"relative gains over {gains['over']}: " + "   ".join(f"{name} {value}" for name, value in said.items()))
@@ -166,8 +166,11 @@ def _carried(given: argparse.Namespace, home: dict[str, Any]) -> dict[str, Any]:
 
 def _worlds(items: list[str]) -> list[str]:
     """The words of the command line, where the bare name of a world means `world=NAME`, as it does for `play`."""
-    from quintain.registry import names
+    from quintain.registry import import_file, names
 
+    for item in items:
+        if item.endswith(".py") and "=" not in item:
+            import_file(item)  # it may register the world that is named
     known = set(names("world")) - set(configs.recipes())
     return [f"world={item}" if item in known else item for item in items]
 

@@ -1,19 +1,20 @@
-"""`quintain export WORLD... --out FOLDER`: worlds of one turn as a dataset that Hugging Face `datasets` loads."""
+"""`quintain export WORLD... --out FOLDER`: worlds as a dataset of questions that Hugging Face `datasets` loads."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from quintain.cli.args import sources
-from quintain.cli.demos import levels_of, scaffold_of
+from quintain.cli.demos import levels_of
+from quintain.cli.places import TOLD, WORDS, places
 from quintain.types import QuintainError
 
 EXAMPLE = """example:
   quintain export MiniSudoku MaxRectangle -n 1000 --levels 0-5 --image 256 --out puzzles
   python -c "from datasets import load_dataset; print(load_dataset('puzzles')['train'][0])"
 
-Splits share no instance; a question that was there before is left out (low levels of some worlds have few).
+The answer to a world of several turns is the whole plan, one action a line; worlds with several seats, chance, opponents or hidden
+parts have no such plan. Splits share no instance; a question that was there before is left out (low levels of some worlds have few).
 quintain.envs.export.score(row, answer) checks any answer."""
 
 
@@ -26,9 +27,7 @@ def main(arguments: list[str]) -> int:
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "items", nargs="+", metavar="WORLD|env.scaffold.KEY=VALUE", help="`quintain list worlds` names worlds"
-    )
+    parser.add_argument("items", nargs="+", metavar=WORDS, help=f"{TOLD}, env.scaffold.KEY")
     parser.add_argument("-n", type=int, default=100, help="training instances of each world (default 100)")
     parser.add_argument("--validation", type=int, default=0, metavar="N", help="and validation instances (default 0)")
     parser.add_argument("--test", type=int, default=0, metavar="N", help="and test instances (default 0)")
@@ -43,19 +42,22 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--out", type=Path, required=True, help="a new folder")
     given = parser.parse_intermixed_args(arguments)
-    worlds, overrides = sources(given.items)
+    place = places(given.items)
+    worlds = place.worlds
     counts = {"train": given.n, "validation": given.validation, "test": given.test}
     if not worlds or min(counts.values()) < 0 or not any(counts.values()):
+        there = f"{len(worlds)} world{'s' * (len(worlds) != 1)}"
         raise QuintainError(
-            f"nothing to write: {len(worlds)} worlds and {counts} instances of each; name a world and ask for one instance or more, "
+            f"nothing to write: {there} and {counts} instances of each; name a world and ask for one instance or more, "
             "such as: quintain export MiniSudoku -n 100 --out puzzles"
         )
     from quintain.envs.export import write
+    from quintain.envs.scaffold import Scaffold
 
-    image = [f"env.scaffold.image={given.image}"] if given.image else []
-    scaffold = scaffold_of(["env.scaffold.grammar=word", *overrides, *image])
+    image = {"image": given.image} if given.image else {}
+    scaffold = Scaffold.of({"grammar": "word", **place.scaffold, **image})
     asked = {split: n for split, n in counts.items() if n}
-    found = write(given.out, worlds, levels_of(given.levels), asked, given.seed, scaffold)
+    found = write(given.out, worlds, levels_of(given.levels), asked, given.seed, scaffold, place.params)
     names = list(dict.fromkeys(worlds))
     told = ", ".join(f"{n} of {asked[split] * len(names)} {split}" for split, n in found.items())
     print(f"wrote {given.out}: {told} rows of {', '.join(names)}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,9 @@ KINDS = {
 }
 FAMILIES = ("sampler", "rollout", "reward", "advantage", "gate", "objective", "memory", "algorithm", "engine", "merge")
 JSON_ONLY = (
+    "id",
+    "proof",
+    "foresees",
     "ceilings",
     "levels",
     "turns",
@@ -53,14 +58,18 @@ def _print(rows: list[dict[str, Any]], as_json: bool, what: str) -> int:
         return 0
     rows = [{k: v for k, v in row.items() if k not in JSON_ONLY} for row in rows]
     widths = {k: max(len(str(r[k])) for r in rows) for k in rows[0]} if rows else {}
-    for row in rows:
-        print("  ".join(f"{row[k]!s:<{widths[k]}}" for k in row).rstrip())
+    widths = {k: max(len(k), wide) for k, wide in widths.items()}
+    wide = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    for row in [{k: k for k in widths}] * bool(rows) + rows:
+        line = "  ".join(f"{row[k]!s:<{widths[k]}}" for k in row).rstrip()
+        print(line if not wide or len(line) <= wide else f"{line[: wide - 1]}…")
     print(f"{len(rows)} {what}")
     return 0
 
 
 def worlds() -> list[dict[str, Any]]:
-    """What every world is: domain, engine, seats, oracle, ceilings, levels, most turns at the lowest and the highest, speed, summary.
+    """What every world is: id, domain, engine, seats, proof class of the oracle, whether it foresees what is not shown yet, ceilings,
+    levels, most turns at the lowest and the highest, speed, summary. `name` is the id again, and `oracle` the proof.
 
     Speed is what the machine of `make honest` measured: steps a second of one core at level 5 without a picture and with one, and
     instances a second; a world of one's own has none.
@@ -76,10 +85,13 @@ def worlds() -> list[dict[str, Any]]:
         tags = {"domain": e.tags.get("domain", ""), "engine": e.tags.get("engine", "")}
         rows.append(
             {
+                "id": e.name,
                 "name": e.name,
                 **tags,
                 "seats": len(facts.seats),
                 "oracle": facts.proof,
+                "proof": facts.proof,
+                "foresees": bool(e.tags.get("foresees", False)),
                 "ceilings": dict(facts.ceilings),
                 "levels": LEVELS,
                 "turns": [world.turns(world.start(0, level)) for level in (0, LEVELS - 1)],

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from quintain import config as configs
 from quintain.cli.args import one_of, sources
+from quintain.cli.catalogue import written
 from quintain.cli.paths import empty
 from quintain.cli.templates import TEMPLATES
 from quintain.registry import names, require_extra
@@ -84,7 +85,7 @@ def write(what: str, name: str, folder: Path) -> list[str]:
     """Write NAME.py and test_NAME.py, and return what to tell.
 
     Raises:
-        BadName: the name is no Python name, or that of another module, or one of the files exists.
+        BadName: the name is no Python name, or that of another module, or registered already, or one of the files exists.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise BadName(
@@ -99,8 +100,11 @@ def write(what: str, name: str, folder: Path) -> list[str]:
         raise BadName(
             f"{name!r} is a module that is installed already, which {name}.py would hide; choose another name"
         )
-    folder.mkdir(parents=True, exist_ok=True)
     title = "".join(word.capitalize() for word in name.split("_"))
+    taken = title if what == "world" else name
+    if what in ("world", "algorithm") and taken in {e.name for e in written(what)}:
+        raise BadName(f"the {what} {taken!r} is registered already, which {name}.py would hide; choose another name")
+    folder.mkdir(parents=True, exist_ok=True)
     for path, text in paths.items():
         path.write_text(text.replace("NAME", name).replace("TITLE", title))
     told = [f"wrote {path}" for path in paths] + [f"test it: python -m pytest {folder / f'test_{name}.py'}"]

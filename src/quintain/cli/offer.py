@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 
+from quintain.cli.places import place
 from quintain.envs.adapters.play import Play
 from quintain.registry import require_extra
 
@@ -17,13 +18,20 @@ def main(arguments: list[str]) -> int:
     """Offer the world until stdin ends, or Ctrl-C."""
     parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain offer", description=__doc__)
     parser.add_argument("how", choices=("mcp", "http", "openenv"), help="mcp: stdin and stdout; http: as AgentGym's")
-    parser.add_argument("world", help="a world of one seat")
+    parser.add_argument(
+        "items",
+        nargs="+",
+        metavar="WORLD|FILE.py|env.params.KNOB=VALUE",
+        help="a world of one seat, or a file of yours that registers one; knobs of its levels table",
+    )
     parser.add_argument("--level", type=int, default=0, help="0-9")
     parser.add_argument("--seed", type=int, default=0, help="mcp: of the first game")
     parser.add_argument("--image", type=int, default=0, help="mcp, openenv: side of the picture in pixels, 0 for none")
     parser.add_argument("--port", type=int, default=0, help="http, openenv: 0 takes a free one")
     parser.add_argument("--grammar", default="free", help="http, openenv: how actions are written (free)")
-    given = parser.parse_args(arguments)
+    given = parser.parse_intermixed_args(arguments)
+    there = place(given.items)
+    given.world, given.params = there.worlds[0], there.params
     if given.how == "http":
         require_extra("serve", "starlette", "uvicorn")
         asyncio.run(_http(given))
@@ -33,7 +41,8 @@ def main(arguments: list[str]) -> int:
         return 0
     from quintain.serve.mcp import WorldTools, serve
 
-    serve(WorldTools(Play(given.world, given.level, {"image": given.image}), given.seed), sys.stdin, sys.stdout)
+    play = Play(given.world, given.level, {"image": given.image}, knobs=given.params)
+    serve(WorldTools(play, given.seed), sys.stdin, sys.stdout)
     return 0
 
 
@@ -42,7 +51,7 @@ async def _http(given: argparse.Namespace) -> None:
     from quintain.serve.http import Server
 
     def make() -> Play:
-        return Play(given.world, given.level, {"grammar": given.grammar})
+        return Play(given.world, given.level, {"grammar": given.grammar}, knobs=given.params)
 
     server = Server(Games(make, os.environ.get("QUINTAIN_SERVE_TOKEN", "")), port=given.port)
     await server.start()
@@ -56,7 +65,7 @@ def _openenv(given: argparse.Namespace) -> None:
     from quintain.envs.adapters.openenv import app
     from quintain.envs.adapters.packages import peer
 
-    made = app(given.world, given.level, scaffold={"image": given.image, "grammar": given.grammar})
+    made = app(given.world, given.level, scaffold={"image": given.image, "grammar": given.grammar}, **given.params)
     uvicorn = peer("uvicorn")
     with socket.create_server(("127.0.0.1", given.port)) as listening:
         print(

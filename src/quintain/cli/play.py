@@ -1,35 +1,54 @@
-"""`quintain play WORLD`: play in the terminal, with arrow keys where the moves are directions, else by typing the move."""
+"""`quintain play WORLD`: play in the terminal, with single keys where the moves are directions, else by typing the move."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from typing import Any
 
+from quintain.cli.places import place
 from quintain.ports import SOLO
 from quintain.types import Message, Task
 
 ARROWS = {"\x1b[A": "up", "\x1b[B": "down", "\x1b[C": "right", "\x1b[D": "left"}
 LETTERS = {"w": "up", "s": "down", "d": "right", "a": "left"}
-HELP = "h hint   u undo   r restart   q quit"
+FORWARD, BACK = ("up", "forward"), ("down", "back", "backward")  # what the arrows do, the first that there is
+COMMANDS = {"h": "hint", "u": "undo", "r": "restart", "?": "rules", "q": "quit"}
+MOST_KEYS = 12  # actions of a world that is played with single keys
+LEAST = 8  # lines of a picture that is worth showing
 
 
 def main(arguments: list[str]) -> int:
     """Play one episode after the other until the player quits or the input ends."""
     parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain play", description=__doc__)
-    parser.add_argument("world", help="`quintain list worlds` names them")
+    parser.add_argument(
+        "items",
+        nargs="+",
+        metavar="WORLD|FILE.py|env.params.KNOB=VALUE",
+        help="a world (`quintain list worlds` names them), or a file of yours that registers one; knobs of its levels table",
+    )
     parser.add_argument("--level", type=int, default=2, help="difficulty 0-9 (default 2)")
     parser.add_argument("--seed", type=int, default=0, help="which instance")
-    parser.add_argument("--split", default="train", help="train, validation or test")
+    parser.add_argument("--split", default="train", help="train (default), validation, test, or all: any instance")
     parser.add_argument("--text", action="store_true", help="captions only, no picture")
-    parser.add_argument("--size", type=int, default=32, help="lines of the picture (default 32)")
+    parser.add_argument(
+        "--size",
+        type=int,
+        default=32,
+        help="lines of the picture (default 32), or as many as the terminal has room for",
+    )
     given = parser.parse_intermixed_args(arguments)
-    table = Table(given.world, Task(key="play", env=given.world, seed=given.seed, level=given.level, split=given.split))
+    there = place(given.items)
+    task = Task(
+        key="play", env=there.worlds[0], seed=given.seed, level=given.level, split=given.split, params=there.params
+    )
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    table = Table(task, single=terminal)
     table.picture = 0 if given.text or not terminal else given.size
-    print(table.env.facts.rules, table.env.facts.answer, HELP, sep="\n")
-    with Keys(terminal and table.steerable()) as keys:
+    print(table.rules())
+    with Keys(bool(table.keys)) as keys:
         table.show()
         while (word := keys.read()) is not None:
             if not table.hear(word):
@@ -38,39 +57,62 @@ def main(arguments: list[str]) -> int:
 
 
 class Table:
-    """One seat of one world, with undo and hints."""
+    """One seat of one world, with undo and hints; `single`: keys are pressed one by one, where the moves are few and go somewhere."""
 
-    def __init__(self, world: str, task: Task) -> None:
+    def __init__(self, task: Task, single: bool = False) -> None:
         from quintain.envs.scaffold import Scaffold
         from quintain.envs.world import WorldEnv, world_of
 
-        self.env = WorldEnv(world_of(world), Scaffold(grammar="free", rules=False))
+        self.env = WorldEnv(world_of(task.env), Scaffold(grammar="free", rules=False))
         self.task, self.picture = task, 0
         self.seat = self.env.facts.seats[0]
         self.past: list[Any] = []
         self.feedback = self.env.begin(task)
-        self.total = 0.0
+        self.total, self.warned = 0.0, False
+        self.keys = keys_of(actions(self.env)) if single else {}
 
-    def steerable(self) -> bool:
-        """Whether the moves are directions, so that arrow keys serve."""
-        directions = set(LETTERS.values())
-        legal = {m.key for m in self.env.world.view(self.env.state, self.seat).legal()}
-        return bool(legal) and legal <= directions
+    def rules(self) -> str:
+        """The rules, and what is pressed or typed."""
+        facts = self.env.facts
+        told = "   ".join(f"{key} {what}" for key, what in COMMANDS.items())
+        if not self.keys:
+            return f"{facts.rules}\n{facts.answer} Type a move, or one of these, then Enter.\n{told}"
+        shown = {action: key for key, action in reversed(self.keys.items())}
+        arrows = {self.keys[way]: f"{way} arrow or {key}" for key, way in LETTERS.items() if way in self.keys}
+        pressed = "   ".join(f"{arrows.get(action, key)}: {action}" for action, key in reversed(shown.items()))
+        return f"{facts.rules}\n{pressed}\n{told}"
 
     def show(self) -> None:
-        """Draw the state."""
+        """Draw the state, as large as the terminal has room for; a text that leaves no room for the picture stands behind `?`."""
+        texts = [message.text for message in self.feedback[self.seat].messages]
         if self.picture:
-            from quintain.worlds.painter import Painter
-
-            view = self.env.world.view(self.env.state, self.seat)
-            print("\x1b[2J\x1b[H" + blocks(Painter(self.picture * 8).paint(view.scene()), self.picture))
-        for message in self.feedback[self.seat].messages:
-            print(message.text)
+            room = shutil.get_terminal_size()
+            spare = room.lines - 3 - sum(text.count("\n") + 1 for text in texts)
+            if spare < min(LEAST, self.picture):
+                texts, spare = ["(? shows the rules and the text)"], room.lines - 4
+            self._paint(min(self.picture, max(2, spare), max(2, room.columns // 2)))
+        for text in texts:
+            print(text)
         events = self.feedback[self.seat].events
         print(
             f"turn {self.env.turn}/{self.env.limit}  reward {self.total:g}"
             + (f"  {', '.join(events)}" if events else "")
         )
+
+    def _paint(self, lines: int) -> None:
+        from quintain.worlds.painter import Painter
+
+        view = self.env.world.view(self.env.state, self.seat)
+        print("\x1b[2J\x1b[H" + blocks(Painter(max(32, lines * 8)).paint(view.scene()), lines))
+
+    def _meant(self, word: str) -> str | None:
+        """A command or a move; None, and a word about it, for a key that means nothing, which costs no turn."""
+        word = COMMANDS.get(word, word)
+        if word in COMMANDS.values() or not self.keys or self.env.stop is not None:
+            return word
+        if word not in self.keys:
+            print(f"{word!r} does nothing here; ? shows which key does what")
+        return self.keys.get(word)
 
     def hear(self, word: str) -> bool:
         """Obey a command or play a move; False ends the game."""
@@ -78,15 +120,27 @@ class Table:
 
         if word in ("q", "quit", "\x03", "\x04"):
             return False
-        if word in ("h", "hint"):
+        if (meant := self._meant(word)) is None:
+            return True
+        word, warned = meant, self.warned
+        self.warned = word == "restart" and self.env.stop is None and bool(self.past) and not warned
+        if word == "hint":
             plan = self.env.world.solve(self.env.state, self.seat)
             print(f"try: {plan.moves[0].key}" if isinstance(plan, Plan) and plan.moves else f"no help: {plan}")
             return True
-        if word in ("u", "undo") and self.past:
+        if word == "rules":
+            print(self.rules(), self.env.world.view(self.env.state, self.seat).caption(2), sep="\n\n")
+            return True
+        if self.warned:
+            print(
+                f"this gives up turn {self.env.turn} of {self.env.limit}; r once more restarts, anything else goes on"
+            )
+            return True
+        if word == "undo" and self.past:
             self.env, self.feedback, self.total = self.past.pop()
-        elif word in ("r", "restart") or self.env.stop is not None:
+        elif word == "restart" or self.env.stop is not None:
             self.feedback, self.past, self.total = self.env.begin(self.task), [], 0.0
-        elif word not in ("u", "undo"):
+        elif word != "undo":
             self.past.append((self.env.fork(), self.feedback, self.total))
             mover = next((s for s, f in self.feedback.items() if f.acts), self.seat)
             self.seat = mover
@@ -98,7 +152,7 @@ class Table:
             won = self.total >= 1.0
             print(
                 ("solved" if won else "not solved")
-                + f" in {self.env.turn} turns ({self.env.stop}); any key plays again, q quits"
+                + f" in {self.env.turn} turn{'s' * (self.env.turn != 1)} ({self.env.stop}); any key plays again, q quits"
             )
         return True
 
@@ -131,7 +185,38 @@ class Keys:
             line = sys.stdin.readline()
             return line.strip() if line else None
         key = os.read(sys.stdin.fileno(), 8).decode(errors="replace")
-        return ARROWS.get(key) or LETTERS.get(key) or (key or None)
+        return ARROWS.get(key) or (key or None)
+
+
+def actions(env: Any) -> tuple[str, ...]:
+    """Every action of an env that has just begun, if they are few words and some are directions; else none."""
+    world, seat = env.world, env.facts.seats[0]
+    read = (world.read(word, seat) for word in world.words(env.task.level))
+    found = tuple(dict.fromkeys(move.key for move in read if move is not None))
+    legal = {move.key for move in world.view(env.state, seat).legal()}
+    return found if legal and legal | {"left", "right"} <= set(found) and len(found) <= MOST_KEYS else ()
+
+
+def keys_of(found: tuple[str, ...]) -> dict[str, str]:
+    """Which key does which action: arrows and w, a, s, d the directions, a letter of its own any other.
+
+    Example:
+        >>> keys_of(("left", "right", "forward", "take"))
+        {'up': 'forward', 'right': 'right', 'left': 'left', 'w': 'forward', 'd': 'right', 'a': 'left', 't': 'take'}
+        >>> keys_of(())
+        {}
+    """
+    ways = {"up": FORWARD, "down": BACK, "right": ("right",), "left": ("left",)}
+    arrows = {way: next((n for n in names if n in found), "") for way, names in ways.items()}
+    arrows = {way: name for way, name in arrows.items() if name}
+    keys = arrows | {letter: arrows[way] for letter, way in LETTERS.items() if way in arrows}
+    for action in found:
+        if action not in keys.values():
+            free = (
+                c for c in f"{action}1234567890" if c.isalnum() and c not in keys and c not in (*COMMANDS, *LETTERS)
+            )
+            keys[next(free)] = action
+    return keys
 
 
 def blocks(pixels: Any, lines: int) -> str:

@@ -76,7 +76,7 @@ from typing import Any
 
 from quintain.ports import SOLO
 from quintain.registry import register
-from quintain.worlds.kernel import Answer, Choices, Facts, Move, Outcome, Plan, Unsolvable, View, check_knobs, check_level
+from quintain.worlds.kernel import LEVELS, Answer, Choices, Facts, Move, Outcome, Plan, Unsolvable, View, check_knobs, check_level
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Disc, Scene
 
@@ -96,6 +96,7 @@ class TITLE:
     """The line world."""
 
     schema = Line
+    levels = [{"size": 5 + 2 * level} for level in range(LEVELS)]
     facts = Facts(
         name="TITLE",
         rules="Walk to the goal G. You are P.",
@@ -106,7 +107,7 @@ class TITLE:
 
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Line:
         """The goal at one end, the walker somewhere else; higher levels have longer lines."""
-        size = check_knobs(knobs, {"size": 5 + 2 * check_level(level)})["size"]
+        size = check_knobs(knobs, self.levels, level)["size"]
         rng = Rng("TITLE", seed, level, split)
         goal = rng.pick((0, size - 1))
         return Line(size, rng.pick([i for i in range(size) if i != goal]), goal)

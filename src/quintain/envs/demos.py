@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from quintain.envs.course import Course, NoDemonstration, asked
 from quintain.envs.world import WorldEnv
 from quintain.messages import Message, Text
 from quintain.ports import SOLO
-from quintain.registry import entries
 from quintain.types import QuintainError, Task
 from quintain.worlds.kernel import Move, Plan
 from quintain.worlds.noise import Rng
 
-AHEAD = 4  # moves of a plan that a reason names
 ROOMY = ("free", "tagged", "json")  # grammars that find an action behind other text
-
-
-class NoDemonstration(QuintainError):
-    """The oracle has no plan for a task, or its plan did not earn the reward."""
 
 
 class CannotDemonstrate(QuintainError):
@@ -55,7 +49,8 @@ def demonstrate(
         reward: the least total reward that counts as a demonstration.
         slips: the share of turns, in [0, 1), in which a random other move is made where the oracle still knows a way
             within the turns left, so that the next turns show how to recover.
-        why: write a line before each answer that says how the oracle's plan goes on.
+        why: write a line before each answer that says how the oracle's plan goes on, as far as what was shown tells: see
+            `course.Course`. Slips have none, nor has the answer of an episode of one turn, which is the whole plan.
 
     Returns:
         The turns in order. The oracle sees only the present state, never the noise to come. A world whose oracle knows more than is shown
@@ -73,70 +68,28 @@ def demonstrate(
         >>> turns[0].text in ("up", "down", "left", "right"), len(turns[1].messages)
         (True, 1)
     """
-    _fitting(env, slips, why)
+    check(env, slips, why)
     rng = Rng("demonstration", task.seed, task.level, seed)
     said = env.begin(task)[SOLO]
-    turns, total, queue = [], 0.0, ()
+    turns, total, course = [], 0.0, Course(env, rng)
     while said.stop is None:
         stray = _stray(env, rng) if slips and rng.below(1000) < 1000 * slips else None
-        if stray is not None:
-            move, queue, reason = stray, (), ""
-        else:
-            move, queue, reason = _choose(env, queue, rng)
+        move, reason = (stray, "") if stray is not None else course.go_on()
         answer = _written(env, move, reason if why else "")
         turns.append(Turn(messages=said.messages, answer=answer, slip=stray is not None))
         said = env.advance({SOLO: answer})[SOLO]
         total += sum(said.reward.values())
     if total < reward:
-        raise NoDemonstration(f"{task.key}: the oracle earned {total:g} of {reward:g} in {len(turns)} turns")
+        raise NoDemonstration(
+            f"{task.key}: the oracle earned {total:g} of {reward:g} in {len(turns)} turn{'s' * (len(turns) != 1)}"
+        )
     return tuple(turns)
-
-
-def _choose(env: WorldEnv, queue: tuple[Move, ...], rng: Rng) -> tuple[Move, tuple[Move, ...], str]:
-    """The next move, the rest of the plan and a line about it; a plan is made anew where its oracle knows several good moves."""
-    if queue:
-        return queue[0], queue[1:], _reason(queue)
-    blind = _foresees(env.facts.name)
-    state = env.world.rebuild(env.world.view(env.state, SOLO).caption(2), SOLO) if blind else env.state
-    plan = env.world.solve(state, SOLO)
-    if not isinstance(plan, Plan) or not plan.moves:
-        raise NoDemonstration(f"{env.facts.name}: no plan from here: {plan}")
-    if blind:  # what comes next may change the plan
-        return plan.moves[0], (), ""
-    if plan.proof == "policy":
-        move = rng.pick(plan.first) if plan.first else plan.moves[0]
-        return (
-            move,
-            () if plan.first else plan.moves[1:],
-            f"{move.key} is best by estimate: {plan.value:.2f} to expect.",
-        )
-    if plan.first:
-        move = rng.pick(plan.first)
-        return (
-            move,
-            (),
-            _reason(plan.moves if move == plan.moves[0] else (move, *plan.moves[1:]), move != plan.moves[0]),
-        )
-    return plan.moves[0], plan.moves[1:], _reason(plan.moves)
-
-
-@functools.cache
-def _foresees(name: str) -> bool:
-    """Whether the oracle of a world knows what is not shown."""
-    return any(e.tags.get("foresees") for e in entries("world") if e.name == name)
-
-
-def _reason(moves: tuple[Move, ...], tied: bool = False) -> str:
-    """How a plan goes on, in a line; of a plan of another way that is as short only its first move is known."""
-    if len(moves) == 1:
-        return ""
-    known = moves[:1] if tied else moves[:AHEAD]
-    return f"{len(moves)} moves to go: {', '.join(m.key for m in known)}{', ...' if len(known) < len(moves) else ''}"
 
 
 def _stray(env: WorldEnv, rng: Rng) -> Move | None:
     """A legal move that is not the oracle's and leaves it a way within the turns left; None where three tries found none."""
-    plan = env.world.solve(env.state, SOLO)
+    state = asked(env)
+    plan = env.world.solve(state, SOLO)
     if not isinstance(plan, Plan) or not plan.moves:
         return None
     good, view = {m.key for m in (*plan.first, plan.moves[0])}, env.world.view(env.state, SOLO)
@@ -144,7 +97,7 @@ def _stray(env: WorldEnv, rng: Rng) -> Move | None:
         move = view.sample(rng)
         if move.key in good:
             continue
-        outcome = env.world.step(env.state, {SOLO: move})
+        outcome = env.world.step(state, {SOLO: move})
         after = None if outcome.done else env.world.solve(outcome.state, SOLO)
         if isinstance(after, Plan) and after.value >= plan.value and env.turn + 1 + len(after.moves) <= env.limit:
             return move
@@ -157,7 +110,12 @@ def _written(env: WorldEnv, move: Move, reason: str) -> Message:
     return Message(answer.role, (Text(text=f"{reason}\n{answer.text}"),)) if reason else answer
 
 
-def _fitting(env: WorldEnv, slips: float, why: bool) -> None:
+def check(env: WorldEnv, slips: float = 0.0, why: bool = False) -> None:
+    """Refuse what can never be demonstrated; see `demonstrate`.
+
+    Raises:
+        CannotDemonstrate: as `demonstrate`.
+    """
     if env.facts.seats != (SOLO,):
         raise CannotDemonstrate(f"{env.facts.name} has the seats {env.facts.seats}; a demonstration has one player")
     if not 0 <= slips < 1:
@@ -182,7 +140,7 @@ def demonstrations(
         NoDemonstration: more than nine in ten tasks have none.
         CannotDemonstrate: as `demonstrate`.
     """
-    _fitting(env, slips, why)
+    check(env, slips, why)
     made = tried = 0
     for task in tasks:
         if made == count:

@@ -1,12 +1,15 @@
-"""Worlds of one turn as a folder that Hugging Face `datasets` loads: questions, pictures, answers, and how to check any other answer."""
+"""Worlds as a folder of questions that Hugging Face `datasets` loads: questions, pictures, answers, and how to check any other answer."""
 
 from __future__ import annotations
 
 import dataclasses
+import errno
 import functools
+import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,8 @@ from PIL import Image as Pillow
 
 from quintain import __version__
 from quintain.envs.adapters.play import Play
+from quintain.envs.asking import best, grade, question, unfit
+from quintain.envs.files import room_for
 from quintain.envs.scaffold import Scaffold
 from quintain.ports import SOLO
 from quintain.registry import entry
@@ -29,7 +34,7 @@ configs:
 # {title}
 
 {count} questions of {worlds} by Quintain {version}, levels {levels}. Each row: `question`, the oracle's `answer`, {picture}and
-where it comes from: `world`, `domain`, `level`, `seed`, `split`, `scaffold`.
+where it comes from: `world`, `domain`, `level`, `seed`, `split`, `scaffold`, `params`.
 
 `datasets.load_dataset("FOLDER")` loads it. Other answers may be right as well. This plays one and says what it earns, from 0 to 1:
 
@@ -46,24 +51,32 @@ class ExportError(QuintainError):
 
 
 def questions(
-    world: str, levels: Sequence[int], seeds: Sequence[int], split: str, scaffold: Scaffold
+    world: str,
+    levels: Sequence[int],
+    seeds: Iterable[int],
+    split: str,
+    scaffold: Scaffold,
+    params: Mapping[str, Any] | None = None,
 ) -> Iterator[tuple[dict[str, Any], np.ndarray | None]]:
-    """A row and a picture (uint8 [side, side, 3], or None) for each seed, the levels in turn.
+    """A row and a picture (uint8 [side, side, 3], or None) for each seed, the levels in turn; `params` are knobs of the world.
+
+    Where an episode has several turns the answer is the whole plan, one action a line.
 
     Special cases: a question that was there before is left out (low levels of some worlds have few), and one whose oracle has no
-    answer that earns all.
+    answer that earns all. For that 16 bytes of each question are remembered, about 100 MB for a million; whoever draws from endless
+    seeds for longer begins anew now and then.
 
     Raises:
-        ExportError: episodes of the world have more than one turn or seat.
+        ExportError: the world cannot be asked about in one question; see `asking.unfit`.
 
     Example:
         >>> ((row, picture),) = questions("MiniSudoku", [1], [0], "test", Scaffold(grammar="word"))
         >>> row["world"], row["level"], score(row, row["answer"]), score(row, "no idea"), picture
         ('MiniSudoku', 1, 1.0, 0.0, None)
     """
-    play = _fitting(world, levels[0], scaffold, split)
-    domain, known = str(entry("world", world).tags.get("domain", "")), set[Any]()
-    shown = json.dumps(dataclasses.asdict(scaffold))
+    play = _fitting(world, levels, scaffold, split, params)
+    domain, known = str(entry("world", world).tags.get("domain", "")), set[bytes]()
+    shown, told = json.dumps(dataclasses.asdict(scaffold)), json.dumps(dict(params or {}))
     for seed in seeds:
         level = levels[seed % len(levels)]
         heard = play.begin(seed, {"level": level})[SOLO]
@@ -74,41 +87,44 @@ def questions(
             "seed": seed,
             "split": split,
             "scaffold": shown,
+            "params": told,
         }
-        row |= {"question": heard.text, "answer": play.best()}
-        asked = heard.text if heard.image is None else (heard.text, heard.image.tobytes())
+        row |= {"question": question(play, heard), "answer": best(play)}
+        seen = b"" if heard.image is None else heard.image.tobytes()
+        asked = hashlib.blake2b(row["question"].encode() + b"\0" + seen, digest_size=16).digest()
         if asked not in known and score(row, row["answer"]) >= 1.0:
             known.add(asked)
             yield row, heard.image
 
 
-def _fitting(world: str, level: int, scaffold: Scaffold, split: str = "train") -> Play:
-    """The world, if an episode is one question."""
-    play = Play(world, level, scaffold, split)
-    play.begin(0)
-    if play.env.limit != 1 or play.seats != (SOLO,):
-        raise ExportError(
-            f"an episode of {world} has {play.env.limit} turns and {len(play.seats)} seats, a question one of each; "
-            "quintain demos writes such worlds as chats, and quintain list worlds --json tells the turns of each"
-        )
+def _fitting(
+    world: str, levels: Sequence[int], scaffold: Scaffold, split: str = "train", params: Mapping[str, Any] | None = None
+) -> Play:
+    """The world, if an episode can be one question at each level."""
+    play = Play(world, levels[0], scaffold, split, params)
+    if why := unfit(play, levels):
+        one = [level for level in levels if not unfit(play, [level])]
+        fits = f"; of these levels {', '.join(map(str, one))} can be asked about" if one else ""
+        raise ExportError(f"{why}{fits}; quintain demos writes such worlds of one seat as chats")
     return play
 
 
 @functools.lru_cache(maxsize=64)
-def _player(world: str, split: str, scaffold: str) -> Play:
-    return Play(world, 0, {**json.loads(scaffold), "image": 0, "caption": 1}, split)  # what is seen changes no score
+def _player(world: str, split: str, scaffold: str, params: str) -> Play:
+    seen = {**json.loads(scaffold), "image": 0, "caption": 1}  # what is seen changes no score
+    return Play(world, 0, seen, split, json.loads(params))
 
 
 def score(row: Mapping[str, Any], answer: str | None) -> float:
     """What an answer to the question of a row earns, in [0, 1]; 0 for None and for what cannot be read.
 
     Args:
-        row: with `world`, `level`, `seed`, `split` and `scaffold`, as `questions` wrote it.
+        row: with `world`, `level`, `seed`, `split`, `scaffold` and, unless there are none, `params`, as `questions` wrote it.
         answer: text, written as the question asks.
     """
-    play = _player(str(row["world"]), str(row["split"]), str(row["scaffold"]))
+    play = _player(str(row["world"]), str(row["split"]), str(row["scaffold"]), str(row.get("params", "{}")))
     play.begin(int(row["seed"]), {"level": int(row["level"])})
-    return min(max(play.say({SOLO: answer or ""})[SOLO].reward, 0.0), 1.0)
+    return grade(play, answer)
 
 
 def write(
@@ -118,43 +134,61 @@ def write(
     counts: Mapping[str, int],
     seed: int = 0,
     scaffold: Scaffold | None = None,
+    params: Mapping[str, Any] | None = None,
 ) -> dict[str, int]:
     """Write rows as JSON lines, a folder for each split, pictures as PNG files beside them, and a card.
 
     Args:
         folder: a new or empty one; it is there once all is written.
-        worlds: names of worlds of one turn.
+        worlds: their names.
         levels: 0-9, taken in turn.
         counts: split -> instances of each world.
         seed: the first instance.
         scaffold: how worlds are shown and answered; unless told, an answer is written alone.
+        params: knobs of the worlds.
 
     Returns:
         Rows written, by split.
 
     Raises:
         ExportError: the folder holds something, or a world does not fit; said before anything is written.
+        CannotWrite: the disk is full; nothing is left of it.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ExportError(f"{folder} is not an empty folder; choose another")
     scaffold, worlds = scaffold or Scaffold(grammar="word"), tuple(dict.fromkeys(worlds))
     for world in worlds:  # before anything is written
-        _fitting(world, levels[0], scaffold)
-    room = folder.with_name(f".{folder.name}.part")  # what is interrupted leaves no folder that looks whole
-    shutil.rmtree(room, ignore_errors=True)
+        _fitting(world, levels, scaffold, params=params)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    place = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    room = (
+        place / folder.name
+    )  # what is interrupted leaves no folder that looks whole, and each run has a room of its own
     try:
-        written = _write(room, worlds, levels, counts, seed, scaffold)
-        (room / "README.md").write_text(_card(worlds, levels, written, scaffold), encoding="utf-8")
-        if folder.exists():
-            folder.rmdir()
-        room.rename(folder)
+        asked = functools.partial(questions, levels=levels, scaffold=scaffold, params=params)
+        with room_for(folder):
+            written = _write(room, worlds, counts, seed, asked)
+            (room / "README.md").write_text(_card(worlds, levels, written, scaffold), encoding="utf-8")
+        _name(room, folder)
     finally:
-        shutil.rmtree(room, ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)
     return written
 
 
+def _name(room: Path, folder: Path) -> None:
+    """Give what is whole its name; an empty folder is replaced, one that holds something is not."""
+    try:
+        room.rename(folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise
+        raise ExportError(
+            f"{folder} is no longer an empty folder: something else wrote it meanwhile; choose another"
+        ) from error
+
+
 def _write(
-    folder: Path, worlds: Sequence[str], levels: Sequence[int], counts: Mapping[str, int], seed: int, scaffold: Scaffold
+    folder: Path, worlds: Sequence[str], counts: Mapping[str, int], seed: int, asked: Callable[..., Iterator[Any]]
 ) -> dict[str, int]:
     """The rows and pictures of all splits; how many rows of each."""
     written: dict[str, int] = dict.fromkeys(counts, 0)
@@ -164,7 +198,7 @@ def _write(
         with (there / "metadata.jsonl").open("w", encoding="utf-8") as file:
             for world in worlds:
                 seeds = range(seed, seed + count)
-                for row, picture in questions(world, levels, seeds, split, scaffold):
+                for row, picture in asked(world, seeds=seeds, split=split):
                     if picture is not None:
                         name = f"{world}-{row['level']}-{row['seed']}.png"
                         Pillow.fromarray(picture).save(there / name)

@@ -16,6 +16,7 @@ TOOL = "act"
 LONGEST = 20_000  # characters of a message that are looked at, from its end
 _TAG = re.compile(r"<action>((?:(?!</?action>).)*)</action>", re.DOTALL)
 _WORD = re.compile(r"[^\W_]+")
+_GAPS = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,25 @@ def _json(message: Message) -> Iterator[str]:
     except (ValueError, RecursionError):
         return
     yield from _value(value)
+
+
+def spellings(text: str) -> Iterator[str]:
+    """An action's text as it is, then without a final full stop, then with one blank for every gap and comma.
+
+    Worlds read the first that they can: dots and commas mean something to some of them.
+
+    Example:
+        >>> list(spellings("pour  a,b."))
+        ['pour  a,b.', 'pour  a,b', 'pour a b']
+    """
+    yield text
+    plain = text.strip()
+    if plain[-1:] == "." and plain[-2:-1] not in ("", " ", ".", "\n", "\t"):  # others end in an empty cell
+        plain = plain[:-1]
+        yield plain
+    folded = _GAPS.sub(" ", plain).strip()
+    if folded != plain:
+        yield folded
 
 
 def _value(arguments: object) -> Iterator[str]:

@@ -12,6 +12,8 @@ from quintain.registry import UnknownName, unknown
 from quintain.types import QuintainError
 from quintain.worlds.kernel import CAPTION_LEVELS, Facts, View
 
+KINDS: dict[Any, str] = {bool: "true or false", int: "an integer", float: "a number", str: "a word"}
+
 
 class ScaffoldError(QuintainError):
     """A scaffold asks for something that cannot be; the message names the option and its limits."""
@@ -34,7 +36,7 @@ class Scaffold:
         strict: an unreadable action ends the episode.
 
     Raises:
-        ScaffoldError: an option is out of range.
+        ScaffoldError: an option is of another kind or out of range.
         UnknownName: there is no such grammar or style.
 
     Example:
@@ -53,6 +55,10 @@ class Scaffold:
     strict: bool = False
 
     def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value, kind = getattr(self, field.name), type(field.default)
+            if type(value) is not kind and (kind is not float or type(value) is not int):
+                raise ScaffoldError(f"{field.name} is {value!r}; it is {KINDS[kind]}, like {field.default!r}")
         if self.image and not 32 <= self.image <= 2048:
             raise ScaffoldError(f"image is {self.image}; it is 0 or the side of the picture in pixels, 32 to 2048")
         if self.caption not in CAPTION_LEVELS:
@@ -121,12 +127,16 @@ STYLES: dict[str, Style] = {
 }
 
 
-def sentences(events: Sequence[str], facts: Facts) -> str:
+def sentences(events: Sequence[str], facts: Facts, over: bool = False) -> str:
     """What the events of a turn read like, joined by spaces; events without a sentence are left out.
+
+    Where the episode is `over`, an action that could not be played has cost its last turn, and that is said.
 
     Example:
         >>> sentences(("took:a",), Facts(name="", rules="", answer="", example="", sayings={"took": "You have {}."}))
         'You have a.'
+        >>> sentences(("malformed",), Facts(name="", rules="", answer="", example=""), over=True)
+        'That is not an action that can be read; the episode is over.'
     """
     said = []
     for event in events:
@@ -134,10 +144,13 @@ def sentences(events: Sequence[str], facts: Facts) -> str:
         saying = facts.sayings.get(name) or _COMMON.get(name)
         if saying:
             said.append(saying.replace("{}", rest))
+            if over and name in _COMMON:
+                said[-1] = said[-1].removesuffix(_NOTHING).rstrip(".") + "; the episode is over."
     return " ".join(said)
 
 
+_NOTHING = "; nothing happened."
 _COMMON = {
-    "malformed": "That is not an action that can be read; nothing happened.",
-    "illegal": "The rules do not allow that; nothing happened.",
+    "malformed": f"That is not an action that can be read{_NOTHING}",
+    "illegal": f"The rules do not allow that{_NOTHING}",
 }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from quintain.codec import decode, encode
-from quintain.envs.grammar import GRAMMARS, Grammar, act_tool
+from quintain.envs.grammar import GRAMMARS, Grammar, act_tool, spellings
 from quintain.envs.scaffold import STYLES, Scaffold, sentences
 from quintain.messages import Image, Message, Role, Text, ToolResult
 from quintain.ports import Env
@@ -19,10 +20,17 @@ from quintain.worlds.painter import Painter
 KEPT = 4096  # readings of short messages that are remembered
 SHORT = 200  # characters of a message whose reading is remembered
 MALFORMED = ("malformed",)
+FORMAT = 1  # of a snapshot: another number where its keys mean something else
+CARRIED = ("task", "state", "turn", "limit", "stop", "past")  # what an env of the same world takes over as it is
+KEYS = ("format", "world", "fields", "task", "state", "turn", "limit", "stop", "past", "calls")  # of a snapshot
 
 
 class NoEpisode(QuintainError):
     """A world env was asked to step or to be stepped by the wrong seats."""
+
+
+class BadSnapshot(QuintainError):
+    """What a world env was to go back to is no snapshot of its world as it is now; the message says what it is and what fits."""
 
 
 class Reader:
@@ -37,7 +45,7 @@ class Reader:
         self.world = world
         self.grammar: Grammar = GRAMMARS[scaffold.grammar]
         self.known: dict[tuple[str, str], Move | None] = {}
-        self.spoken: dict[tuple[str, ...], str] = {}
+        self.spoken: dict[tuple[tuple[str, ...], bool], str] = {}
         self.starts: dict[tuple[Any, ...], Any] = {}
 
     def read(self, message: Message, seat: str) -> Move | None:
@@ -67,20 +75,22 @@ class Reader:
             self.starts[key] = state
         return state
 
-    def say(self, events: tuple[str, ...]) -> str:
-        """What the events of a turn read like."""
-        if events not in self.spoken:
+    def say(self, events: tuple[str, ...], over: bool = False) -> str:
+        """What the events of a turn read like, and of the last one where the episode is `over`."""
+        key = events, over
+        if key not in self.spoken:
             if len(self.spoken) >= KEPT:
                 self.spoken.clear()
-            self.spoken[events] = sentences(events, self.world.facts)
-        return self.spoken[events]
+            self.spoken[key] = sentences(events, self.world.facts, over)
+        return self.spoken[key]
 
     def look(self, message: Message, seat: str) -> Move | None:
-        """Try the candidates of the grammar in turn."""
-        for text in self.grammar.find(message):
-            move = self.world.read(text, seat)
-            if move is not None:
-                return move
+        """Try the candidates of the grammar in turn, each in its spellings."""
+        for found in self.grammar.find(message):
+            for text in spellings(found):
+                move = self.world.read(text, seat)
+                if move is not None:
+                    return move
         return None
 
 
@@ -133,14 +143,26 @@ class WorldEnv:
         self.task, self.turn, self.stop, self.past, self.calls = task, 0, None, (), {}
         self.state = self.reader.start(task)
         self.limit = self.world.turns(self.state)
-        out = {}
+        out = self.seen()
+        self.movers = {seat for seat, said in out.items() if said.acts}
+        return out
+
+    def seen(self) -> dict[str, Feedback]:
+        """What every seat is shown of the present state: at the start the opening, later an observation in which nothing happened."""
+        out, scaffold = {}, self.scaffold
         for seat in self.facts.seats:
             view = self.world.view(self.state, seat)
-            text = self.style.open(view, self.facts, self.scaffold, self.limit)
+            if self.turn:
+                text = self.style.go_on(view, self._said(""), scaffold)
+            else:
+                text = self.style.open(view, self.facts, scaffold, self.limit)
             out[seat] = Feedback(
-                messages=(self._message(text, seat, view),), acts=view.acts, tools=self.tools, state=self.state
+                messages=(self._message(text, seat, view),),
+                stop=self.stop,
+                acts=view.acts and self.stop is None,
+                tools=self.tools,
+                state=self.state,
             )
-        self.movers = {seat for seat, said in out.items() if said.acts}
         return out
 
     def advance(self, moves: Mapping[str, Message]) -> dict[str, Feedback]:
@@ -196,10 +218,8 @@ class WorldEnv:
                 self.movers.add(seat)
             messages: tuple[Message, ...] = ()
             if acts or stop is not None:
-                said = self.reader.say(happened) if happened and scaffold.feedback else ""
-                if self.past:
-                    said = f"{said}\nLast actions: {', '.join(self.past)}.".lstrip()
-                messages = (self._message(self.style.go_on(view, said, scaffold), seat, view),)
+                said = self.reader.say(happened, stop is not None) if happened and scaffold.feedback else ""
+                messages = (self._message(self.style.go_on(view, self._said(said), scaffold), seat, view),)
             out[seat] = Feedback(
                 messages=messages,
                 reward=reward,
@@ -211,17 +231,34 @@ class WorldEnv:
             )
         return out
 
+    def _said(self, said: str) -> str:
+        return f"{said}\nLast actions: {', '.join(self.past)}.".lstrip() if self.past else said
+
     def _message(self, text: str, seat: str, view: Any) -> Message:
         call = self.calls.get(seat) if self.calls else None
         body: Any = Text(text=text) if call is None else ToolResult(text=text, id=call)
         role = Role.user if call is None else Role.tool
         if not self.painters:
             return Message(role, (body,))
-        return Message(role, (body, Image(pixels=self.painters[seat].paint(view.scene()))))
+        if self.stop is None:
+            return Message(role, (body, Image(pixels=self.painters[seat].paint(view.scene()))))
+        side = (
+            self.scaffold.image
+        )  # no policy answers to the last picture, so it is painted only for those who look at it
+        return Message(role, (body, Image.late(lambda: Painter(side).paint(view.scene()))))
 
     def snapshot(self) -> Any:
-        """The episode as a JSON value."""
+        """The episode as a JSON value.
+
+        Raises:
+            NoEpisode: none was begun.
+        """
+        if self.task is None:
+            raise NoEpisode(f"{self.facts.name}: no episode was begun; call reset first")
         return {
+            "format": FORMAT,
+            "world": self.facts.name,
+            "fields": list(_fields(self.world.schema)),
             "task": encode(self.task),
             "state": encode(self.state),
             "turn": self.turn,
@@ -232,25 +269,71 @@ class WorldEnv:
         }
 
     def restore(self, snapshot: Any) -> None:
-        """Go back to what `snapshot` gave, in this or another env of the same world and scaffold."""
+        """Go back to what `snapshot` gave, in this or another env of the same world and scaffold.
+
+        Raises:
+            BadSnapshot: it is none of this world, or another version of Quintain made it; the env stays as it was.
+        """
+        other = WorldEnv(self.world, self.scaffold, self.reader)
+        other._check(snapshot)
+        try:
+            other._take(snapshot)
+        except Exception as error:  # whatever a state that is no state of the world makes its code do
+            what = f"{type(error).__name__}: {error}"
+            raise BadSnapshot(
+                f"{self.facts.name}: the snapshot cannot be read ({what:.200}); give back what snapshot() gave"
+            ) from error
+        for name in (*CARRIED, "calls", "movers"):
+            setattr(self, name, getattr(other, name))
+
+    def _check(self, snapshot: Any) -> None:
+        name, takes = self.facts.name, "give back what snapshot() of this version of Quintain gave"
+        if not isinstance(snapshot, Mapping):
+            raise BadSnapshot(f"{name}: a snapshot is an object, not {snapshot!r:.80}; {takes}")
+        if snapshot.get("format") != FORMAT:
+            raise BadSnapshot(
+                f"{name}: the snapshot has the format {snapshot.get('format')!r:.40}, read is {FORMAT}; {takes}"
+            )
+        if missing := [key for key in KEYS if key not in snapshot]:
+            raise BadSnapshot(f"{name}: the snapshot lacks {', '.join(missing)}; {takes}")
+        if snapshot["world"] != name:
+            raise BadSnapshot(
+                f"{name}: the snapshot is of the world {snapshot['world']!r:.80}; restore it in an env of that"
+            )
+        if snapshot["fields"] != list(_fields(self.world.schema)):
+            raise BadSnapshot(
+                f"{name}: the snapshot's state has the fields {snapshot['fields']!r:.200}, here they are "
+                f"{', '.join(_fields(self.world.schema))}; {takes}"
+            )
+
+    def _take(self, snapshot: Mapping[str, Any]) -> None:
         self.task = decode(Task, snapshot["task"])
         self.state = decode(self.world.schema, snapshot["state"])
-        self.turn = snapshot["turn"]
+        self.turn, self.limit = int(snapshot["turn"]), int(snapshot["limit"])
         self.stop = Stop(snapshot["stop"]) if snapshot["stop"] else None
-        self.past, self.calls = tuple(snapshot["past"]), dict(snapshot["calls"])
-        self.limit = snapshot["limit"]
-        self.movers = {s for s in self.facts.seats if self.stop is None and self.world.view(self.state, s).acts}
+        self.past, self.calls = tuple(map(str, snapshot["past"])), dict(snapshot["calls"])
+        if self.task is None:
+            raise ValueError("there is no task")
+        views = {seat: self.world.view(self.state, seat) for seat in self.facts.seats}
+        for view in views.values():
+            view.caption(1)  # what is no state of the world fails here, not at the next step
+        self.movers = {seat for seat, view in views.items() if self.stop is None and view.acts}
 
     def fork(self) -> WorldEnv:
         """A second env in the same state; the two go on apart."""
         other = WorldEnv(self.world, self.scaffold, self.reader)
-        for name in ("task", "state", "turn", "limit", "stop", "past"):
+        for name in CARRIED:
             setattr(other, name, getattr(self, name))
         other.calls, other.movers = dict(self.calls), set(self.movers)
         return other
 
     async def close(self) -> None:
         """There is nothing to free."""
+
+
+@functools.cache
+def _fields(schema: type) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(schema))
 
 
 @functools.lru_cache(maxsize=256)

@@ -73,17 +73,22 @@ def pass_at(k: int, tries: int, successes: int) -> float:
 def summary(groups: Sequence[Group]) -> dict[str, Any]:
     """Everything that `quintain eval` prints, as JSON values.
 
+    Where a game has several seats, each seat of an instance is tried by itself: k games are k attempts of each seat, and `pass` is the
+    mean over seats; `seats` has the success of each. The interval counts games, as what one seat wins another loses.
+
     Returns:
-        `instances`, `episodes`, `success`, `interval` (95 %; several tries of an instance count as many as they are worth),
+        `instances`, `episodes` (games), `success`, `interval` (95 %; several tries of an instance count as many as they are worth),
         `reward` and its standard error over instances, `pass` (k -> pass@k), `turns`, `tokens`, `stops`, `malformed` (a turn).
         Where episodes are graded against recorded ones (tag `grades`), `recorded`: `progress`, `success` and their mean `score`;
         where several objectives were scalarised, `front` (see `objectives.reached`).
     """
     episodes = [t for g in groups for t in g.trajectories]
-    n = len(episodes)
-    wins = [[succeeded(t.rewards, t.reward) for t in g.trajectories] for g in groups if g.trajectories]
+    n, by_seat = len(episodes), [_by_seat(g) for g in groups if g.trajectories]
+    wins = [row for seats in by_seat for row in seats.values()]
+    shares = [sum(map(sum, seats.values())) / sum(map(len, seats.values())) for seats in by_seat]
+    games = sum(max(map(len, seats.values())) for seats in by_seat)
     share = sum(map(sum, wins)) / max(1, n)
-    worth = effective([sum(w) / len(w) for w in wins], share, n)
+    worth = effective(shares, share, games)
     mean = sum(t.reward for t in episodes) / max(1, n)
     each = [sum(t.reward for t in g.trajectories) / len(g.trajectories) for g in groups if g.trajectories]
     spread = math.sqrt(sum((r - mean) ** 2 for r in each) / max(1, len(each) - 1) / max(1, len(each)))
@@ -91,8 +96,8 @@ def summary(groups: Sequence[Group]) -> dict[str, Any]:
     passes = {k: sum(pass_at(k, len(w), sum(w)) for w in wins) / len(wins) for k in _powers(tries)}
     turns = sum(max(1, len(t.turn_rewards), t.turns) for t in episodes)
     return {
-        "instances": len(wins),
-        "episodes": n,
+        "instances": len(by_seat),
+        "episodes": games,
         "success": share,
         "interval": list(interval(share * worth, worth)),
         "reward": mean,
@@ -102,8 +107,25 @@ def summary(groups: Sequence[Group]) -> dict[str, Any]:
         "tokens": sum(t.length for t in episodes) / max(1, n),
         "stops": {str(k): v / max(1, n) for k, v in Counter(t.stop for t in episodes).most_common()},
         "malformed": sum(e.startswith("malformed") for t in episodes for e in t.events) / max(1, turns),
+        **_seats(by_seat),
         **_besides(groups),
     }
+
+
+def _by_seat(group: Group) -> dict[str, list[bool]]:
+    """Whether each attempt of each seat succeeded."""
+    out: dict[str, list[bool]] = {}
+    for t in group.trajectories:
+        out.setdefault(t.agent, []).append(succeeded(t.rewards, t.reward))
+    return out
+
+
+def _seats(by_seat: Sequence[Mapping[str, list[bool]]]) -> dict[str, Any]:
+    """The success of each seat, where games have several."""
+    if not any(len(seats) > 1 for seats in by_seat):
+        return {}
+    rows = {name: [won for seats in by_seat for won in seats.get(name, ())] for name in {n for s in by_seat for n in s}}
+    return {"seats": {name: sum(rows[name]) / len(rows[name]) for name in sorted(rows)}}
 
 
 def _besides(groups: Sequence[Group]) -> dict[str, Any]:
@@ -123,13 +145,19 @@ def _powers(tries: int) -> list[int]:
 def table(name: str, found: Mapping[str, Any]) -> str:
     """The summary as lines for people."""
     low, high = found["interval"]
+    instances = f"{found['instances']} instance{'s' * (found['instances'] != 1)}"
     lines = [
-        f"{name}: success {found['success']:.3f}  (95 % interval {low:.3f} to {high:.3f}; {found['instances']} instances)",
+        f"{name}: success {found['success']:.3f}  (95 % interval {low:.3f} to {high:.3f}; {instances})",
         f"  reward {found['reward']:.3f} +- {found['reward_error']:.3f}   turns {found['turns']:.1f}   "
         f"tokens {found['tokens']:.1f}   malformed turns {100 * found['malformed']:.1f} %",
     ]
     if len(found["pass"]) > 1:
         lines.append("  " + "   ".join(f"pass@{k} {v:.3f}" for k, v in found["pass"].items()))
+    if seats := found.get("seats"):
+        told = "   ".join(f"{seat} {won:.3f}" for seat, won in seats.items())
+        lines.append(
+            f"  success by seat: {told}   (each seat of a game is an attempt of its own; the player plays all)"
+        )
     lines.append("  stops: " + ", ".join(f"{k} {100 * v:.1f} %" for k, v in found["stops"].items()))
     if recorded := found.get("recorded"):
         lines.append("  on recorded episodes: " + ", ".join(f"{k} {v:.3f}" for k, v in recorded.items()))

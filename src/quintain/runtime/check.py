@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 from quintain.config import Config, ConfigError
+from quintain.envs.world import world_of
 from quintain.registry import names, user_object
 from quintain.runtime import cluster, learner_pool
 from quintain.runtime.launch import groups_of_rank
@@ -47,10 +48,14 @@ def check_playing(config: Config) -> None:
     Raises:
         ConfigError: nothing gives a reward, or a function as a reward wants the answers of data that have none.
         UnknownLevel: a world is asked for a level that it has not.
+        BadKnob: it is given a knob that it does not take.
+        GenerationError: no instance has those knobs.
     """
-    if env_of(config) in names("world"):
-        for level in config.env.levels:
-            check_level(level)
+    name, knobs = env_of(config), config.env.params
+    if name in names("world"):
+        for level in sorted(set(map(check_level, config.env.levels))):
+            if knobs:  # a start tells more than a look at each: knobs may contradict each other
+                world_of(name).start(0, level, **knobs)
     make_rollout(config, config.rollout.group_size)
     make_reward(config)
     if config.data and ":" in config.reward["name"]:

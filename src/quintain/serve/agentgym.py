@@ -25,7 +25,7 @@ ACTION = 1 << 16  # characters
 
 
 class Games:
-    """Answers calls: games by number, each with a state of its own; the oldest makes way for the one that is too many.
+    """Answers calls: games by number, each with a state of its own; the one that nobody asked about for longest makes way for a new one.
 
     Args:
         make: a new world of one seat.
@@ -105,6 +105,7 @@ class Games:
     def _game(self, number: int | None) -> tuple[int, tuple[Play, Heard]]:
         if number is None or number not in self.games:
             raise Refusal(404, f"there is no game {number}; call /create", "id", "game_not_found")
+        self.games[number] = self.games.pop(number)  # the order of the dict is that of the last use
         return number, self.games[number]
 
 

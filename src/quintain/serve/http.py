@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Any
 
 from quintain.registry import require_extra
@@ -18,6 +19,7 @@ CONNECTIONS = 2048
 PORTS = 65535
 ONCE = ("authorization", "x-quintain-episode")  # headers that say who calls: of two, nobody knows which was meant
 FAREWELL_S = 1.0
+DRAINED = 128 << 20  # bytes of a refused body that are still taken from a client that wants the connection closed
 KEEP_S = 120  # an idle connection: longer than clients keep theirs, so that they close first
 
 
@@ -149,12 +151,36 @@ class Server:
             out = StreamingResponse(_stream(reply), reply.status, more, "text/event-stream")
         else:
             out = Response(_json(reply.data), reply.status, more, "application/json")
+            if not read.is_set() and "Connection" not in more and _closing(scope, headers):
+                send = self._after_the_body(receive, send)
         await out(scope, receive, send)
+
+    def _after_the_body(self, receive: Any, send: Any) -> Any:
+        """Sends, and ends the answer only when the rest of the body has come: a client that is still sending when the connection is
+        closed sees a reset and no answer. On a connection that stays open uvicorn does so itself."""
+
+        async def patient(message: Any) -> None:
+            last = message["type"] == "http.response.body" and not message.get("more_body")
+            await send({**message, "more_body": True} if last else message)
+            if last:
+                left, more = DRAINED, True
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self.limits.body_s):
+                        while left > 0 and more:
+                            part = await receive()
+                            left, more = left - len(part.get("body", b"")), bool(part.get("more_body"))
+                await send({"type": "http.response.body"})
+
+        return patient
 
     def _full(self) -> Refusal | None:
         if self._server is None or len(self._server.server_state.connections) <= CONNECTIONS:
             return None
         return Refusal(503, f"{CONNECTIONS} connections are open; try again", code="too_many", retry_s=1)
+
+
+def _closing(scope: Any, headers: Mapping[str, str]) -> bool:
+    return scope["http_version"] == "1.0" or "close" in headers.get("connection", "").lower()
 
 
 def _twice(name: str) -> Refusal:

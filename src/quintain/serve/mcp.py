@@ -110,7 +110,7 @@ def answered(tools: WorldTools, line: str) -> dict[str, Any] | None:
     try:
         if len(line) > LINE:
             return _wrong(None, NO_JSON, f"a line of {len(line)} characters; at most {LINE}")
-        message = json.loads(line)
+        message = json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         return _wrong(None, NO_JSON, f"no JSON: {error}"[:200])
     if not isinstance(message, dict) or not isinstance(message.get("method"), str):
@@ -118,6 +118,8 @@ def answered(tools: WorldTools, line: str) -> dict[str, Any] | None:
     number, method, params = message.get("id"), message["method"], message.get("params") or {}
     if number is None:
         return None
+    if not isinstance(number, str | int) or isinstance(number, bool):
+        return _wrong(None, BAD_REQUEST, f"id is {number!r:.80}; it is a string or a whole number")
     if not isinstance(params, dict):
         return _wrong(number, BAD_PARAMS, "params must be an object")
     if method == "initialize":
@@ -138,6 +140,10 @@ def answered(tools: WorldTools, line: str) -> dict[str, Any] | None:
     return _right(number, {}) if method == "ping" else _wrong(number, NO_METHOD, f"no method {method[:80]!r}")
 
 
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
 def _right(number: Any, result: Mapping[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": number, "result": result}
 
@@ -150,4 +156,4 @@ def serve(tools: WorldTools, lines: Iterable[str], out: TextIO) -> None:
     """Answer requests line by line until there are no more."""
     for line in lines:
         if line.strip() and (reply := answered(tools, line)) is not None:
-            print(json.dumps(reply), file=out, flush=True)
+            print(json.dumps(reply, allow_nan=False), file=out, flush=True)

@@ -176,6 +176,18 @@ def other_noise(state: Any, seed: int) -> Any:
     return dataclasses.replace(state, **changed) if changed else state
 
 
+def with_noise_of(state: Any, other: Any) -> Any:
+    """`other` with the noise to come that `state` holds at the same places; the same object where it holds none."""
+    if isinstance(state, Noise) and isinstance(other, Noise | None):
+        return state
+    if not dataclasses.is_dataclass(other) or isinstance(other, type) or type(other) is not type(state):
+        return other
+    old = {f.name: getattr(other, f.name) for f in dataclasses.fields(other)}
+    new = {name: with_noise_of(getattr(state, name), value) for name, value in old.items()}
+    changed = {name: value for name, value in new.items() if value is not old[name]}
+    return dataclasses.replace(other, **changed) if changed else other
+
+
 def shortest(world: World[Any], state: Any, seat: str, limit: int) -> int | None:
     """Fewest moves to a reward, by breadth-first search through `step` alone; -1 if there is no way, None at `limit` states.
 

@@ -85,12 +85,18 @@ def _plate(
 
 
 def _polygon(pen: ImageDraw.ImageDraw, polygon: Polygon, unit: float, origin: tuple[float, float]) -> None:
-    points = [(origin[0] + x * unit, origin[1] + y * unit) for x, y in polygon.points]
+    x0, y0 = origin
+    points = [(x0 + x * unit, y0 + y * unit) for x, y in polygon.points]
     if polygon.fill:
         pen.polygon(points, rgb(polygon.fill))
-    if polygon.line:
-        ring = [*points, points[0], points[1]] if polygon.closed and len(points) > 2 else points
-        pen.line(ring, rgb(polygon.line), max(_thick(polygon, unit), 1), joint="curve")
+    if not polygon.line:
+        return
+    thick = max(round(polygon.thick * unit), 1)
+    if len(points) == 2:  # nothing is joined
+        pen.line(points, rgb(polygon.line), thick)
+        return
+    ring = [*points, points[0], points[1]] if polygon.closed and len(points) > 2 else points
+    pen.line(ring, rgb(polygon.line), thick, joint="curve")
 
 
 def _color(name: str) -> tuple[int, int, int] | None:

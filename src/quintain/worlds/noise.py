@@ -5,14 +5,23 @@ Both are functions of their keys on every machine and Python version.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import random
-from collections.abc import MutableSequence, Sequence
+import threading
+from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from quintain.types import QuintainError
+
 Item = TypeVar("Item")
 _MASK = (1 << 64) - 1
+_limit = threading.local()
+
+
+class OutOfDraws(QuintainError):
+    """Something that was allowed so much randomness wanted more."""
 
 
 def seed_of(*key: Any) -> int:
@@ -38,7 +47,8 @@ class Rng:
     __slots__ = ("uniform",)
 
     def __init__(self, *key: Any) -> None:
-        self.uniform = random.Random(seed_of(*key)).random
+        uniform = random.Random(seed_of(*key)).random
+        self.uniform = uniform if getattr(_limit, "left", None) is None else _counted(uniform)
 
     def below(self, n: int) -> int:
         """An integer in [0, n)."""
@@ -67,6 +77,41 @@ class Rng:
             j = i + int(self.uniform() * (len(pool) - i))
             pool[i], pool[j] = pool[j], pool[i]
         return pool[:k]
+
+
+@contextlib.contextmanager
+def at_most(draws: int) -> Iterator[None]:
+    """Generators that this thread makes inside give so many numbers in all, the next one raises `OutOfDraws`.
+
+    A loop that draws until something fits thus ends in the same way on every machine.
+    """
+    before, _limit.left = getattr(_limit, "left", None), draws
+    try:
+        yield
+    finally:
+        _limit.left = before
+
+
+def spend(draws: int) -> None:
+    """Count work that is not drawing as so many draws.
+
+    Raises:
+        OutOfDraws: `at_most` allows no more.
+    """
+    left = getattr(_limit, "left", None)
+    if left is None:
+        return
+    _limit.left = left - draws
+    if left < draws:
+        raise OutOfDraws("nothing was found in good time")
+
+
+def _counted(uniform: Callable[[], float]) -> Callable[[], float]:
+    def counted() -> float:
+        spend(1)
+        return uniform()
+
+    return counted
 
 
 def _mix(x: int) -> int:

@@ -6,6 +6,7 @@ import functools
 import math
 import threading
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -18,10 +19,23 @@ from quintain.worlds.scene import Scene, Shape
 FINE = 4  # tiles are drawn this many times larger, then averaged down
 TWICE = 2  # shapes over tiles are drawn this many times larger
 MOST = 24  # places that changed; if there are more, the whole picture is painted
+TESTS = 2000  # of a place that changed against a shape; if there were more, the whole picture is painted
 CALL = 8000  # painting an area costs as much as this many pixels, however small it is
 
 Area = tuple[int, int, int, int]  # left, top, right, bottom in pixels
+WORTH = 8  # shapes that are drawn in less time than it takes to keep a picture of them
 _scratch = threading.local()
+
+
+class Backdrop(NamedTuple):
+    """The shapes that the last whole picture of a thread began with and, if that one before did too, how they look."""
+
+    frame: tuple[object, ...]
+    shapes: tuple[Shape, ...]
+    image: Image.Image | None
+
+
+NO_BACKDROP = Backdrop((), (), None)
 
 
 class Painter:
@@ -39,7 +53,7 @@ class Painter:
         self.frame: tuple[object, ...] = ()
         self.cells: tuple[str, ...] = ()
         self.shapes: tuple[Shape, ...] = ()
-        self.reaches: list[Reach] = []  # of the shapes, or empty before they are needed
+        self.reaches: list[Reach | None] = []  # of the shapes, where they were needed
         self.ground = self.picture = np.empty(0, np.uint8)
         self.corners: list[tuple[int, int]] = []
         self.unit = 0
@@ -59,6 +73,12 @@ class Painter:
             self._shapes(scene.shapes, dirty)
         self.shapes = scene.shapes
         return self.picture
+
+    def within(self, place: Reach) -> Area | None:
+        """The whole pixels of the picture that hold a place given in fine ones."""
+        left, top = max(math.floor(place[0] / TWICE), 0), max(math.floor(place[1] / TWICE), 0)
+        right, bottom = min(math.ceil(place[2] / TWICE), self.side), min(math.ceil(place[3] / TWICE), self.side)
+        return (left, top, right, bottom) if left < right and top < bottom else None
 
     def _fit(self, scene: Scene) -> None:
         self.unit = max(int(self.side / max(scene.width, scene.height)), 1)
@@ -102,40 +122,52 @@ class Painter:
         gone, came = range(start, len(old) - end), range(start, len(shapes) - end)
         if gone == came:  # a change of one shape leaves those after it where they were
             gone = came = [i for i in came if old[i] != shapes[i]]
+        before = self.reaches
+        self.reaches = [*before[:start], *[None] * (len(shapes) - start - end), *before[len(old) - end :]]
         if len(gone) + len(came) > MOST:
-            self.reaches = []
             return [(0, 0, self.side * TWICE, self.side * TWICE)]
-        before = self.reaches or [self._reach(shape) for shape in old]
-        if len(old) == len(shapes):
-            after = [*before]
-            for i in came:
-                after[i] = self._reach(shapes[i])
-        else:
-            after = [*before[:start], *[self._reach(shapes[i]) for i in came], *before[len(old) - end :]]
-        self.reaches = after
-        return [before[i] for i in gone] + [after[i] for i in came]
+        places = [before[i] or self._reach(old[i]) for i in gone]
+        for i in came:
+            place = self.reaches[i] = self._reach(shapes[i])
+            places.append(place)
+        return places
 
     def _reach(self, shape: Shape) -> Reach:
         return reach(shape, self.unit * TWICE, (self.origin[0] * TWICE, self.origin[1] * TWICE))
 
     def _shapes(self, shapes: tuple[Shape, ...], dirty: list[Reach]) -> None:
-        """Paint the dirty places from the ground up, or all if they are many."""
-        areas = merged(dirty, self.side) if len(dirty) <= MOST else []
-        if not areas or sum(map(_size, areas)) > 0.6 * self.side**2:
+        """Paint the dirty places from the ground up, or all if they are many; those under no shape are the ground."""
+        found = self._split(shapes, [area for area in map(self.within, dirty) if area])
+        if found is None:
             self.picture = self._painted((0, 0, self.side, self.side), shapes)
             return
+        bare, covered = found
         pixels = self.picture.copy()
-        reaches = self.reaches = self.reaches or [self._reach(shape) for shape in shapes]
-        for area in areas:
-            left, top, right, bottom = (edge * TWICE for edge in area)
-            near = [
-                shape
-                for shape, (x0, y0, x1, y1) in zip(shapes, reaches, strict=True)
-                if x0 < right and x1 > left and y0 < bottom and y1 > top
-            ]
+        for left, top, right, bottom in bare:
+            pixels[top:bottom, left:right] = self.ground[top:bottom, left:right]
+        for area in covered:
+            near = [shape for shape, of in zip(shapes, self.reaches, strict=True) if of and _meet(area, of)]
             pixels[area[1] : area[3], area[0] : area[2]] = self._painted(area, near)
         pixels.flags.writeable = False
         self.picture = pixels
+
+    def _split(self, shapes: tuple[Shape, ...], areas: list[Area]) -> tuple[list[Area], list[Area]] | None:
+        """Areas under no shape, and areas that cover the others; None if painting all is as cheap."""
+        if len(areas) * len(shapes) > TESTS or (len(shapes) > MOST and self._most(merged(areas))):
+            return None
+        reaches = [of or self._reach(shape) for of, shape in zip(self.reaches, shapes, strict=True)]
+        self.reaches = [*reaches]
+        bare: list[Area] = []
+        covered: list[Area] = []
+        for area in areas:
+            (covered if any(_meet(area, of) for of in reaches) else bare).append(area)
+        if len(covered) > MOST or self._most(covered := merged(covered)):
+            return None
+        return bare, covered
+
+    def _most(self, areas: list[Area]) -> bool:
+        """Whether areas are so large that painting the whole picture is as cheap."""
+        return sum(map(_size, areas)) > 0.6 * self.side**2
 
     def _painted(self, area: Area, shapes: Sequence[Shape]) -> np.ndarray:
         """The pixels of one area: the ground, and over it shapes. Around it the canvas is left with scraps of them."""
@@ -145,10 +177,36 @@ class Painter:
         if self.cells:
             ground = Image.fromarray(self.ground[area[1] : area[3], area[0] : area[2]])
             canvas.paste(ground.resize((right - left, bottom - top), Image.Resampling.NEAREST), (left, top))
-        else:
+        elif right - left < canvas.width or bottom - top < canvas.height:
             canvas.paste(rgb(self.background), box)
+        else:
+            shapes = shapes[self._backdrop(canvas, shapes) :]
         draw(canvas, shapes, self.unit * TWICE, (self.origin[0] * TWICE, self.origin[1] * TWICE))
         return pixels_of(canvas.reduce(TWICE, box))
+
+    def _backdrop(self, canvas: Image.Image, shapes: Sequence[Shape]) -> int:
+        """Put the background on a canvas, and the first shapes where whole pictures before began with the same objects.
+
+        First-person views all begin with the same ground and sky, which are most of their shapes.
+
+        Returns:
+            How many shapes are drawn.
+        """
+        frame = (canvas.size, self.background, self.unit, self.origin)
+        known: Backdrop = getattr(_scratch, "backdrop", NO_BACKDROP)
+        old, same = known.shapes if known.frame == frame else (), 0
+        while same < min(len(old), len(shapes)) and old[same] is shapes[same]:
+            same += 1
+        if known.image and same and same == len(old):
+            canvas.paste(known.image)
+            return same
+        canvas.paste(rgb(self.background), (0, 0, *canvas.size))
+        if same < WORTH:
+            _scratch.backdrop = Backdrop(frame, tuple(shapes), None)
+            return 0
+        draw(canvas, shapes[:same], self.unit * TWICE, (self.origin[0] * TWICE, self.origin[1] * TWICE))
+        _scratch.backdrop = Backdrop(frame, tuple(shapes[:same]), canvas.copy())
+        return same
 
 
 def pixels_of(image: Image.Image) -> np.ndarray:
@@ -190,18 +248,10 @@ def canvas_of(side: int) -> Image.Image:
     return canvas
 
 
-def merged(dirty: Iterable[Reach], side: int) -> list[Area]:
-    """Areas in whole pixels that cover the places given in fine ones; those whose common area is little larger are joined."""
+def merged(areas: Iterable[Area]) -> list[Area]:
+    """Areas that cover those given; two whose common area is little larger are joined."""
     out: list[Area] = []
-    for x0, y0, x1, y1 in dirty:
-        area = (
-            max(math.floor(x0 / TWICE), 0),
-            max(math.floor(y0 / TWICE), 0),
-            min(math.ceil(x1 / TWICE), side),
-            min(math.ceil(y1 / TWICE), side),
-        )
-        if area[0] >= area[2] or area[1] >= area[3]:  # it lies outside of the picture
-            continue
+    for area in areas:
         i = 0
         while i < len(out):
             other = out[i]
@@ -213,6 +263,16 @@ def merged(dirty: Iterable[Reach], side: int) -> list[Area]:
                 i += 1
         out.append(area)
     return out
+
+
+def _meet(area: Area, fine: Reach) -> bool:
+    """Whether an area has pixels in common with a place given in fine ones."""
+    return (
+        fine[0] < area[2] * TWICE
+        and fine[2] > area[0] * TWICE
+        and fine[1] < area[3] * TWICE
+        and fine[3] > area[1] * TWICE
+    )
 
 
 def _size(area: Area) -> int:

@@ -13,11 +13,13 @@ from typing import TypeVar
 
 from quintain.registry import unknown
 from quintain.worlds.kernel import GenerationError
-from quintain.worlds.noise import Rng
+from quintain.worlds.noise import Rng, spend
 
 Instance = TypeVar("Instance")
 
 SPLITS = ("train", "validation", "test")
+TRIES = 200_000  # the rarest instances take some thousand draws, those of one split ten times as many
+TRY = 300  # draws that one try counts for beside its own, where they are counted
 ALL = "all"  # no split: every layout
 
 
@@ -54,7 +56,7 @@ def split_of(layout: str) -> str:
 
 
 def drawn(
-    make: Callable[[Rng], Instance | None], layout: Callable[[Instance], str], rng: Rng, split: str, tries: int = 20_000
+    make: Callable[[Rng], Instance | None], layout: Callable[[Instance], str], rng: Rng, split: str, tries: int = TRIES
 ) -> Instance:
     """The first instance that `make` gives (None: rejected) and whose canonical `layout` belongs to `split`.
 
@@ -64,6 +66,7 @@ def drawn(
     if split not in SPLITS and split != ALL:
         raise GenerationError(unknown("split", split, (*SPLITS, ALL)))
     for _ in range(tries):
+        spend(TRY)
         instance = make(rng)
         if instance is not None and (split == ALL or split_of(layout(instance)) == split):
             return instance

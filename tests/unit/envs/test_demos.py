@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from quintain.envs.demos import CannotDemonstrate, NoDemonstration, demonstrate, demonstrations
+from quintain.envs.course import shows_all
+from quintain.envs.demos import CannotDemonstrate, NoDemonstration, _stray, demonstrate, demonstrations
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.ports import SOLO
@@ -12,8 +13,10 @@ from quintain.registry import entries
 from quintain.testing.worlds import task_of
 from quintain.types import Task
 from quintain.worlds.kernel import Plan
+from quintain.worlds.noise import Rng
 
 WORDS = Scaffold.of({"style": "words"})
+FORESEEING = [e.name for e in entries("world") if e.tags.get("foresees")]
 
 
 @pytest.mark.parametrize("grammar", ["word", "tagged", "json", "tool"])
@@ -91,8 +94,91 @@ def test_reasons_stand_before_answers_that_still_read(name: str, grammar: str) -
         env.advance({SOLO: turn.answer})
     assert env.stop is not None and env.turn == len(turns)
     if name == "KeyDoor":
-        assert [int(line.split()[0]) for line in told[:-1]] == list(range(len(turns), 1, -1))
+        assert [int(line.split()[0]) for line in told] == list(range(len(turns), 0, -1))
     assert name != "Game2048" or all("is best by estimate" in line for line in told)
+
+
+@pytest.mark.parametrize("name", ["KeyDoor", "EmptyRoom", "Sokoban", "WordSearch", "LightsOut", "SudokuStep"])
+def test_what_is_announced_is_done(name: str) -> None:
+    env = WorldEnv(world_of(name), Scaffold(grammar="free"))
+    for seed in range(8):
+        turns = demonstrate(env, task_of(name, seed, 2), why=True)
+        said = [turn.text.partition("\n") for turn in turns]
+        done = [answer for _, _, answer in said]
+        for i, (reason, _, _) in enumerate(said):
+            count, _, plan = reason.partition(" to go: ")
+            left, named = len(turns) - i, plan.removesuffix(", ...").split(", ")
+            assert count == f"{left} move{'s' if left > 1 else ''}" and named == done[i : i + min(4, left)]
+            assert plan.endswith(", ...") == (left > 4)
+
+
+def test_answers_are_the_same_with_and_without_reasons() -> None:
+    env = WorldEnv(world_of("KeyDoor"), Scaffold(grammar="free"))
+    for seed in range(8):
+        task = task_of("KeyDoor", seed, 3)
+        bare = [turn.text for turn in demonstrate(env, task)]
+        assert bare == [turn.text.partition("\n")[2] for turn in demonstrate(env, task, why=True)]
+
+
+PART = [e.name for e in entries("world") if world_of(e.name).facts.seats == (SOLO,) and not shows_all(world_of(e.name))]
+
+
+@pytest.mark.parametrize("name", PART)
+def test_what_has_been_shown_alike_is_reasoned_about_alike(name: str) -> None:
+    """After equal histories the same move has the same reason, which names no move but itself."""
+    env = WorldEnv(world_of(name), Scaffold(caption=2, rules=False, grammar="free"))
+    heard: dict[tuple[str, ...], str] = {}
+    for seed in range(12):
+        try:
+            turns = demonstrate(env, task_of(name, seed, seed % 4), reward=-1.0, why=True)
+        except NoDemonstration:
+            continue
+        past: tuple[str, ...] = ()
+        for turn in turns:
+            reason, _, answer = turn.text.rpartition("\n") if env.limit > 1 else ("", "", turn.text)
+            past = (*past, *(m.text for m in turn.messages), answer)
+            assert heard.setdefault(past, reason) == reason
+            assert reason in (("",) if env.limit == 1 else (f"Next: {answer}.", f"{answer} is best by estimate."))
+    assert heard
+
+
+def test_worlds_that_hide_something_are_found_out() -> None:
+    drawn = {e.name for e in entries("world") if e.tags.get("engine") == "raycast" and len(e.make().facts.seats) == 1}
+    assert drawn | set(FORESEEING) | {"Mastermines", "BeatTap", "FogMap", "Battleship"} <= {*PART, "MazeEye"}
+    assert not {"KeyDoor", "Sokoban", "BrickBounce", "MissionRoom", "MiniSudoku"} & set(PART)
+
+
+def test_identical_first_sights_of_different_mazes_have_one_reason() -> None:
+    env = WorldEnv(world_of("TJunction3D"), Scaffold(caption=2))
+    sights: dict[str, set[str]] = {}
+    lengths: dict[str, set[int]] = {}
+    for seed in range(60):
+        turns = demonstrate(env, task_of("TJunction3D", seed, 3), why=True)
+        sight = turns[0].messages[0].text.partition("You have")[2].partition("\n")[2]  # the turns tell the size
+        sights.setdefault(sight, set()).add(turns[0].text)
+        lengths.setdefault(sight, set()).add(len(turns))
+    assert max(map(len, lengths.values())) >= 3, "alike at first, and not alike"
+    assert all(len(said) == 1 for said in sights.values())
+
+
+def test_a_stray_move_does_not_rest_on_what_is_still_to_come() -> None:
+    """Where all futures look alike the same stray is chosen: the state behind what is shown is never asked."""
+    env = WorldEnv(world_of("SnakeRun"), Scaffold(caption=2, grammar="word"))
+    env.begin(task_of("SnakeRun", 1, 3))
+    shown = env.world.rebuild(env.world.view(env.state, SOLO).caption(2), SOLO)
+    asked: list[object] = []
+
+    class Heard:
+        def __getattr__(self, name: str):
+            return getattr(world_of("SnakeRun"), name)
+
+        def solve(self, state, seat):
+            asked.append(state)
+            return world_of("SnakeRun").solve(state, seat)
+
+    env.world = Heard()
+    _stray(env, Rng("stray"))
+    assert asked[0] == shown != env.state and env.state not in asked
 
 
 @pytest.mark.parametrize(
@@ -111,9 +197,6 @@ def test_what_can_never_be_demonstrated_is_told_at_once(name, options, asked, to
     ):
         with pytest.raises(CannotDemonstrate, match=told):
             call()
-
-
-FORESEEING = [e.name for e in entries("world") if e.tags.get("foresees")]
 
 
 @pytest.mark.parametrize("name", FORESEEING)

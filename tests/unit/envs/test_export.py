@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from itertools import pairwise
@@ -59,6 +60,66 @@ def test_questions_are_not_repeated_and_what_is_missing_is_told(tmp_path, capsys
     assert "would have repeated a question" in said
 
 
+@pytest.mark.parametrize("grammar", ["word", "tagged", "json", "free"])
+@pytest.mark.parametrize("world", ["KeyDoor", "Sokoban", "WordSearch", "Nonogram"])
+def test_a_world_of_several_turns_is_asked_for_its_whole_plan(world, grammar):
+    found = [row for row, _ in questions(world, [1], range(6), "train", Scaffold(grammar=grammar))]
+    assert len(found) >= 4
+    for row in found:
+        assert "in their order, one a line, at most " in row["question"] and score(row, row["answer"]) == 1.0
+        lines = row["answer"].replace("\\n", "\n").splitlines()
+        assert len(lines) > 1 and score(row, lines[0]) < 1.0 and score(row, "no idea") == score(row, None) == 0.0
+    if grammar == "free":
+        assert score(found[0], f"First think of it.\nup\nThen it is:\n{found[0]['answer']}") == 1.0
+
+
+def test_knobs_are_kept_in_rows_and_played_with(tmp_path):
+    out = tmp_path / "out"
+    assert main(["export", "KeyDoor", "env.params.size=7", "--levels", "1", "-n", "3", "--out", str(out)]) == 0
+    for row in rows(out / "train"):
+        assert json.loads(row["params"]) == {"size": 7} and score(row, row["answer"]) == 1.0
+        grid = max(row["question"].split("\n\n"), key=lambda part: part.count("."))
+        assert sum(len(line.split()) >= 7 or len(line) >= 7 for line in grid.splitlines()) >= 7
+
+
+def test_runs_into_one_folder_do_not_mix_and_strangers_are_left_alone(tmp_path, monkeypatch):
+    """A second run that ends within the first: the first must neither take its rows nor its place."""
+    stranger = tmp_path / ".out.part"
+    stranger.mkdir()
+    (stranger / "mine").write_text("mine")
+    true, again = score, []
+
+    def slow(row, answer):
+        if not again:
+            again.append(row)
+            write(tmp_path / "out", ["MaxRectangle"], [1], {"train": 2})
+        return true(row, answer)
+
+    monkeypatch.setattr("quintain.envs.export.score", slow)
+    with pytest.raises(ExportError, match="no longer an empty folder"):
+        write(tmp_path / "out", ["MiniSudoku"], [1], {"train": 2})
+    assert {r["world"] for r in rows(tmp_path / "out" / "train")} == {"MaxRectangle"}
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".out.part", "out"] and (stranger / "mine").exists()
+
+
+def test_of_a_question_16_bytes_are_remembered():
+    asking = questions("MiniSudoku", [1], range(40), "train", Scaffold(grammar="word", image=256))
+    for _ in range(30):
+        next(asking)
+    known = asking.gi_frame.f_locals["known"]
+    assert len(known) == 30 and all(isinstance(one, bytes) and len(one) == 16 for one in known)
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch, capsys):
+    def full(*given, **named):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("quintain.envs.export._card", full)
+    assert main(["export", "MiniSudoku", "-n", "1", "--out", str(tmp_path / "out")]) == 1
+    assert "CannotWrite" in (said := capsys.readouterr().err) and "make space" in said
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_is_interrupted_leaves_nothing(tmp_path, monkeypatch):
     def interrupted(row, answer):
         raise KeyboardInterrupt
@@ -89,10 +150,19 @@ def test_without_pictures_only_rows_are_named(tmp_path):
     ("words", "said"),
     [
         (
-            ["MiniSudoku", "KeyDoor"],
-            "an episode of KeyDoor has 12 turns and 1 seats, a question one of each; quintain demos",
+            ["MiniSudoku", "Maze3D"],
+            "an episode of Maze3D at level 0 has 18 turns, and no plan can be asked for beforehand: what it stands on is not all shown",
         ),
-        (["MiniSudoku", "-n", "0"], "nothing to write: 1 worlds and"),
+        (["NimDuel"], "NimDuel has 2 seats, a question has one; quintain demos"),
+        (["Game2048"], "chance or an opponent answers each move; quintain demos"),
+        (["SnakeRun"], "it is still open what comes; quintain demos"),
+        (
+            ["ChessMate"],
+            "ChessMate at level 6 has 2 turns, and no plan can be asked for beforehand: chance or an opponent",
+        ),
+        (["ChessMate"], "of these levels 0, 1, 2, 3, 4, 5 can be asked about"),
+        (["KeyDoor", "env.params.sise=6"], "unknown knob 'sise'; did you mean 'size'?"),
+        (["MiniSudoku", "-n", "0"], "nothing to write: 1 world and"),
         (["MiniSudoku", "-n", "-3"], "nothing to write"),
         (["MiniSudoku", "--levels", "3-12"], "--levels 3-12"),
         (["MiniSudoku", "--image", "7"], "image is 7"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from quintain.envs.grammar import GRAMMARS, TOOL, act_tool
+from quintain.envs.grammar import GRAMMARS, TOOL, act_tool, spellings
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
 from quintain.messages import Message, Role, Text, ToolCall
 
 
@@ -76,3 +78,30 @@ def test_long_texts_cost_little() -> None:
     assert found("tagged", "x" * 200_000 + "<action>up</action>") == ["up"]
     assert found("json", '{"action": "up"}' + " " * 100) == ["up"]
     assert found("tagged", "<action>" * 20_000) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "others"),
+    [
+        ("up", []),
+        ("up.", ["up"]),
+        ("a5 /.", ["a5 /"]),
+        ("2,H", ["2 H"]),
+        ("h\tup\t3.", ["h\tup\t3", "h up 3"]),
+        ("1 2 / 3 .", []),
+        ("....", []),
+        (".", []),
+        ("a b\nc d", []),
+    ],
+)
+def test_small_faults_are_mended_last(text: str, others: list[str]) -> None:
+    assert list(spellings(text)) == [text, *others]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "key"),
+    [("MetroTrip", "2,H", "2 H"), ("WaterSort", "2  4.", "2 4"), ("RushHour", "h\tup\t3", "h up 3")],
+)
+def test_worlds_read_gaps_as_blanks(name: str, text: str, key: str) -> None:
+    env = WorldEnv(world_of(name), Scaffold(grammar="word"))
+    assert env.reader.read(GRAMMARS["word"].write(text), "agent") == env.world.read(key, "agent") is not None

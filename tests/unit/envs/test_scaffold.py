@@ -55,6 +55,9 @@ def test_words_name_static_things_once() -> None:
         ({"style": "plane"}, UnknownName, "did you mean 'plain'"),
         ({"caption": 3}, ScaffoldError, r"caption is 3; it is one of \(0, 1, 2\)"),
         ({"image": 8}, ScaffoldError, "32 to 2048"),
+        ({"image": "big"}, ScaffoldError, "image is 'big'; it is an integer, like 0"),
+        ({"rules": 1}, ScaffoldError, "rules is 1; it is true or false"),
+        ({"grammar": 3}, ScaffoldError, "grammar is 3; it is a word"),
         ({"penalty": -1.0}, ScaffoldError, "must be >= 0"),
         ({"caption": 0}, ScaffoldError, "shows nothing"),
     ],
@@ -68,3 +71,12 @@ def test_events_become_sentences_in_order() -> None:
     facts = Facts(name="x", rules="", answer="", example="", sayings={"took": "You took {}.", "fell": "You fell."})
     assert sentences(("took:a", "secret", "fell"), facts) == "You took a. You fell."
     assert "can be read" in sentences(("malformed",), facts)
+
+
+def test_an_action_that_costs_the_last_turn_is_not_said_to_change_nothing() -> None:
+    own = Facts(name="", rules="", answer="", example="", sayings={"illegal": "Not that.", "won": "You win."})
+    assert sentences(("malformed",), own, over=True) == "That is not an action that can be read; the episode is over."
+    assert sentences(("illegal", "won"), own, over=True) == "Not that; the episode is over. You win."
+    bare = Facts(name="", rules="", answer="", example="")
+    assert sentences(("illegal",), bare, over=True) == "The rules do not allow that; the episode is over."
+    assert sentences(("illegal",), bare) == "The rules do not allow that; nothing happened."

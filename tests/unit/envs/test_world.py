@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,14 +12,15 @@ import numpy as np
 import pytest
 
 from quintain.envs.scaffold import Scaffold
-from quintain.envs.world import NoEpisode, Reader, WorldEnv, world, world_of
+from quintain.envs.world import BadSnapshot, NoEpisode, Reader, WorldEnv, world, world_of
 from quintain.messages import Message
 from quintain.ports import SOLO, Env
-from quintain.registry import UnknownName, build, provenance
+from quintain.registry import UnknownName, build, names, provenance
 from quintain.testing.worlds import task_of
 from quintain.types import Stop, Task
 from quintain.worlds.kernel import Choices, Facts, Move, Outcome, View
 from quintain.worlds.noise import Rng
+from quintain.worlds.painter import Painter
 from quintain.worlds.scene import Scene
 
 TASK = task_of("KeyDoor", 1, 2)
@@ -73,6 +75,21 @@ def test_pictures_are_raw_and_change_with_the_state() -> None:
     assert one.dtype == np.uint8 and not np.array_equal(one, two) and np.array_equal(one, three)
 
 
+def test_the_picture_of_an_ended_episode_is_painted_for_those_who_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    painted = []
+    monkeypatch.setattr(
+        Painter, "paint", lambda self, scene, paint=Painter.paint: painted.append(scene) or paint(self, scene)
+    )
+    env = env_of(image=96)
+    path = [m.key for m in env.world.solve(env.state, SOLO).moves]
+    heard = [say(env, text) for text in path]
+    assert len(painted) == len(path), "the first state and all but the last"
+    last = heard[-1].messages[0].images[0]
+    asyncio.run(env.reset(TASK))
+    scene = env.world.view(heard[-1].state, SOLO).scene()
+    assert np.array_equal(last.pixels, Painter(96).paint(scene)), "another episode has begun since"
+
+
 def test_members_of_a_group_share_their_start() -> None:
     make = world({"style": "words"})
     one, two = make(TASK), make(TASK)
@@ -98,6 +115,48 @@ def test_what_readers_remember_is_bounded() -> None:
     assert len(reader.known) <= 4096 and len(reader.starts) == 40
     assert reader.read(Message.of("assistant", "up" + " " * 5000), SOLO) == Move("up")
     assert all(len(text) <= 200 for text, _ in reader.known)
+
+
+def test_what_is_no_snapshot_of_the_world_is_refused_and_changes_nothing() -> None:
+    env, other = env_of(), WorldEnv(world_of("Sokoban"))
+    with pytest.raises(NoEpisode, match="Sokoban: no episode was begun; call reset first"):
+        other.snapshot()
+    other.begin(task_of("Sokoban", 1, 2))
+    say(env, "down")
+    good = env.snapshot()
+    assert (good["format"], good["world"]) == (1, "KeyDoor") and set(good["state"]) <= set(good["fields"])
+    wrong: list[tuple[Any, str]] = [
+        (None, "a snapshot is an object, not None"),
+        ({"a": 1}, "has the format None, read is 1; give back what snapshot"),
+        ({**good, "format": 2}, "has the format 2, read is 1"),
+        ({"format": 1}, "lacks world, fields, task, state, turn, limit, stop, past, calls"),
+        (other.snapshot(), "is of the world 'Sokoban'; restore it in an env of that"),
+        ({**good, "fields": ["board", "lives"]}, r"has the fields \['board', 'lives'\], here they are board,"),
+        ({**good, "state": {"lives": 3}}, "cannot be read .InvariantError: .* has no field 'lives'"),
+        ({**good, "state": dict.fromkeys(good["fields"])}, "cannot be read"),
+        ({**good, "state": None}, "cannot be read"),
+        ({**good, "task": None}, "cannot be read .ValueError: there is no task"),
+        ({**good, "turn": "soon"}, "cannot be read .ValueError"),
+        ({**good, "stop": "asleep"}, "cannot be read .ValueError"),
+    ]
+    for snapshot, told in wrong:
+        with pytest.raises(BadSnapshot, match=f"KeyDoor: .*{told}"):
+            env.restore(snapshot)
+        assert env.snapshot() == good and env.movers == {SOLO}
+    fresh = WorldEnv(world_of("KeyDoor"), env.scaffold)
+    fresh.restore(json.loads(json.dumps(good)))
+    assert fresh.snapshot() == good and say(fresh, "up") == say(env, "up")
+
+
+@pytest.mark.parametrize("name", names("world"))
+def test_a_snapshot_is_shown_as_it_was_left(name: str) -> None:
+    env, other = (WorldEnv(world_of(name), Scaffold.of({"grammar": "word", "history": 2})) for _ in range(2))
+    env.begin(task_of(name, 3, 1))
+    for again in (True, False):
+        other.restore(json.loads(json.dumps(env.snapshot())))
+        assert (other.seen(), other.movers, other.limit) == (env.seen(), env.movers, env.limit)
+        if again:
+            env.advance({seat: Message.of("assistant", "?") for seat in env.movers})
 
 
 @dataclass(frozen=True)

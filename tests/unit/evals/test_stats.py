@@ -60,6 +60,24 @@ def test_one_try_an_instance_is_the_plain_interval():
     assert effective([], 0.0, 0) == 0.0 and summary([])["interval"] == [0.0, 1.0]
 
 
+def test_the_seats_of_a_game_are_no_further_attempts():
+    def game(i: int, first: int) -> Group:
+        runs = tuple(
+            Trajectory(id=f"{i}.{k}.{seat}", nodes=(), stop=Stop.done, agent=seat, episode=k, rewards={"success": won})
+            for k in range(2)
+            for seat, won in (("first", float(first)), ("second", 1.0 - first))
+        )
+        return Group(task=Task(key=str(i), env="NimDuel"), trajectories=runs, ticket=i)
+
+    found = summary([game(0, 1), game(1, 1), game(2, 0), game(3, 1)])
+    assert (found["instances"], found["episodes"], found["success"]) == (4, 8, 0.5)
+    assert found["pass"] == {"1": 0.5, "2": 0.5}, "a seat that always loses is not saved by the other"
+    assert found["seats"] == {"first": 0.75, "second": 0.25}
+    assert found["interval"] == pytest.approx(list(interval(4, 8)))
+    assert "success by seat: first 0.750   second 0.250" in table("x", found)
+    assert "seats" not in summary(played(np.ones((2, 2), dtype=bool)))
+
+
 def test_grades_against_recorded_episodes_are_summed_up():
     exact = [[1, 1, 0, 1], [1, 1], [0]]
     runs = tuple(

@@ -22,6 +22,9 @@ RUN = {
 }
 PLAYED = {
     "level=12": "level",
+    "world=Sokoban env.params.boxs=2": "unknown knob 'boxs'; did you mean 'boxes'",
+    "world=Sokoban env.params.size=99": "knob size=99: it takes an integer from 6 to 12",
+    "world=Sokoban level=0 env.params.boxes=4": "no instance of level 0 has boxes=4",
     "env.name=data reward=env": "gives no reward",
     "rollout.options.max_turns=3": "rollout.max_turns sets",
     "rollout.options.deadline_s=nan": "deadline_s is nan; .* numbers >= 0, all finite",

@@ -74,6 +74,14 @@ async def test_who_may_ask_and_how_many_games_there_are(web: httpx.AsyncClient) 
     assert (await web.get("/observation?id=0")).status_code == (await web.get("/observation?id=x")).status_code == 404
 
 
+async def test_a_game_that_is_asked_about_stays(web: httpx.AsyncClient) -> None:
+    kept, lost = [(await web.post("/create", json={})).json()["id"] for _ in range(2)]
+    for _ in range(5):
+        assert (await web.get("/observation", params={"id": kept})).status_code == 200
+        await web.post("/create", json={})
+    assert (await web.get("/observation", params={"id": lost})).status_code == 404
+
+
 def test_a_world_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["offer", "http", "KeyDor"]) == 1 and "KeyDoor" in capsys.readouterr().err
     with pytest.raises(AdapterError, match="NimDuel has several seats"):

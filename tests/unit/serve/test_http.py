@@ -107,6 +107,23 @@ async def test_a_client_that_sends_first_and_reads_later_learns_that_its_body_is
         assert await asyncio.to_thread(ask) == (413, "body_too_large")
 
 
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_a_client_that_closes_after_its_answer_still_gets_it(chunked, open_server):
+    _, url = await open_server(limits=Limits(body_bytes=1000))
+
+    def ask(token):
+        link = http.client.HTTPConnection("127.0.0.1", int(url.rpartition(":")[2]), timeout=20)
+        body, headers = b"x" * (48 << 20), {"Authorization": f"Bearer {token}", "Connection": "close"}
+        link.request("POST", "/v1/chat/completions", iter([body]) if chunked else body, headers, encode_chunked=chunked)
+        answer = link.getresponse()
+        told = answer.status, json.load(answer)["error"]["code"]
+        link.close()
+        return told
+
+    assert await asyncio.to_thread(ask, "sesame") == (413, "body_too_large")
+    assert await asyncio.to_thread(ask, "no") == (401, "invalid_api_key")
+
+
 async def test_one_connection_too_many_is_refused_in_the_shape_of_every_error(open_server, monkeypatch):
     monkeypatch.setattr(web_server, "CONNECTIONS", 2)
     _, url = await open_server()

@@ -40,6 +40,8 @@ def test_actions_without_a_list_are_an_argument() -> None:
     assert [t["name"] for t in tools.listed()] == ["new_game", "look", "act"]
     said = ask(tools, "tools/call", name="act", arguments={"action": "no idea"})["result"]
     assert said["structuredContent"]["events"] == ["malformed"] and not said["isError"]
+    text = said["content"][0]["text"]
+    assert said["structuredContent"]["over"] and "the episode is over" in text and "nothing happened" not in text
     with pytest.raises(AdapterError, match="NimDuel has the seats"):
         WorldTools(Play("NimDuel"))
     with pytest.raises(BadCall, match="seed is -1"):
@@ -56,10 +58,15 @@ def test_actions_without_a_list_are_an_argument() -> None:
         ('{"id":1,"method":"x"}', -32601),
         ('{"id":1,"method":"tools/call","params":[1]}', -32602),
         ('{"id":1,"method":"tools/call"}', -32602),
+        ('{"id":NaN,"method":"ping"}', -32700),
+        ('{"id":1,"method":"tools/call","params":{"name":"up","arguments":{"a":-Infinity}}}', -32700),
+        ('{"id":1e400,"method":"ping"}', -32600),
+        ('{"id":[1],"method":"ping"}', -32600),
     ],
 )
 def test_what_is_no_request_is_answered(line: str, code: int) -> None:
-    assert answered(WorldTools(Play("EmptyRoom")), line)["error"]["code"] == code
+    reply = answered(WorldTools(Play("EmptyRoom")), line)
+    assert reply["error"]["code"] == code and json.dumps(reply, allow_nan=False)
 
 
 def test_notifications_are_not_answered_and_a_wrong_world_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.board.rows import RowGame, row_game
 from quintain.worlds.engines.board.search import LADDER, check_opponent, choices, replies
-from quintain.worlds.kernel import GenerationError, Plan, Unsolvable
+from quintain.worlds.kernel import BadKnob, GenerationError, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.games.tic_tac_toe import tic_tac_toe, tic_tac_toe_duel
 
@@ -335,10 +335,13 @@ def test_taken_and_outside_cells_are_illegal() -> None:
         assert outcome.state is state and outcome.events == {SOLO: ("illegal",)} and not outcome.rewards
 
 
+EMPTY = dataclasses.replace(SOLO_WORLD, levels=[{**SOLO_WORLD.levels[0], "stones": 0, "more": 0, "low": 0, "high": 0}])
+
+
 def test_replies_follow_from_the_noise_of_the_state_alone() -> None:
     seen = set()
     for seed in range(20):
-        state = SOLO_WORLD.start(seed, 0, stones=0, more=0, low=0, high=0)
+        state = EMPTY.start(seed, 0)
         assert state.position == (0, 0)
         move = {SOLO: SOLO_WORLD.read("b2", SOLO)}
         one, two = SOLO_WORLD.step(state, move), SOLO_WORLD.step(state, move)
@@ -349,11 +352,13 @@ def test_replies_follow_from_the_noise_of_the_state_alone() -> None:
 
 def test_knobs_that_fit_no_game_are_refused() -> None:
     with pytest.raises(QuintainError, match="3 <= line <= size <= 15"):
+        dataclasses.replace(SOLO_WORLD, levels=[{**SOLO_WORLD.levels[0], "size": 16}]).start(0, 0)
+    with pytest.raises(BadKnob, match="size=16: it takes an integer from 3 to 6"):
         SOLO_WORLD.start(0, 0, size=16)
-    with pytest.raises(QuintainError, match="did you mean 'greedy'"):
+    with pytest.raises(BadKnob, match="opponent='gredy': it takes 'random', "):
         SOLO_WORLD.start(0, 0, opponent="gredy")
     with pytest.raises(GenerationError, match="no opening"):
-        SOLO_WORLD.start(0, 0, stones=0, more=0)
+        dataclasses.replace(SOLO_WORLD, levels=[{**SOLO_WORLD.levels[0], "stones": 0, "more": 0}]).start(0, 0)
     with pytest.raises(QuintainError, match="unknown knob 'opponent'"):
         DUEL.start(0, 0, opponent="random")
 

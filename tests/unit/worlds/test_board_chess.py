@@ -7,6 +7,7 @@ import pytest
 from quintain.types import Ints
 from quintain.worlds.engines.board.chess import NAMES, SIGNS, Chess, checked
 from quintain.worlds.engines.board.chess_legal import LegalGame, goals
+from quintain.worlds.engines.board.chess_look import scattered
 from quintain.worlds.engines.board.chess_mate import forced, pose
 from quintain.worlds.engines.board.men import MenGame
 from quintain.worlds.noise import Rng
@@ -90,6 +91,32 @@ def test_forced_mates_are_those_found_by_trying_everything() -> None:
         seen = 0
     assert not forced(fen("7k/8/8/8/8/8/8/K5R1 w - -")[:-2], 2)
     assert forced(fen("7k/8/5KQ1/8/8/8/8/8 w - -")[:-2], 1)
+
+
+def test_mates_of_any_position_are_those_found_by_trying_everything() -> None:
+    rng, mates = Rng("any"), 0
+    for _ in range(150):
+        men = "kK" + "".join([rng.pick("QRRBNP") for _ in range(6)]) + "".join([rng.pick("rnbpp") for _ in range(4)])
+        position = (*scattered(rng, men), 0, -1, 0, 9, 0)
+        if not checked(position, 1):
+            found = {GAME.pack(path) for path in forced(position[:-2], 1)}
+            assert found == set(mated(position, 1))
+            mates += len(found)
+    assert mates > 10
+
+
+@pytest.mark.parametrize(
+    ("text", "move", "mates"),
+    [
+        ("4rkr1/4p1p1/8/8/8/8/8/4K2R w K -", "e1 g1", True),
+        ("8/8/R7/2k5/2n5/8/3PN1B1/1R2K3 w - -", "d2 d4", True),
+        ("8/8/R7/2k5/2p5/8/3PN1B1/1R2K3 w - -", "d2 d4", False),  # the pawn that gives check is taken in passing
+    ],
+)
+def test_mates_by_castling_and_by_pawns_that_pass(text: str, move: str, mates: bool) -> None:
+    found = [GAME.pack(path) for path in forced(fen(text)[:-2], 1)]
+    assert set(found) == set(mated((*fen(text)[:-2], 9, 0), 1))
+    assert (GAME.spelled(move) in found) == mates
 
 
 def test_goals_of_a_marked_piece_leave_its_king_safe() -> None:

@@ -12,7 +12,7 @@ from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.board.heaps import STEP, heap_game
 from quintain.worlds.engines.board.search import choices
-from quintain.worlds.kernel import Move, Plan, Unsolvable
+from quintain.worlds.kernel import BadKnob, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.games.nim_game import nim_duel, nim_game
 
@@ -142,5 +142,7 @@ def test_strange_captions_and_knobs_are_refused() -> None:
         with pytest.raises(QuintainError, match="no full caption"):
             WORLD.rebuild(text, SOLO)
     for knobs in ({"heaps": 9}, {"heaps": 0}, {"tallest": 64}, {"most": -1}):
-        with pytest.raises(QuintainError, match="1 to 8 heaps of at most 63"):
+        with pytest.raises(BadKnob, match="it takes an integer from"):
             WORLD.start(0, 0, **knobs)
+        with pytest.raises(QuintainError, match="1 to 8 heaps of at most 63"):
+            dataclasses.replace(WORLD, levels=[{**WORLD.levels[0], **knobs}]).start(0, 0)

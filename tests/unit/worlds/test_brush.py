@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
+import quintain.worlds.painter as painter_module
 from quintain.worlds.art import tiles
 from quintain.worlds.brush import draw, font, reach, text_mask
 from quintain.worlds.noise import Rng
@@ -73,6 +74,12 @@ def neighbour(scene: Scene, rng: Rng) -> Scene:
     return replace(scene, shapes=(*shapes[:i], any_shape(rng), *shapes[i + 1 :]))
 
 
+def painted_anew(scene: Scene, side: int) -> np.ndarray:
+    """The picture as a thread paints it that has painted nothing before."""
+    with ThreadPoolExecutor(1) as fresh:
+        return fresh.submit(Painter(side).paint, scene).result()
+
+
 @pytest.mark.parametrize("columns", [0, 4])
 @pytest.mark.parametrize("side", [64, 97])
 def test_pictures_do_not_depend_on_what_was_painted_before(columns: int, side: int) -> None:
@@ -81,7 +88,7 @@ def test_pictures_do_not_depend_on_what_was_painted_before(columns: int, side: i
     seen = []
     for _ in range(120):
         scene = neighbour(scene, rng)
-        pixels, anew = painter.paint(scene), Painter(side).paint(scene)
+        pixels, anew = painter.paint(scene), painted_anew(scene, side)
         assert np.array_equal(pixels, anew) and not pixels.flags.writeable
         assert painter.paint(scene) is pixels and painter.paint(replace(scene)) is pixels
         seen.append((scene, pixels, pixels.tobytes()))
@@ -99,6 +106,22 @@ def test_a_small_change_leaves_the_rest_alone(monkeypatch: pytest.MonkeyPatch) -
     painter.paint(Scene(width=8, height=8, shapes=(replace(shapes[0], fill="gold"), *shapes[1:])))
     ((area, near),) = areas
     assert (area[2] - area[0]) * (area[3] - area[1]) < 400 and len(near) < 4 and near[0].fill == "gold"
+
+
+def test_what_all_scenes_begin_with_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, drawn = Rng("begin"), []
+    ground = tuple(any_shape(rng) for _ in range(20))
+    scenes = [Scene(width=8, height=8, shapes=(*ground, *(any_shape(rng) for _ in range(30)))) for _ in range(5)]
+    scenes.append(replace(scenes[0], shapes=(*ground[:12], *scenes[0].shapes[30:])))
+    scenes += [replace(scenes[-1], background="sand"), replace(scenes[-1], width=9)]
+    right = [painted_anew(scene, 80) for scene in scenes]
+    brush = painter_module.draw
+    monkeypatch.setattr(
+        painter_module, "draw", lambda canvas, shapes, *at: drawn.append(len(shapes)) or brush(canvas, shapes, *at)
+    )
+    with ThreadPoolExecutor(1) as fresh:
+        assert all(np.array_equal(a, b) for a, b in zip(fresh.map(Painter(80).paint, scenes), right, strict=True))
+    assert drawn == [50, 20, 30, 30, 30, 30, 12, 20, 32, 32]
 
 
 def test_a_thin_box_is_no_wider_than_it_is() -> None:
@@ -125,9 +148,10 @@ def test_shapes_stay_within_their_reach(seed: int) -> None:
 
 def test_areas_cover_the_places_and_lie_in_the_picture() -> None:
     places = [(0.0, 0.0, 21.0, 20.0), (-50.0, 390.0, 12.5, 900.0), (30.0, 0.0, 41.0, 9.0), (600.0, 0.0, 700.0, 9.0)]
-    areas = merged(places, 200)
-    assert areas == [(0, 195, 7, 200), (0, 0, 21, 10)] or areas == [(0, 0, 21, 200)]
-    far = merged([(0, 0, 200, 200), (400, 400, 600, 600)], 1000)
+    areas = [Painter(200).within(place) for place in places]
+    assert areas == [(0, 0, 11, 10), (0, 195, 7, 200), (15, 0, 21, 5), None]
+    assert merged([area for area in areas if area]) in ([(0, 195, 7, 200), (0, 0, 21, 10)], [(0, 0, 21, 200)])
+    far = merged([(0, 0, 100, 100), (200, 200, 300, 300)])
     assert len(far) == (2 if 2 * 100**2 + CALL < 300**2 else 1)
 
 

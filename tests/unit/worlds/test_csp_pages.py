@@ -493,3 +493,19 @@ def test_splits_share_no_page(name: str) -> None:
     world = world_of(name)
     seen = [{world.start(seed, 1, split=s).page for seed in range(8)} for s in ("train", "validation", "test")]
     assert not seen[0] & seen[1] and not seen[0] & seen[2] and not seen[1] & seen[2]
+
+
+def test_rows_are_read_with_and_without_gaps() -> None:
+    kakuro, key = world_of("Kakuro"), "# # # # / # # 1 4 / # 2 6 7 / # 4 2 8"
+    move = kakuro.read(key, SOLO)
+    spellings = (
+        key.replace(" ", ""),
+        key.replace(" / ", "\n"),
+        "# # # # / # # 14 / # 267 / # 428",
+        "#### ##14 #267 #428",
+    )
+    for text in spellings:
+        assert kakuro.read(text, SOLO) == move
+    wide = "10 2 3 / 4 5 16 / 7 8 9"
+    assert world_of("Survo").read(wide.replace(" / ", "\n"), SOLO) == world_of("Survo").read(wide, SOLO)
+    assert world_of("Survo").read("1 12 / 3 4", SOLO).value == (1, 12, 3, 4)

@@ -19,7 +19,7 @@ from quintain.types import QuintainError
 from quintain.worlds.engines.geometry.ask import AskWorld
 from quintain.worlds.engines.geometry.figure import LETTERS, Things, Words, named, of, spot
 from quintain.worlds.engines.geometry.mirrors import entry, trace
-from quintain.worlds.kernel import GenerationError, Unsolvable
+from quintain.worlds.kernel import BadKnob, Unsolvable
 from quintain.worlds.suite.geometry import circle_theorem
 
 ASKS = [e.name for e in entries("world") if e.tags["engine"] == "geometry" and isinstance(world_of(e.name), AskWorld)]
@@ -330,5 +330,5 @@ def test_what_is_no_caption_is_told(name: str):
 
 
 def test_knobs_that_leave_no_room_are_told():
-    with pytest.raises(GenerationError, match="no instance"):
+    with pytest.raises(BadKnob, match="it takes an integer from 1 to 3"):
         world_of("ColourMix").start(0, 0, targets=30)

@@ -330,6 +330,8 @@ def test_answers_have_one_normal_form() -> None:
     assert edges.read("None") == Move("none") and edges.read("7") is None and edges.read("7; A-") is None
     assert Form(("flow",)).read("A->B = 3, B>C: 2").key == "A>B 3 B>C 2" and Form(("flow",)).read("A>B") is None
     assert Form(("groups",)).read("{B, A}, {C}").key == Form(("groups",)).read("c | a b").key == "A B / C"
+    for text in ("a b\nc", "B A /\nC", " A B \n\n C\n"):
+        assert Form(("groups",)).read(text).key == "A B / C"
     assert Form(("rows",)).read("[[0, 1], [1, 0]]").key == Form(("rows",)).read("01/10").key == "0 1 / 1 0"
     assert Form(("map",)).read("1:B a=2").key == "A=2 B=1" and Form(("bits",)).read("0110").value == ((0, 1, 1, 0),)
     assert Form(("numbers",)).read("5") is None and Form(("path",)).read("A" * 2000) is None

@@ -8,7 +8,7 @@ import pytest
 
 from quintain.envs.world import world_of
 from quintain.ports import SOLO
-from quintain.worlds.engines.graph.metro import Metro, quickest
+from quintain.worlds.engines.graph.metro import Metro, far, quickest
 from quintain.worlds.kernel import Plan, Unsolvable
 
 STEP = {"north": (-1, 0), "east": (0, 1), "south": (1, 0), "west": (0, -1)}
@@ -34,6 +34,10 @@ def test_the_quickest_way_takes_what_all_rides_say() -> None:
         for start in range(len(metro.at)):
             if start != metro.goal:
                 assert quickest(metro, metro.goal)[start][0] == least(metro, start, metro.goal)
+        best = [
+            (goal, *quickest(metro, goal)[at][:2], at) for goal in range(len(metro.at)) for at in quickest(metro, goal)
+        ]
+        assert far(metro, 2) == sorted([pair for pair in best if pair[2] >= 2])
         assert state.left == least(metro, state.at, metro.goal) + (4 if level == 0 else 0)
 
 

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from quintain.types import QuintainError
-from quintain.worlds.kernel import Choices, Move, UnknownLevel, check_knobs, check_level, diff, digest
+from quintain.worlds.kernel import (
+    BadKnob,
+    Choices,
+    GenerationError,
+    Move,
+    UnknownLevel,
+    check_knobs,
+    check_level,
+    diff,
+    digest,
+    overridable,
+)
+from quintain.worlds.noise import Rng
 
 
 @dataclass(frozen=True)
@@ -28,10 +42,48 @@ def test_levels_outside_are_refused_with_their_limits(given: object) -> None:
         check_level(given)  # type: ignore[arg-type]
 
 
+LEVELS_OF = [
+    {"size": 5, "slip": 0.1, "lead": -1, "of": "ab", "men": "K"},
+    {"size": 8, "slip": 0.1, "lead": 0.5, "of": "cd", "men": 4},
+]
+
+
 def test_knobs_override_and_unknown_ones_are_named() -> None:
-    assert check_knobs({}, {"size": 5}) == {"size": 5}
-    with pytest.raises(QuintainError, match="unknown knob 'siz'; did you mean 'size'"):
-        check_knobs({"siz": 7}, {"size": 5})
+    assert check_knobs({}, LEVELS_OF, 1) == LEVELS_OF[1]
+    assert check_knobs({"size": 6, "lead": 0, "of": "ab", "men": "K"}, LEVELS_OF, 1) == {
+        "size": 6,
+        "slip": 0.1,
+        "lead": 0,
+        "of": "ab",
+        "men": "K",
+    }
+    with pytest.raises(BadKnob, match="unknown knob 'siz'; did you mean 'size'"):
+        check_knobs({"siz": 7}, LEVELS_OF, 0)
+    with pytest.raises(UnknownLevel):
+        check_knobs({}, LEVELS_OF, 10)
+
+
+@pytest.mark.parametrize(
+    ("knob", "value", "takes"),
+    [
+        ("size", 9, "an integer from 5 to 8"),
+        ("size", 4, "an integer from 5 to 8"),
+        ("size", 6.0, "an integer from 5 to 8"),
+        ("size", True, "an integer from 5 to 8"),
+        ("size", "two", "an integer from 5 to 8"),
+        ("size", None, "an integer from 5 to 8"),
+        ("lead", float("nan"), "a number from -1 to 0.5"),
+        ("lead", "0", "a number from -1 to 0.5"),
+        ("of", "ef", "'ab', 'cd'"),
+        ("of", ["ab"], "'ab', 'cd'"),
+        ("men", 4.0, "'K', 4"),
+    ],
+)
+def test_values_that_a_knob_does_not_take_are_refused_with_those_that_it_does(
+    knob: str, value: object, takes: str
+) -> None:
+    with pytest.raises(BadKnob, match=re.escape(f"knob {knob}={value!r}: it takes {takes}")):
+        check_knobs({knob: value}, LEVELS_OF, 0)
 
 
 def test_choices_read_names_and_synonyms_in_any_case() -> None:
@@ -52,3 +104,35 @@ def test_a_difference_names_the_path_and_skips_shared_parts() -> None:
 def test_digests_tell_states_apart() -> None:
     one, two = Outer(Inner((1,)), 1), Outer(Inner((1,)), 2)
     assert digest(one) == digest(Outer(Inner((1,)), 1)) != digest(two)
+
+
+class Endless:
+    """A world whose knobs may contradict each other."""
+
+    facts = SimpleNamespace(name="Endless")
+    levels = ({"size": 5, "walls": 2}, {"size": 9, "walls": 40})
+
+    @overridable
+    def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> list[int]:
+        """`walls` different numbers below `size` squared, the first of which is 0."""
+        chosen, rng = check_knobs(knobs, self.levels, level), Rng("endless", seed)
+        found: set[int] = set()
+        while len(found) < chosen["walls"]:
+            found.add(rng.below(chosen["size"] ** 2))
+        return [1 // (0 not in found), *found]
+
+
+def test_knobs_that_contradict_each_other_end_in_good_time_and_are_named() -> None:
+    world = Endless()
+    assert len(world.start(0, 0, walls=3)) == 4
+    with pytest.raises(
+        GenerationError, match=re.escape("level 0 has walls=30 (nothing was found in good time)")
+    ) as told:
+        world.start(0, 0, walls=30)
+    assert str(told.value).endswith("those of the level: size=5, walls=2")
+    with pytest.raises(GenerationError, match=re.escape("level 1 has size=5, walls=25 (integer division")):
+        world.start(0, 1, size=5, walls=25)
+    with pytest.raises(BadKnob):
+        world.start(0, 0, walls=41)
+    rng = Rng("free")
+    assert [rng.uniform() for _ in range(400_000)][-1] < 1, "no limit is left behind"

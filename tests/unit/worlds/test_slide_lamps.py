@@ -9,7 +9,7 @@ import pytest
 from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.slide.lamps import CHOICES, Lamps, Panel, bits_of, fewest, name_of, switch, wiring
-from quintain.worlds.kernel import GenerationError, Plan, Unsolvable
+from quintain.worlds.kernel import BadKnob, Plan, Unsolvable
 from quintain.worlds.splits import canonical, split_of
 from quintain.worlds.suite.puzzles.lights_out import lights_out
 
@@ -128,6 +128,6 @@ def test_one_lamp_has_many_spellings(text: str):
 
 
 def test_sides_are_checked():
-    with pytest.raises(GenerationError, match="2 to 9"):
+    with pytest.raises(BadKnob, match="4 to 9"):
         WORLD.start(0, 0, width=12)
     assert switch("o.", (1,)) == "oo"

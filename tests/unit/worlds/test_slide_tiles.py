@@ -10,7 +10,7 @@ from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.slide import tiles, tiles_solve
 from quintain.worlds.engines.slide.tiles import CHOICES, Frame, Slid, layout_of, slid, solvable
-from quintain.worlds.kernel import GenerationError, Plan, Unknown, Unsolvable
+from quintain.worlds.kernel import BadKnob, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.splits import split_of, symmetries
 from quintain.worlds.suite.puzzles.fifteen_tiles import fifteen_tiles
@@ -145,7 +145,7 @@ def test_captions_and_words():
 
 
 def test_sides_are_checked():
-    with pytest.raises(GenerationError, match="must be 2, 3 or 4"):
+    with pytest.raises(BadKnob, match="3 to 4"):
         WORLD.start(0, 0, width=5)
 
 

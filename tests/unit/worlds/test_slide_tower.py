@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections import deque
 
@@ -12,7 +13,7 @@ from quintain.types import QuintainError
 from quintain.worlds.engines.slide import tower_solve
 from quintain.worlds.engines.slide.tower import CHOICES, Discs, Rack, layout_of
 from quintain.worlds.engines.slide.tower_solve import plan_of
-from quintain.worlds.kernel import GenerationError, Plan, Unsolvable
+from quintain.worlds.kernel import BadKnob, GenerationError, Plan, Unsolvable
 from quintain.worlds.splits import split_of
 from quintain.worlds.suite.puzzles.hanoi import hanoi
 
@@ -124,12 +125,15 @@ def test_plans_have_the_length_of_the_level(level: int):
 
 
 def test_the_old_puzzle_is_a_knob_away():
-    state = WORLD.start(1, 4, tower=1, pegs=4, low=1, high=99)
-    assert len(set(state.rack.goal)) == 1 and state.rack.pegs == 4
-    with pytest.raises(GenerationError, match="3 to 5 pegs"):
-        WORLD.start(0, 0, pegs=2)
-    with pytest.raises(GenerationError, match="2 to 9 discs"):
-        WORLD.start(0, 0, discs=10)
+    state = WORLD.start(1, 4, tower=1, low=2, high=200)
+    assert len(set(state.rack.goal)) == 1 and state.rack.pegs == 3
+    wider = dataclasses.replace(WORLD, levels=[{**WORLD.levels[4], "tower": 1, "pegs": 4, "low": 1, "high": 99}] * 5)
+    assert wider.start(1, 4).rack.pegs == 4
+    for knobs, told in (({"pegs": 2}, "3 to 5 pegs"), ({"discs": 10}, "2 to 9 discs")):
+        with pytest.raises(BadKnob):
+            WORLD.start(0, 0, **knobs)
+        with pytest.raises(GenerationError, match=told):
+            dataclasses.replace(WORLD, levels=[{**WORLD.levels[0], **knobs}]).start(0, 0)
 
 
 def test_renamed_pegs_and_the_way_back_are_one_layout():

@@ -73,9 +73,13 @@ class Actions:
 
 
 def words_of(env: Any) -> tuple[str, ...]:
-    """What an environment itself calls its actions: an enum `actions` as MiniGrid has it, ALE's meanings, or ()."""
+    """What an environment itself calls its actions: an enum `actions` as MiniGrid and MiniWorld have it, ALE's meanings, or ().
+
+    An environment that takes the first actions of its enum only has their names.
+    """
     own = getattr(env.unwrapped, "actions", None)
     if isinstance(own, type) and issubclass(own, enum.Enum):
-        return tuple(member.name for member in own) if len(own) == getattr(env.action_space, "n", 0) else ()
+        count = int(getattr(env.action_space, "n", 0))
+        return tuple(member.name for member in own)[:count] if len(own) >= count else ()
     meanings = getattr(env.unwrapped, "get_action_meanings", None)
     return tuple(word.lower() for word in meanings()) if meanings else ()

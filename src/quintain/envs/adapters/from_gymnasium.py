@@ -1,8 +1,10 @@
-"""Gymnasium environments as envs of ours: MiniGrid and BabyAI, toy text, classic control, ALE, whatever is registered."""
+"""Gymnasium environments as envs of ours: MiniGrid and BabyAI, MiniWorld, ALE, toy text, classic control, whatever is registered."""
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -22,7 +24,9 @@ HOMES = {
     "MiniGrid-": "minigrid",
     "BabyAI-": "minigrid",
     "ALE/": "ale_py",
+    "MiniWorld-": "miniworld",
 }  # where ids are registered that need no `MODULE:`
+WINDOWED = ("darwin", "win32")  # systems that always have a display
 MARKED = re.compile(r"\x1b\[[0-9;]*m([^\x1b]*)\x1b\[0m")  # colours of a terminal: what is marked stands in brackets
 
 
@@ -61,7 +65,7 @@ class GymGame:
         gym = peer("gymnasium")
         for start, home in HOMES.items():
             if wanted.startswith(start):
-                peer(home)
+                _registered(home)
         mode = {"render_mode": "rgb_array"} if self.image else {}
         if not self.image and not self.look and "ansi" in modes(gym, wanted):
             mode = {"render_mode": "ansi"}
@@ -100,6 +104,18 @@ class GymGame:
         self.env, self.made = None, ""
 
 
+def _registered(home: str) -> None:
+    """Import the package that registers its environments; MiniWorld draws without a window where no display is."""
+    if home == "miniworld" and sys.platform not in WINDOWED and not os.environ.get("DISPLAY"):
+        peer("pyglet").options["headless"] = True
+    try:
+        peer(home)
+    except ImportError as error:
+        raise PeerError(
+            f"{home} cannot be loaded: {error}; MiniWorld draws with OpenGL, on Debian: apt install libegl1 libgl1 libglu1-mesa"
+        ) from error
+
+
 def modes(gym: Any, wanted: str) -> Sequence[str]:
     """The render modes of a registered id; () where nobody says."""
     try:
@@ -124,7 +140,7 @@ def gymnasium(
     Args:
         id: as `gymnasium.make` takes it (`MODULE:ID` imports the module first); a list has one for each level.
         options: of `gymnasium.make`.
-        actions: words for the actions of a `Discrete` space; unless told those of MiniGrid's and ALE's own lists, or numbers.
+        actions: words for the actions of a `Discrete` space; unless told those of MiniGrid's, MiniWorld's and ALE's own lists, or numbers.
         look: `FILE.py:function` of (observation, env) that gives the text; unless told, what the environment renders as `ansi`, a
             description of MiniGrid's view, or JSON.
         image: show what the environment renders as `rgb_array`.

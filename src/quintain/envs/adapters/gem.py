@@ -72,15 +72,15 @@ def _class(base: type) -> type:
             return heard.text, heard.reward, heard.terminated, heard.truncated, heard.info
 
         def sample_random_action(self) -> str:
-            env = self.play.env
-            rng = Rng("gem-action", self.play.seed, env.turn, self.count)
+            seed, env = self.play.begun().seed, self.play.env
+            rng = Rng("gem-action", seed, env.turn, self.count)
             return env.reader.grammar.write(env.world.view(env.state, self.play.seats[0]).sample(rng).key).text
 
         def spawn(self, same_state: bool = False, **kwargs: Any) -> Any:
             other = make(**{**self.options, **kwargs})
             if same_state:
-                other.play.seed, other.count = self.play.seed, self.count
-                other.play.env.restore(self.play.env.snapshot())
+                other.count = self.count
+                other.play.restore(self.play.env.snapshot())
             return other
 
     return WorldGem

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
 import quintain.worlds
@@ -16,6 +19,8 @@ from quintain.envs.adapters.spaces import action_space, mask, observation_space,
 from quintain.envs.scaffold import Scaffold
 
 RENDERED = ("ansi", "rgb_array")
+WORLD = re.compile(r'^@register\("world", "(\w+)"', re.MULTILINE)
+SEATED = re.compile(r"\bseats=|two seats")  # what the declaration of a world of several seats has and no other
 
 
 def make(
@@ -32,7 +37,8 @@ def make(
 
     An observation is `{"text": ...}` and, where the scaffold has a picture, `"image"`: uint8 [side, side, 3]. `info` holds the typed
     `events`, the named `rewards`, the `legal` actions and the `seed` of the instance. An action that cannot be read is the event
-    `malformed` and costs a turn. `snapshot()` and `restore(...)` of the unwrapped env carry the whole episode as JSON.
+    `malformed` and costs a turn. `snapshot()` and `restore(...)` of the unwrapped env carry the whole episode as JSON; `restore` raises
+    `BadSnapshot` where it is of another world or version.
 
     Args:
         world: a registered name, such as `KeyDoor`.
@@ -95,7 +101,7 @@ def _class(base: type) -> type:
             return self.play.env.snapshot()
 
         def restore(self, snapshot: Any) -> None:
-            self.play.env.restore(snapshot)
+            self.heard = self.play.restore(snapshot)[self.play.seats[0]]
 
     return WorldGym
 
@@ -109,13 +115,50 @@ def register_envs() -> tuple[str, ...]:
         The ids.
     """
     gym = peer("gymnasium")
-    texts = [p.read_text() for p in (Path(quintain.worlds.__file__).parent / "suite").rglob("*.py")]
-    names = sorted(name for text in texts for name in re.findall(r'^@register\("world", "(\w+)"', text, re.MULTILINE))
+    names = sorted(_single())
     for name in names:
         if f"quintain/{name}-v0" not in gym.registry:
             gym.register(f"quintain/{name}-v0", entry_point=f"{__name__}:make", kwargs={"world": name})
     return tuple(f"quintain/{name}-v0" for name in names)
 
 
-if "gymnasium" in sys.modules:  # gymnasium.make("MODULE:ID") imports MODULE and expects to know ID then
+@functools.cache
+def _single() -> tuple[str, ...]:
+    """The shipped worlds of one seat, read from the text of their declarations: importing all of them takes seconds."""
+    found: list[str] = []
+    for path in (Path(quintain.worlds.__file__).parent / "suite").rglob("*.py"):
+        parts = WORLD.split(path.read_text())
+        found += [name for name, text in zip(parts[1::2], parts[2::2]) if not SEATED.search(text)]
+    return tuple(found)
+
+
+class _Awaited:
+    """Finds gymnasium when it is imported later than this module, and has the ids registered as soon as it is there.
+
+    `gymnasium.make("MODULE:ID")` imports MODULE and expects to know ID then; a module that was imported before is not run again.
+    """
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != "gymnasium":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        sys.meta_path.insert(0, self)  # who only asked whether it is installed has not imported it
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def run_and_register(module: ModuleType) -> None:
+                run(module)
+                sys.meta_path.remove(self)
+                register_envs()
+
+            spec.loader.exec_module = run_and_register
+        return spec
+
+
+if "gymnasium" in sys.modules:
     register_envs()
+else:
+    sys.meta_path.insert(0, _Awaited())

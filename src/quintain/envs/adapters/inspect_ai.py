@@ -25,8 +25,8 @@ def task(
     """A suite as an `inspect_ai.Task`: a sample is an instance of the test split, the same as `quintain eval --suite` plays.
 
     The solver lets the model answer until the episode is over; the scorer gives `reward` (the episode's total, with its mean and
-    standard error) and `success` (1 or 0), by world and in all. A malformed action costs a turn. The target of a sample is the
-    oracle's first action, for the log alone; nothing compares with it.
+    standard error) and `success` (1 or 0), by world and in all. A malformed action costs a turn. Samples have no target, as nothing
+    compares with one, and what the oracle would do in a fixed suite belongs in no log.
 
     Args:
         suite: `quick`, a domain, or `full`; not used where `worlds` are named.
@@ -46,10 +46,9 @@ def task(
     samples = []
     for world in played.worlds:
         for one in played.tasks(world)[: limit - len(samples) if limit else None]:
-            play, heard = _begun({"world": world, "level": one.level, "seed": one.seed}, chosen)
             facts = {"world": world, "level": one.level, "seed": one.seed, "split": one.split}
-            told = [_message(heard)]
-            samples.append(dataset.Sample(input=told, target=play.best(), id=one.key, metadata=facts))
+            told = [_message(_begun(facts, chosen)[1])]
+            samples.append(dataset.Sample(input=told, id=one.key, metadata=facts))
     rows = dataset.MemoryDataset(samples, name=f"quintain-{played.name}")
     return inspect.Task(dataset=rows, solver=_solver(chosen), scorer=_scorer(), name=f"quintain_{played.name}")
 

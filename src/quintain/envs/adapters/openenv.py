@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.play import SEEDS, AdapterError, Heard, Play
 from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import NoEpisode
 from quintain.messages import png_of
+from quintain.types import QuintainError
 from quintain.worlds.noise import Rng
 
 
@@ -34,6 +36,7 @@ def make(
 
     An action has the field `action`, a string; an observation `text`, `image` (a PNG as base64, empty without pictures), `legal`,
     `events`, `reward`, `done`. `reset` takes `seed`, `level` and `split`; without a seed, instances follow each other in a fixed order.
+    What cannot be had is a `QuintainError` that names what there is; over HTTP it is answered with 400.
 
     Args:
         world: a registered name.
@@ -71,9 +74,15 @@ def app(world: str, level: int = 0, *, sessions: int = 64, **options: Any) -> An
     """
     make(world, level, **options)  # what cannot be made is said now, not to the first client
     server, known = peer("openenv.core.env_server"), types()
-    return server.create_fastapi_app(
+    made = server.create_fastapi_app(
         lambda: make(world, level, **options), known.action, known.observation, max_concurrent_envs=sessions
     )
+    made.add_exception_handler(QuintainError, _refused)
+    return made
+
+
+async def _refused(request: Any, error: Exception) -> Any:
+    return peer("starlette.responses").JSONResponse({"detail": str(error)}, 400)
 
 
 @functools.cache
@@ -108,38 +117,68 @@ def _environment(observation: Any, state: Any) -> type:
             self.play, self.count, self.episode = play, 0, ""
 
         def reset(self, seed: int | None = None, episode_id: str | None = None, **kwargs: Any) -> Any:
+            if not isinstance(episode_id, str | None):
+                raise AdapterError(f"episode_id is {episode_id!r:.80}; it is a text")
             drawn = Rng("openenv", self.count).below(SEEDS) if seed is None else seed
-            self.count, self.episode = self.count + 1, episode_id or f"{self.play.name}-{self.count}"
-            return self._seen(self.play.begin(drawn, kwargs)[self.play.seats[0]], None)
+            heard = self.play.begin(drawn, kwargs)[self.play.seats[0]]
+            self.count, self.episode = self.count + 1, episode_id or f"{self.play.name}-{self.count + 1}"
+            return self._seen(heard, None)
 
         def step(
-            self, action: Any, timeout_s: float | None = None, seed: int = 0, before: Sequence[str] = (), **kwargs: Any
+            self,
+            action: Any,
+            timeout_s: float | None = None,
+            seed: int | None = None,
+            before: Sequence[str] = (),
+            request_id: str | None = None,
+            **kwargs: Any,
         ) -> Any:
             """OpenEnv's plain HTTP knows no sessions: a call names the seed and the actions before, which are played first."""
             if self.play.env.task is None:
-                self.reset(seed, None, **kwargs)
-                for said in before:
-                    if self.play.env.stop is None:
-                        self.play.say({self.play.seats[0]: said})
+                _replayed(self.play, seed, before, kwargs)
             heard = self.play.say({self.play.seats[0]: action.action})[self.play.seats[0]]
             return self._seen(heard, heard.reward)
 
         @property
         def state(self) -> Any:
-            env = self.play.env
-            task = env.task
-            if task is None:
-                return state(episode_id=None, world=self.play.name, level=self.play.level, split=self.play.split)
-            facts = {"world": self.play.name, "level": task.level, "split": task.split, "seed": task.seed}
-            return state(episode_id=self.episode, step_count=env.turn, **facts)
+            return state(**_state(self.play, self.episode))
 
         def get_metadata(self) -> Any:
             facts = self.play.env.facts
             return metadata(name=self.play.name, description=facts.rules)
 
         def _seen(self, heard: Heard, reward: float | None) -> Any:
-            said = {"text": heard.text, "legal": list(heard.info["legal"]), "events": list(heard.info["events"])}
-            image = "" if heard.image is None else png_of(heard.image)
-            return observation(done=heard.terminated or heard.truncated, reward=reward, image=image, **said)
+            return observation(reward=reward, **_observed(heard))
 
     return WorldEnvironment
+
+
+def _replayed(play: Play, seed: int | None, before: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Begin an episode and play the actions before the one that is asked for."""
+    if seed is None:
+        raise NoEpisode(
+            f"{play.name}: no episode was begun; call reset first, or, without a session, name seed and before"
+        )
+    if not isinstance(before, list | tuple) or not all(isinstance(said, str) for said in before):
+        raise AdapterError(f"before is {before!r:.80}; it is a list of texts, the actions since the reset")
+    play.begin(seed, options)
+    for at, said in enumerate(before):
+        play.say({play.seats[0]: said})
+        if play.env.stop is not None:
+            raise NoEpisode(
+                f"{play.name}: the episode is over after {at + 1} of {len(before)} actions in before; call reset"
+            )
+
+
+def _state(play: Play, episode: str) -> dict[str, Any]:
+    task = play.env.task
+    if task is None:
+        return {"episode_id": None, "world": play.name, "level": play.level, "split": play.split}
+    facts = {"world": play.name, "level": task.level, "split": task.split, "seed": task.seed}
+    return {"episode_id": episode, "step_count": play.env.turn, **facts}
+
+
+def _observed(heard: Heard) -> dict[str, Any]:
+    image = "" if heard.image is None else png_of(heard.image)
+    said = {"text": heard.text, "legal": list(heard.info["legal"]), "events": list(heard.info["events"])}
+    return {"done": heard.terminated or heard.truncated, "image": image, **said}

@@ -10,7 +10,14 @@ from quintain.envs.adapters.globals import Noise
 from quintain.registry import MissingExtra, require_extra
 
 PINNED = ("gymnasium", "minigrid", "pettingzoo", "reasoning_gym")  # what the extra `adapters` holds
-ON_PYPI = {"gem": "gem-llm", "pyspiel": "open_spiel", "openenv": "openenv-core", "inspect_ai": "inspect-ai"}
+ON_PYPI = {
+    "gem": "gem-llm",
+    "pyspiel": "open_spiel",
+    "openenv": "openenv-core",
+    "inspect_ai": "inspect-ai",
+    "ale_py": "ale-py",
+    "pyglet": "miniworld",  # which asks for the version that it draws with
+}
 
 
 def peer(module: str) -> ModuleType:

@@ -17,8 +17,8 @@ from quintain.ports import Env
 from quintain.types import Feedback, Stop, Task, Tool
 
 SAID = {
-    "malformed": "That is not an action that can be read; nothing happened.",
-    "illegal": "That is not allowed now; nothing happened.",
+    "malformed": "That is not an action that can be read",
+    "illegal": "That is not allowed now",
 }
 
 
@@ -88,8 +88,10 @@ class PeerEnv:
         self.taken.append({} if wrong else read)
         if not wrong:
             return self._told(self._play(read), read, calls=calls)
+        then = "the episode is over" if len(self.taken) >= self.manner.turns else "nothing happened"
         texts = {
-            s: f"{SAID[wrong[s]]}\n{self.shown.get(s, '')}" if s in wrong else self.shown.get(s, "") for s in moves
+            s: f"{SAID[wrong[s]]}; {then}.\n{self.shown.get(s, '')}" if s in wrong else self.shown.get(s, "")
+            for s in moves
         }
         said = Shown(texts=texts, movers=self.movers, events={s: (name,) for s, name in wrong.items()})
         return self._told(said, {s: move for s, move in read.items() if s not in wrong}, calls=calls)

@@ -53,7 +53,8 @@ def parallel(
     """A world as a `pettingzoo.ParallelEnv`; options as for `aec`.
 
     Every agent may act in every step: the actions of those who are not to move are left aside, as nothing of theirs could be played,
-    and one that is to move and gives none has said the empty text, which is the event `malformed`.
+    and one that is to move and gives none has said the empty text, which is the event `malformed`. An agent that the world does not have
+    is refused by name, as in `observe` and `observation_space` (`AdapterError`).
     """
     return _parallel(peer("pettingzoo").ParallelEnv)(Table(Play(world, level, scaffold, split, knobs), actions))
 
@@ -72,10 +73,10 @@ def _aec(base: type) -> type:
             _adopt(self, table)
 
         def observation_space(self, agent: str) -> Any:
-            return self.table.sees[agent]
+            return self.table.sees[self.table.seat(agent)]
 
         def action_space(self, agent: str) -> Any:
-            return self.table.acts[agent]
+            return self.table.acts[self.table.seat(agent)]
 
         def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
             self.table.begin(seed, options)
@@ -93,6 +94,7 @@ def _aec(base: type) -> type:
             return self.table.sight(agent)
 
         def step(self, action: Any) -> None:
+            self.table.play.begun()
             agent = self.agent_selection
             if self.terminations[agent] or self.truncations[agent]:
                 return self._was_dead_step(action)
@@ -119,10 +121,10 @@ def _parallel(base: type) -> type:
             _adopt(self, table)
 
         def observation_space(self, agent: str) -> Any:
-            return self.table.sees[agent]
+            return self.table.sees[self.table.seat(agent)]
 
         def action_space(self, agent: str) -> Any:
-            return self.table.acts[agent]
+            return self.table.acts[self.table.seat(agent)]
 
         def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
             self.table.begin(seed, options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -9,12 +10,15 @@ import numpy as np
 
 from quintain.envs.grammar import GRAMMARS
 from quintain.envs.scaffold import Scaffold
-from quintain.envs.world import WorldEnv, world_of
+from quintain.envs.world import NoEpisode, WorldEnv, world_of
 from quintain.types import Feedback, Message, QuintainError, Stop, Task
 from quintain.worlds.kernel import Plan, check_level
 from quintain.worlds.painter import Painter
+from quintain.worlds.splits import ALL, SPLITS
 
 SEEDS = 2**31 - 1  # instances that are drawn where nobody names a seed
+MOST = 2**63  # seeds that can be named
+OPTIONS = ("level", "split")  # what a reset may choose for one episode
 
 
 class AdapterError(QuintainError):
@@ -72,11 +76,40 @@ class Play:
         self.seats: tuple[str, ...] = self.env.facts.seats
 
     def begin(self, seed: int, options: Mapping[str, Any] | None = None) -> dict[str, Heard]:
-        """Start the episode of a seed; `options` may hold another `level` or `split`, anything else in them is left alone."""
-        level, split = (options or {}).get("level", self.level), (options or {}).get("split", self.split)
-        key, self.seed = f"{self.name}/{level}/{split}/{seed}", seed
+        """Start the episode of a seed; `options` may hold another `level` or `split`.
+
+        Raises:
+            AdapterError: the seed or the split is none, or an option is another; the message says what there is.
+            UnknownLevel: there is no such level.
+        """
+        chosen: dict[str, Any] = dict(zip(OPTIONS, (self.level, self.split))) | dict(options or {})
+        if strange := [name for name in chosen if name not in OPTIONS]:
+            raise AdapterError(f"a reset has no option {strange[0]!r:.80}; its options are {', '.join(OPTIONS)}")
+        seed, level, split = check_seed(seed), check_level(chosen["level"]), chosen["split"]
+        if split not in (*SPLITS, ALL):
+            raise AdapterError(f"the split is {split!r:.80}; it is one of {', '.join((*SPLITS, ALL))}")
+        key = f"{self.name}/{level}/{split}/{seed}"
         task = Task(key=key, env=self.name, seed=seed, level=level, split=split, params=self.knobs)
         return self.heard(self.env.begin(task))
+
+    def restore(self, snapshot: Any) -> dict[str, Heard]:
+        """Go back to what `env.snapshot()` gave: what each seat sees then, with no reward and no events.
+
+        Raises:
+            BadSnapshot: it is of another world, or another version made it; the episode under way goes on.
+        """
+        self.env.restore(snapshot)
+        return self.heard(self.env.seen())
+
+    def begun(self) -> Task:
+        """What is played.
+
+        Raises:
+            NoEpisode: no episode was begun.
+        """
+        if self.env.task is None:
+            raise NoEpisode(f"{self.name}: no episode was begun; call reset first")
+        return self.env.task
 
     def say(self, actions: Mapping[str, str]) -> dict[str, Heard]:
         """Play one string for every seat that is to move; one that cannot be read is an event, never an exception.
@@ -84,7 +117,9 @@ class Play:
         Raises:
             NoEpisode: the episode is over, or other seats are to move.
         """
-        return self.heard(self.env.advance({s: Message.of("assistant", str(a)) for s, a in actions.items()}))
+        return self.heard(
+            self.env.advance({s: Message.of("assistant", a if isinstance(a, str) else "") for s, a in actions.items()})
+        )
 
     def heard(self, said: Mapping[str, Feedback]) -> dict[str, Heard]:
         """Feedback as plain values; a seat that is not to move is shown what it would see."""
@@ -101,7 +136,7 @@ class Play:
             "rewards": dict(said.reward),
             "legal": tuple(m.key for m in view.legal()) if said.acts and over is None else (),
             "stop": str(over) if over else "",
-            "seed": self.seed,
+            "seed": self.begun().seed,
         }
         cut = over is Stop.truncated_turns and self.env.limit > 1  # an only answer ends the episode, no limit does
         image = None if image is None else image.copy()
@@ -139,3 +174,22 @@ class Play:
         if not found or not legal <= set(found):
             raise AdapterError(f"{self.name} has no fixed list of one-word actions; choose actions='text'")
         return found
+
+
+def check_seed(value: Any) -> int:
+    """The seed that a value is: an integer, NumPy's too.
+
+    Raises:
+        AdapterError: it is none, or out of range.
+
+    Example:
+        >>> check_seed(np.int64(7))
+        7
+    """
+    try:
+        seed = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        seed = -1
+    if not 0 <= seed < MOST:
+        raise AdapterError(f"the seed is {value!r:.80}; it is a whole number from 0 to {MOST - 1}")
+    return seed

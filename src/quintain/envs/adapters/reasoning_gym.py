@@ -1,4 +1,4 @@
-"""Our worlds of one turn as datasets in the shape of reasoning-gym: `dataset[i]` is a question, `score_answer` plays the answer."""
+"""Our worlds as datasets in the shape of reasoning-gym: `dataset[i]` is a question, `score_answer` plays the answer."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quintain.envs.adapters.play import SEEDS, AdapterError, Play
+from quintain.envs.asking import best, grade, question, unfit
 from quintain.envs.scaffold import Scaffold
 from quintain.ports import SOLO
 from quintain.samplers.draws import mixed
@@ -15,10 +16,11 @@ class WorldDataset:
     """Has what a `reasoning_gym.ProceduralDataset` has (`len`, indexing, iteration, `score_answer`, `seed`, `size`); needs no peer.
 
     Entry i is the instance of the seed hash(seed, i): equal arguments, equal entries, on every machine. An answer is written as the
-    scaffold's grammar says, and the oracle's stands in `answer`; others that are as good score as well.
+    scaffold's grammar says, and the oracle's stands in `answer`; others that are as good score as well. Where an episode has several turns
+    the answer is the whole plan, one action a line. With a picture in the scaffold an entry has `image`, uint8 [side, side, 3].
 
     Args:
-        world: a registered world whose episodes have one turn, such as `MiniSudoku`.
+        world: a registered world of one seat, whose episodes have one turn, as MiniSudoku's, or can be planned, as KeyDoor's.
         level: 0-9.
         seed: chooses the instances.
         size: number of entries.
@@ -26,7 +28,7 @@ class WorldDataset:
         split: `train`, `validation` or `test`.
 
     Raises:
-        AdapterError: episodes of the world have more than one turn, or the size is negative.
+        AdapterError: the world cannot be asked about in one question (see `asking.unfit`), or the size is negative.
 
     Example:
         >>> dataset = WorldDataset("MiniSudoku", level=1, seed=7, size=3)
@@ -48,11 +50,8 @@ class WorldDataset:
         self.play, self.seed, self.size = Play(world, level, scaffold, split), seed, size
         if size < 0:
             raise AdapterError(f"size is {size}; it must be >= 0")
-        self.play.begin(seed)
-        if self.play.env.limit != 1 or self.play.seats != (SOLO,):
-            raise AdapterError(
-                f"an episode of {world} has {self.play.env.limit} turns, a dataset's one; use adapters.gymnasium"
-            )
+        if why := unfit(self.play, [self.play.level]):
+            raise AdapterError(f"{why}; use adapters.gymnasium or adapters.pettingzoo")
 
     def __len__(self) -> int:
         return self.size
@@ -65,7 +64,7 @@ class WorldDataset:
             raise IndexError(f"entry {index} of {self.size}")
         index %= self.size
         seed = mixed(self.seed, index) % SEEDS
-        question = self.play.begin(seed)[SOLO].text
+        heard = self.play.begin(seed)[SOLO]
         metadata = {
             "source_dataset": f"quintain/{self.play.name}",
             "source_index": index,
@@ -73,9 +72,10 @@ class WorldDataset:
             "split": self.play.split,
             "difficulty": {"level": self.play.level},
         }
-        return {"question": question, "answer": self.play.best(), "metadata": metadata}
+        shown = {} if heard.image is None else {"image": heard.image}
+        return {"question": question(self.play, heard), **shown, "answer": best(self.play), "metadata": metadata}
 
     def score_answer(self, answer: str | None, entry: Mapping[str, Any]) -> float:
         """What the answer earns in [0, 1]: 0 for None and for what cannot be read."""
         self.play.begin(entry["metadata"]["seed"])
-        return min(max(self.play.say({SOLO: answer or ""})[SOLO].reward, 0.0), 1.0)
+        return grade(self.play, answer)

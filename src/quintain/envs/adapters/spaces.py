@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import string
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,15 +12,25 @@ import numpy as np
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.play import AdapterError, Heard, Play
 
-CHARS = frozenset(string.printable)
-SHOWN, SAID = 1 << 14, 256  # most characters of an observation, of an action
+# what captions are written with: ASCII, Latin-1, arrows, and the lines, blocks and shapes that maps are drawn with
+CHARS = frozenset(string.printable) | {
+    chr(code) for first, last in ((0xA1, 0xFF), (0x2190, 0x21FF), (0x2500, 0x25FF)) for code in range(first, last + 1)
+}
+SHOWN, SAID = 1 << 14, 1 << 12  # most characters of an observation, of an action
 KINDS = ("text", "words")
+
+
+def charset(play: Play) -> frozenset[str]:
+    """The characters of a world's texts: `CHARS`, and what its rules, its answers and its sentences are written with beside them."""
+    facts = play.env.facts
+    texts: Iterable[str] = (facts.rules, facts.answer, facts.example, *facts.sayings.values())
+    return CHARS.union(*texts)
 
 
 def observation_space(play: Play, masked: int = 0) -> Any:
     """The space of what a seat is shown, with an `action_mask` where there are `masked` numbered actions."""
     spaces = peer("gymnasium").spaces
-    shown = {"text": spaces.Text(SHOWN, min_length=0, charset=CHARS)}
+    shown = {"text": spaces.Text(SHOWN, min_length=0, charset=charset(play))}
     if side := play.env.scaffold.image:
         shown["image"] = spaces.Box(0, 255, (side, side, 3), np.uint8)
     if masked:
@@ -36,16 +48,19 @@ def action_space(play: Play, actions: str) -> tuple[Any, tuple[str, ...]]:
     if actions not in KINDS:
         raise AdapterError(f"actions is {actions!r}; it is one of {', '.join(KINDS)}")
     if actions == KINDS[0]:
-        return spaces.Text(SAID, min_length=0, charset=CHARS), ()
+        return spaces.Text(SAID, min_length=0, charset=charset(play)), ()
     words = play.words()
     return spaces.Discrete(len(words)), words
 
 
 def written(play: Play, action: Any, words: tuple[str, ...]) -> str:
-    """An action of the space as the grammar of the scaffold writes it; a number beyond the list is a text that nobody can read."""
+    """An action of the space as the grammar of the scaffold writes it; what is no action of it is a text that nobody can read."""
     if not words:
-        return str(action)
-    number = int(action)
+        return action if isinstance(action, str) else ""
+    try:
+        number = operator.index(action)
+    except TypeError:  # no number, or one with a fraction
+        return ""
     return play.env.reader.grammar.write(words[number]).text if 0 <= number < len(words) else ""
 
 

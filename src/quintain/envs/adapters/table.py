@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from quintain.envs.adapters.play import SEEDS, Heard, Play
+from quintain.envs.adapters.play import SEEDS, AdapterError, Heard, Play, check_seed
 from quintain.envs.adapters.spaces import action_space, mask, observation_space, shown, written
 
 
@@ -22,18 +22,46 @@ class Table:
         self.rng = np.random.default_rng()
 
     def begin(self, seed: int | None, options: Mapping[str, Any] | None) -> None:
-        """Start an episode: of the seed, or of the next one drawn."""
-        self.rng = self.rng if seed is None else np.random.default_rng(seed)
-        self.heard = self.play.begin(int(self.rng.integers(SEEDS)) if seed is None else seed, options)
+        """Start an episode: of the seed, or of the next one drawn.
+
+        Raises:
+            AdapterError: there is no such seed or option. The option `options` alone is left aside, as PettingZoo's own tests send it.
+        """
+        self.rng = self.rng if seed is None else np.random.default_rng(check_seed(seed))
+        chosen = {name: value for name, value in (options or {}).items() if name != "options"}
+        self.heard = self.play.begin(int(self.rng.integers(SEEDS)) if seed is None else seed, chosen)
+
+    def seat(self, name: str) -> str:
+        """The seat of that name.
+
+        Raises:
+            AdapterError: there is none; the message has all.
+        """
+        if name not in self.sees:
+            raise AdapterError(f"{self.play.name} has no agent {name!r:.80}; its agents are {', '.join(self.sees)}")
+        return name
 
     def move(self, actions: Mapping[str, Any]) -> None:
-        """Play the actions of those who are to move; who gives none has said the empty text."""
+        """Play the actions of those who are to move; who gives none has said the empty text.
+
+        Raises:
+            AdapterError: an action is of somebody else.
+            NoEpisode: no episode is under way.
+        """
+        for name in actions:
+            self.seat(name)
         said = {s: written(self.play, actions[s], self.words) if s in actions else "" for s in self.play.movers}
         self.heard = self.play.say(said)
 
     def sight(self, seat: str) -> dict[str, Any]:
-        """The observation of a seat."""
-        seen = shown(self.heard[seat])
+        """The observation of a seat.
+
+        Raises:
+            AdapterError: there is no such seat.
+            NoEpisode: no episode was begun.
+        """
+        self.play.begun()
+        seen = shown(self.heard[self.seat(seat)])
         return {**seen, "action_mask": mask(self.heard[seat], self.words)} if self.words else seen
 
     def told(self, field: str) -> dict[str, Any]:

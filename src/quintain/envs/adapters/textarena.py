@@ -7,6 +7,7 @@ from typing import Any
 
 from quintain.envs.adapters.play import SEEDS, Heard, Play
 from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import NoEpisode
 from quintain.types import QuintainError
 from quintain.worlds.noise import Rng
 
@@ -68,13 +69,24 @@ class Arena:
         self.rewards, self.malformed = dict.fromkeys(seats, 0.0), dict.fromkeys(seats, False)
 
     def get_observation(self) -> tuple[int, str]:
-        """The player that is to move, and all that it has not been told yet."""
+        """The player that is to move, and all that it has not been told yet.
+
+        Raises:
+            NoEpisode: no episode was begun.
+        """
+        self.play.begun()
         seat = self._mover()
         told, self.unread[seat] = "\n".join(self.unread[seat]), []
         return self.play.seats.index(seat), told
 
     def step(self, action: str) -> tuple[bool, dict[str, Any]]:
-        """Play the string of the player that is to move: (whether it is over, what happened to that player)."""
+        """Play the string of the player that is to move: (whether it is over, what happened to that player).
+
+        Raises:
+            NoEpisode: the episode is over, or none was begun.
+        """
+        if not self.play.movers:
+            raise NoEpisode(f"{self.play.name}: the episode is over or was never begun; call reset first")
         seat = self._mover()
         self.waiting[seat] = action
         if set(self.waiting) != set(self.play.movers):
@@ -88,7 +100,12 @@ class Arena:
         return self.play.env.stop is not None, {"events": self.heard[seat].info["events"]}
 
     def close(self) -> tuple[dict[int, float], dict[int, dict[str, Any]]]:
-        """What each player earned, and how its game ended."""
+        """What each player earned, and how its game ended.
+
+        Raises:
+            NoEpisode: no episode was begun.
+        """
+        self.play.begun()
         seats, turn = self.play.seats, self.play.env.turn
         info = {
             i: {

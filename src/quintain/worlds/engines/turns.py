@@ -16,9 +16,11 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 S = TypeVar("S")
@@ -98,6 +100,7 @@ class Game(Protocol[S]):
         ...
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class TurnWorld(Generic[S]):
     """A world of one game: what a declaration gives.
@@ -116,9 +119,10 @@ class TurnWorld(Generic[S]):
     schema: type[S]
     longest: int = 64
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> S:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         return drawn(lambda r: self.game.deal(r, chosen), self.game.layout, rng, split)
 
@@ -179,11 +183,6 @@ class TurnWorld(Generic[S]):
 
     def scene(self, state: S, seat: str) -> Scene:
         return self.game.scene(state, self._side(seat))
-
-
-def levels_of(knobs: Sequence[str], table: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    """Ten mappings of knobs from the rows of a table."""
-    return [dict(zip(knobs, row, strict=True)) for row in table]
 
 
 def digits(prefix: str, number: int) -> tuple[str, ...]:

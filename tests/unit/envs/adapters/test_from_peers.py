@@ -65,6 +65,7 @@ async def test_envs_of_one_process_draw_apart_and_are_restored_exactly() -> None
     last = await one.step(tagged("x"))
     assert last["agent"].stop is Stop.truncated_turns and last["agent"].events == ("malformed",)
     assert dict(last["agent"].reward) == {"reward": -1.0, "success": 1.0}, "the sum stays 0.75 + 0.75"
+    assert last["agent"].messages[0].text.startswith("That is not an action that can be read; the episode is over.")
     with pytest.raises(NoEpisode):
         await one.step(tagged("1"))
     snapshot["shown"] = {"agent": "something else"}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -13,9 +16,13 @@ gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 from quintain.envs.adapters.gymnasium import make, register_envs  # noqa: E402
-from quintain.envs.adapters.play import AdapterError  # noqa: E402
+from quintain.envs.adapters.play import AdapterError, Play  # noqa: E402
+from quintain.envs.adapters.spaces import action_space, observation_space, shown  # noqa: E402
+from quintain.envs.world import BadSnapshot, world_of  # noqa: E402
+from quintain.registry import entries, names  # noqa: E402
 
-WORLDS = ("KeyDoor", "Sokoban", "TicTacToe", "MiniSudoku", "Mastermines", "Game2048", "NimGame", "Hanoi", "FrozenLake")
+LISTED = ("KeyDoor", "Sokoban", "TicTacToe", "Mastermines", "Game2048", "NimGame", "Hanoi", "FrozenLake")
+WORLDS = (*LISTED, "MiniSudoku", "PipeTurn", "Tangram")
 
 
 @pytest.mark.parametrize(
@@ -23,20 +30,52 @@ WORLDS = ("KeyDoor", "Sokoban", "TicTacToe", "MiniSudoku", "Mastermines", "Game2
 )
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_checker_has_nothing_to_say(world: str, options: dict) -> None:
-    if world == "MiniSudoku" and "actions" in options:
-        pytest.skip("a whole grid is no word of a list")
+    if world not in LISTED and "actions" in options:
+        pytest.skip("its answers are no words of a list")
     check_env(make(world, level=2, **options), skip_render_check=True)
 
 
 def test_every_registered_id_makes_an_env_that_draws_itself() -> None:
     ids = register_envs()
-    assert "quintain/KeyDoor-v0" in ids and len(ids) == len(set(ids)) >= 16
+    shipped = [
+        e.name for e in entries("world") if inspect.unwrap(e.make).__module__.startswith("quintain.worlds.suite")
+    ]
+    assert list(ids) == [f"quintain/{name}-v0" for name in shipped if len(world_of(name).facts.seats) == 1]
     env = gymnasium.make("quintain.envs.adapters.gymnasium:quintain/KeyDoor-v0", level=2, render_mode="rgb_array")
     env.reset(seed=1)
     assert env.render().shape == (256, 256, 3) and env.render().dtype == np.uint8
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checker would like one reward a step to be negative
         check_env(env.unwrapped)
+
+
+BY_ID = "gymnasium.make('quintain.envs.adapters.gymnasium:quintain/KeyDoor-v0', level=2).reset(seed=1)"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "import gymnasium",
+        "from quintain.envs.adapters.gymnasium import make; import gymnasium",
+        "from quintain.envs.adapters.gymnasium import make; make('KeyDoor'); import gymnasium",
+    ],
+    ids=["first", "later", "used"],
+)
+def test_an_id_is_known_in_whatever_order_the_modules_are_imported(before: str) -> None:
+    subprocess.run([sys.executable, "-c", f"{before}; {BY_ID}"], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("world", names("world"))
+def test_the_spaces_hold_what_a_world_shows_and_what_it_is_told(world: str) -> None:
+    for level in (0, 5, 9):
+        play = Play(world, level, {"history": 3})
+        sees, acts = observation_space(play), action_space(play, "text")[0]
+        heard = play.begin(level)
+        said = {seat: play.best() if seat == play.seats[0] else "" for seat in play.movers}
+        if said.get(play.seats[0]):
+            assert acts.contains(said[play.seats[0]]), (level, said)
+        for told in (heard, play.say(said)):
+            assert all(sees.contains(shown(one)) for one in told.values()), (level, told)
 
 
 def test_a_seed_is_an_instance_and_no_seed_another_each_time() -> None:
@@ -53,7 +92,9 @@ def test_masks_and_numbers_say_what_may_be_done() -> None:
     env = make("KeyDoor", level=2, actions="words")
     _, info = env.reset(seed=3)
     assert info["action_mask"].tolist() == [int(w in info["legal"]) for w in ("up", "down", "left", "right")]
-    assert env.step(17)[4]["events"] == ("malformed",)
+    for wrong in (17, -1, "up", None, 0.5, [0]):
+        assert env.step(wrong)[4]["events"] == ("malformed",)
+    assert env.step(np.int64(info["action_mask"].argmax()))[4]["events"] == ()
     tagged = make("KeyDoor", level=2, actions="words", scaffold={"grammar": "tagged"})
     tagged.reset(seed=3)
     assert tagged.step(0)[4]["events"] != ("malformed",)
@@ -64,9 +105,17 @@ def test_an_episode_goes_on_elsewhere_from_its_snapshot() -> None:
     one.reset(seed=1)
     one.step("up")
     two.restore(json.loads(json.dumps(one.snapshot())))
-    two.play.seed = 1
     for action in ("left", "down", "left"):
         assert one.step(action) == two.step(action)
+    again = make("KeyDoor", level=2, render_mode="ansi")
+    again.reset(seed=1)
+    shown, saved = again.render(), again.snapshot()
+    again.reset(seed=5)
+    with pytest.raises(BadSnapshot, match=r"KeyDoor: .* is of the world 'Game2048'"):
+        again.restore(one.snapshot())
+    assert again.render() != shown and again.step("down")[4]["seed"] == 5
+    again.restore(saved)
+    assert again.render() == shown and again.step("down")[4]["seed"] == 1
 
 
 def test_a_turn_limit_truncates_and_one_question_ends() -> None:
@@ -93,5 +142,7 @@ def test_what_does_not_fit_is_named() -> None:
         make("NimDuel")
     with pytest.raises(AdapterError, match="actions is 'keys'; it is one of text, words"):
         make("KeyDoor", actions="keys")
+    with pytest.raises(AdapterError, match="no option 'levl'; its options are level, split"):
+        make("KeyDoor").reset(seed=0, options={"levl": 3})
     with pytest.raises(AdapterError, match="render_mode is 'human'"):
         make("KeyDoor", render_mode="human")

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -94,6 +95,61 @@ async def test_openenv_there_and_back(openenv: str) -> None:
     lost = build("env", {"name": "openenv", "url": "http://127.0.0.1:9", "wait_s": 2})(None)
     with pytest.raises(PeerError, match="no OpenEnv server answers"):
         await lost.reset(Task(key="t", env="openenv", seed=1))
+
+
+ACT = {"action": {"action": "up"}}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "told"),
+    [
+        ("reset", {"level": 99}, 400, "no level 99; levels are the integers 0 to 9"),
+        ("reset", {"level": "x"}, 400, "no level 'x'"),
+        ("reset", {"level": None}, 400, "no level None"),
+        ("reset", {"split": "bogus"}, 400, "one of train, validation, test"),
+        ("reset", {"levl": 1}, 400, "no option 'levl'; its options are level, split"),
+        ("reset", {"seed": "x"}, 422, "seed"),
+        ("reset", {"seed": 2**63}, 400, "the seed is"),
+        ("step", ACT, 400, "name seed and before"),
+        ("step", {**ACT, "seed": 1, "level": 77}, 400, "no level 77"),
+        ("step", {**ACT, "seed": "x"}, 400, "the seed is 'x'"),
+        ("step", {**ACT, "seed": 1, "before": 5}, 400, "before is 5; it is a list of texts"),
+        ("step", {**ACT, "seed": 1, "before": "updown"}, 400, "before is 'updown'"),
+        ("step", {**ACT, "seed": 1, "before": [1, None]}, 400, r"before is [1, None]"),
+        ("step", {**ACT, "seed": 1, "before": ["fly"] * 99}, 400, "of 99 actions in before"),
+        ("step", {"action": {"action": 5}, "seed": 1}, 422, "action"),
+    ],
+)
+def test_openenv_is_asked_what_it_does_not_have(
+    openenv: str, path: str, body: dict[str, Any], status: int, told: str
+) -> None:
+    with pytest.raises(HTTPError) as refused:
+        asked(f"{openenv}/{path}", **body)
+    assert refused.value.code == status and told in json.dumps(json.load(refused.value), ensure_ascii=False)
+
+
+async def test_a_session_of_openenv_goes_on_after_what_it_refuses(openenv: str) -> None:
+    from websockets.asyncio.client import connect
+
+    async with connect(f"{openenv.replace('http', 'ws', 1)}/ws") as link:
+
+        async def tell(kind: str, text: str = "") -> dict[str, Any]:
+            data = f', "data": {text}' if text else ""
+            await link.send(f'{{"type": "{kind}"{data}}}')
+            return json.loads(await asyncio.wait_for(link.recv(), 30))
+
+        early = await tell("step", '{"action": "up"}')
+        assert early["type"] == "error" and "call reset first" in early["data"]["message"]
+        for seed in ('"x"', "1e400", "-1", "true"):
+            said = await tell("reset", f'{{"seed": {seed}}}')
+            assert said["type"] == "error" and "the seed is" in said["data"]["message"]
+            assert (await tell("state"))["data"]["episode_id"] is None
+        said = await tell("reset", '{"seed": 1, "episode_id": 5}')
+        assert "episode_id is 5; it is a text" in said["data"]["message"]
+        assert (await tell("reset", '{"seed": 1}'))["data"]["observation"]["legal"]
+        assert (await tell("reset", '{"seed": 1, "level": 99}'))["type"] == "error"
+        assert (await tell("state"))["data"]["seed"] == 1
+        assert (await tell("step", '{"action": "down"}'))["type"] == "observation"
 
 
 def test_openenv_has_one_seat() -> None:
@@ -182,6 +238,7 @@ def test_inspect_plays_the_fixed_instances(tmp_path) -> None:
     means = {s.name: s.metrics["mean"].value for s in log[0].results.scores}
     assert log[0].status == "success" and score == "quintain_reward" and means == {"reward": 1.0, "success": 1.0}
     assert [s.id for s in log[0].samples] == [f"KeyDoor/2/test/{seed}" for seed in range(4)]
+    assert not any(sample.target for sample in made.dataset), "what the oracle would do belongs in no log"
     quick = suite_of("quick")
     assert len(task("quick").dataset) == sum(len(quick.tasks(world)) for world in quick.worlds)
 
@@ -228,6 +285,8 @@ def test_verifiers_there_and_back(tmp_path) -> None:
     rows = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
     assert [row["index"] for row in rows] == [0, 1, 2]
     assert rows[1]["prompt"] == Play("KeyDoor", 2, SHOWN).begin(1)["agent"].text
+    with pytest.raises(AdapterError, match="count is -1; it is at least 1, or 0 to go on for ever"):
+        write({"taskset": {"id": "quintain-worlds", "worlds": ["KeyDoor"], "count": -1}}, tmp_path / "none.jsonl")
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

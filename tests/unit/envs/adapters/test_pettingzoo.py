@@ -15,6 +15,8 @@ with warnings.catch_warnings():
     from pettingzoo.test import api_test, parallel_api_test
 
 from quintain.envs.adapters.pettingzoo import aec, parallel  # noqa: E402
+from quintain.envs.adapters.play import AdapterError  # noqa: E402
+from quintain.envs.world import NoEpisode  # noqa: E402
 from quintain.registry import UnknownName, build  # noqa: E402
 from quintain.types import Message, Stop, Task  # noqa: E402
 
@@ -54,6 +56,29 @@ def test_who_is_to_move_and_says_nothing_is_malformed() -> None:
     both = parallel("NimDuel", level=1)
     both.reset(seed=3)
     assert both.step({"second": "A-1"})[4]["first"]["events"] == ("malformed",)
+
+
+@pytest.mark.parametrize("shape", [aec, parallel])
+def test_an_agent_or_option_that_is_not_there_is_named(shape: Any) -> None:
+    env = shape("NimDuel", level=1)
+    calls = [env.observation_space, env.action_space]
+    if shape is aec:
+        with pytest.raises(NoEpisode, match="NimDuel: no episode was begun; call reset first"):
+            env.observe("first")
+        with pytest.raises(NoEpisode, match="call reset first"):
+            env.step("A-1")
+        calls.append(env.observe)
+    with pytest.raises(AdapterError, match="no option 'levl'; its options are level, split"):
+        env.reset(seed=0, options={"levl": 3})
+    with pytest.raises(AdapterError, match="the seed is -1"):
+        env.reset(seed=-1)
+    env.reset(seed=3)
+    if shape is parallel:
+        calls.append(lambda name: env.step({name: "A-1"}))
+    for call in calls:
+        with pytest.raises(AdapterError, match="NimDuel has no agent 'third'; its agents are first, second"):
+            call("third")
+    assert env.table.play.env.turn == 0, "nobody is charged for it"
 
 
 def said(env: Any, text: str) -> dict[str, Message]:

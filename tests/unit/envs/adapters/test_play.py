@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from quintain.envs.adapters.gem import make as make_gem
 from quintain.envs.adapters.play import AdapterError, Play
 from quintain.envs.adapters.reasoning_gym import WorldDataset
 from quintain.envs.adapters.textarena import Arena, WrongPlayers
+from quintain.envs.world import NoEpisode
 from quintain.registry import UnknownName, names
 from quintain.worlds.kernel import Plan, UnknownLevel
 
@@ -30,16 +32,39 @@ def test_whatever_is_said_is_an_event(text: str) -> None:
     play = Play("Sokoban")
     play.begin(seed=0)
     assert play.say({"agent": text})["agent"].info["events"] == ("malformed",)
+    assert play.say({"agent": None})["agent"].info["events"] == ("malformed",)
 
 
 def test_options_of_an_episode_choose_level_and_split() -> None:
     play = Play("KeyDoor", level=0)
     one = play.begin(5)["agent"].text
-    assert play.begin(5, {"level": 3, "options": 1})["agent"].text != one
+    assert play.begin(5, {"level": 3})["agent"].text != one
     assert play.begin(5, {"split": "test"})["agent"].text != one
     assert play.begin(5)["agent"].text == one
-    with pytest.raises(UnknownLevel):
-        play.begin(5, {"level": 12})
+    wrong = [
+        (5, {"levl": 3}, AdapterError, "no option 'levl'; its options are level, split"),
+        (5, {"level": 12}, UnknownLevel, "no level 12; levels are the integers 0 to 9"),
+        (5, {"level": [1]}, UnknownLevel, r"no level \[1\]"),
+        (5, {"split": ["test"]}, AdapterError, r"the split is \['test'\]; it is one of train, validation, test, all"),
+        (-1, None, AdapterError, "the seed is -1; it is a whole number from 0"),
+        ("5", None, AdapterError, "the seed is '5'"),
+        (True, None, AdapterError, "the seed is True"),
+        (float("inf"), None, AdapterError, "the seed is inf"),
+    ]
+    for seed, options, error, told in wrong:
+        with pytest.raises(error, match=told):
+            play.begin(seed, options)
+    assert play.begin(np.int64(5))["agent"].text == one and play.env.task.seed == 5
+
+
+def test_what_is_heard_after_a_restore_is_of_the_episode_that_came_back() -> None:
+    play, other = Play("NimDuel", level=1), Play("NimDuel", level=1)
+    opening = play.begin(3)
+    other.begin(4)
+    again = other.restore(play.env.snapshot())
+    assert {seat: heard.text for seat, heard in again.items()} == {seat: heard.text for seat, heard in opening.items()}
+    assert {heard.info["seed"] for heard in again.values()} == {3} and again["first"].info == opening["first"].info
+    assert play.say({"first": "?"}) == other.say({"first": "?"})
 
 
 def test_what_cannot_be_had_is_named() -> None:
@@ -62,14 +87,26 @@ def test_a_dataset_repeats_itself_and_scores_by_the_rules() -> None:
     assert data[-1] == data[4]
     with pytest.raises(IndexError):
         data[5]
-    with pytest.raises(AdapterError, match="KeyDoor has .* turns"):
-        WorldDataset("KeyDoor")
+    with pytest.raises(AdapterError, match="Maze3D at level 0 has .* turns, and no plan"):
+        WorldDataset("Maze3D")
+
+
+def test_a_dataset_has_pictures_and_asks_for_whole_plans() -> None:
+    data = WorldDataset("KeyDoor", 2, seed=4, size=3, scaffold={"image": 64})
+    for entry in data:
+        assert entry["image"].shape == (64, 64, 3) and entry["image"].std() > 0
+        assert "in their order" in entry["question"] and data.score_answer(entry["answer"], entry) == 1.0
+        assert data.score_answer(entry["answer"].partition("\n")[0], entry) == 0.0
+    assert "image" not in WorldDataset("KeyDoor", 2, size=1)[0]
 
 
 def test_an_arena_seats_its_players_in_turn() -> None:
     arena = Arena("TicTacToeDuel", level=0)
     with pytest.raises(WrongPlayers, match="num_players=2"):
         arena.reset(num_players=3)
+    for early in (arena.get_observation, arena.close, lambda: arena.step("A1")):
+        with pytest.raises(NoEpisode, match="TicTacToeDuel: .* call reset"):
+            early()
     arena.reset(num_players=2, seed=1)
     players, done = [], False
     while not done:
@@ -77,6 +114,8 @@ def test_an_arena_seats_its_players_in_turn() -> None:
         players.append(player)
         assert text
         done, _ = arena.step(arena.play.env.world.view(arena.play.env.state, arena.play.seats[player]).legal()[0].key)
+    with pytest.raises(NoEpisode, match="the episode is over"):
+        arena.step("A1")
     rewards, info = arena.close()
     assert players[:4] in ([0, 1, 0, 1], [1, 0, 1, 0]) and 0 < sum(rewards.values()) <= 1.0
     assert info[0]["turn_count"] == len(players) and not info[0]["invalid_move"]
@@ -89,10 +128,13 @@ def test_gem_forks_an_episode() -> None:
     assert register_envs("KeyDoor") == register_envs("KeyDoor") == ("quintain:KeyDoor",)
     env = gem.make("quintain:KeyDoor", level=2)
     assert isinstance(env, gem.core.Env)
+    for early in (env.sample_random_action, lambda: env.spawn(same_state=True)):
+        with pytest.raises(NoEpisode, match="no episode was begun; call reset first"):
+            early()
     env.reset(seed=3)
     env.step("I think that I go up")
     other = env.spawn(same_state=True)
     action = env.sample_random_action()
-    assert other.step(action) == env.step(action)
+    assert other.step(action) == env.step(action) and other.step(action)[4]["seed"] == 3
     with pytest.raises(AdapterError, match=r"adapters\.textarena"):
         make_gem("NimDuel")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from quintain.config import make
+from quintain.registry import entry
 from quintain.runtime.newmodel import corpus
 from quintain.runtime.stage import env_spec, seeded, world_sampler
 
@@ -34,9 +37,21 @@ def test_a_tokenizer_reads_how_such_an_env_opens() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("at", range(3))
-def test_the_page_shows_code_that_runs(at: int) -> None:
-    code = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    assert len(code) == 3
-    pytest.importorskip(("gymnasium", "pettingzoo", "quintain")[at])
-    exec(compile(code[at], f"{PAGE.name}[{at}]", "exec"), {})
+def test_the_page_shows_code_that_runs_in_its_order() -> None:
+    for module in ("gymnasium", "minigrid", "pettingzoo"):
+        pytest.importorskip(module)
+    page, names = PAGE.read_text(), {}
+    code, (recipe, *_) = (re.findall(rf"```{kind}\n(.*?)```", page, re.S) for kind in ("python", "toml"))
+    assert len(code) == 4
+    for at, block in enumerate(code):
+        exec(compile(block, f"{PAGE.name}[{at}]", "exec"), names)
+    assert env_spec(make(tomllib.loads(recipe))) == {"part": {"name": "gymnasium", **names["params"]}}
+
+
+def test_the_recipes_of_the_page_name_an_env_and_options_that_it_has() -> None:
+    blocks = [tomllib.loads(text) for text in re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S)]
+    assert [block["env"]["name"] for block in blocks] == ["gymnasium", "gymnasium", "textworld"]
+    for block in blocks:
+        name, params = block["env"]["name"], block["env"]["params"]
+        assert env_spec(make(block)) == {"part": {"name": name, **params}} and seeded(name)
+        assert set(params) <= set(inspect.signature(entry("env", name).make).parameters)

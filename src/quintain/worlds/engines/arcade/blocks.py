@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.arcade.loop import BLANK, Frame, Ints, Look, Stage, ending, left
-from quintain.worlds.engines.arcade.quest import Leg, answered, played
+from quintain.worlds.engines.arcade.quest import Leg, answered
 from quintain.worlds.kernel import Answer, Choices, Plan
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Polygon, Shape
@@ -56,7 +55,11 @@ def fits(rows: Ints, form: tuple[int, Form], x: int, y: int, well: int) -> bool:
     wide, bits = form
     if x < 0 or x + wide > well or y + len(bits) > len(rows):
         return False
-    return all(not rows[y + j] & b << x for j, b in enumerate(bits))
+    for b in bits:
+        if rows[y] & b << x:
+            return False
+        y += 1
+    return True
 
 
 def settled(rows: Ints, form: tuple[int, Form], x: int, y: int, well: int) -> tuple[Ints, int]:
@@ -71,17 +74,24 @@ def settled(rows: Ints, form: tuple[int, Form], x: int, y: int, well: int) -> tu
 
 def cost(rows: Ints, well: int) -> float:
     """How bad a heap is: covered holes, steps between columns, height."""
-    holes, tops, above = 0, [0] * well, 0
-    for y, row in enumerate(rows):
-        holes += (above & ~row).bit_count()
-        fresh = row & ~above
-        above |= row
-        while fresh:
-            low = fresh & -fresh
-            tops[low.bit_length() - 1] = len(rows) - y
-            fresh ^= low
-    steps = sum([abs(a - b) for a, b in itertools.pairwise(tops)])
-    return 4.0 * holes + 0.5 * steps + 0.06 * sum([t * t for t in tops])
+    holes = steps = squares = above = 0
+    tops, high = [0] * well, len(rows)
+    for row in rows:
+        if row or above:
+            holes += (above & ~row).bit_count()
+            fresh = row & ~above
+            above |= row
+            while fresh:
+                low = fresh & -fresh
+                tops[low.bit_length() - 1] = high
+                fresh ^= low
+        high -= 1
+    before = tops[0]
+    for top in tops:
+        steps += abs(top - before)
+        squares += top * top
+        before = top
+    return 4.0 * holes + 0.5 * steps + 0.06 * squares
 
 
 class Blocks:
@@ -133,16 +143,29 @@ class Blocks:
 
     def _legs(self, frame: Frame) -> Iterator[Leg]:
         """Every quarter turn and column that the piece reaches in the free, dropped from there."""
-        stage, (number, spin, x, _) = frame.stage, frame.at
+        stage, (number, spin, *_) = frame.stage, frame.at
         well, forms = stage.width - SIDE, FORMS[stage.data[0][number % len(stage.data[0])]]
+        words: list[str] = []
         for turns in range(len(forms)):
-            wide = forms[(spin + turns) % len(forms)][0]
-            for to in range(well - wide + 1):
-                words = ["turn"] * turns + ["right" if to > x else "left"] * abs(to - x)
-                after = played(self, frame, words)
-                if words and (after.over or after.at[0] != number or after.at[2] != to):
-                    continue
-                yield (*words, "drop"), self.advance(after, "drop")
+            last = well - forms[(spin + turns) % len(forms)][0]
+            lefts = self._pushed(frame, "left", number)
+            rights = self._pushed(frame, "right", number)
+            ahead = [(["left"] * n, after) for n, after in enumerate(lefts)][:0:-1]
+            for side, after in (*ahead, *((["right"] * n, after) for n, after in enumerate(rights))):
+                if after.at[2] <= last:
+                    yield (*words, *side, "drop"), self.advance(after, "drop")
+            words.append("turn")
+            frame = self.advance(frame, "turn")
+            if frame.over or frame.at[0] != number:
+                return
+
+    def _pushed(self, frame: Frame, side: str, number: int) -> list[Frame]:
+        """The frames of a piece that is pushed to one side, as far as that goes while it falls; the first is as it was."""
+        out = []
+        while not frame.over and frame.at[0] == number and (not out or frame.at[2] != out[-1].at[2]):
+            out.append(frame)
+            frame = self.advance(frame, side)
+        return out
 
     def plan(self, frame: Frame) -> Answer:
         return answered(self, frame, self._legs, _worth, 150)

@@ -205,11 +205,13 @@ class Cabinet:
                 [f"note-{n.replace(' ', '-')}", *cells[i * width : (i + 1) * width]] for i, n in enumerate(look.notes)
             ]
             cells, width = [c for row in rows for c in row], width + 1
-        bar = [tile for name, value in look.counters for tile in (f"hud+icon-{name}", f"hud+value-{value}")]
-        wide = max(width, len(bar))
-        bar += ["hud"] * (wide - len(bar))
-        rest = [tile for i in range(0, len(cells), width) for tile in (*cells[i : i + width], *[""] * (wide - width))]
-        return Scene(width=wide, height=len(rest) // wide + 1, cells=(*bar, *rest), columns=wide)
+        bar: list[str] = []
+        for i, (name, value) in enumerate(look.counters):  # as many in a line as the board is wide
+            bar += ["hud"] * (i > 0 and i % (width // 2) == 0 and width % 2)
+            bar += [f"hud+icon-{name}", f"hud+value-{value}"]
+        bar += ["hud"] * (-len(bar) % width)
+        rows = (len(bar) + len(cells)) // width
+        return Scene(width=width, height=rows, cells=(*bar, *cells), columns=width)
 
 
 def arcade(facts: Facts, levels: Sequence[Mapping[str, Any]], rules: Rules) -> TurnWorld[Frame]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.arcade.lanes import ACTIONS, STEPS
 from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Ints, Look, Stage, ending, left
-from quintain.worlds.engines.arcade.quest import Leg, answered
+from quintain.worlds.engines.arcade.quest import Leg, Path, answered, words_of
 from quintain.worlds.engines.arcade.snake import near
 from quintain.worlds.kernel import Answer, Plan
 from quintain.worlds.noise import Rng
@@ -25,57 +26,72 @@ KNOB = ("patrols", "roamers", "hunters")
 NONE = -1
 WAYS = {name: way for way, name in enumerate([name for name in STEPS if name != "wait"])}
 UP, DOWN, LEFT, RIGHT = range(4)
-LEFTHAND = {UP: (LEFT, UP, RIGHT, DOWN), DOWN: (RIGHT, DOWN, LEFT, UP)}
-LEFTHAND |= {LEFT: (DOWN, LEFT, UP, RIGHT), RIGHT: (UP, RIGHT, DOWN, LEFT)}
+TURNS = (  # kind -> heading -> the headings that a ghost tries: straight on or back; left, straight on, right, back
+    ((UP, DOWN), (DOWN, UP), (LEFT, RIGHT), (RIGHT, LEFT)),
+    ((LEFT, UP, RIGHT, DOWN), (RIGHT, DOWN, LEFT, UP), (DOWN, LEFT, UP, RIGHT), (UP, RIGHT, DOWN, LEFT)),
+)
 PACE = 3  # turns from one step of a hunter to the next
 FAR = 5  # steps between the player and a ghost at the start, at least
 VISITS = 4  # of a cell in the search for the next pellet
 
 
-@functools.lru_cache(maxsize=1024)
-def paces(cells: str, width: int) -> tuple[tuple[tuple[str, int], ...], ...]:
-    """The actions that lead somewhere from each cell, and where; waiting comes last."""
+@functools.lru_cache(maxsize=128)
+def paces(cells: str, width: int) -> tuple[tuple[tuple[str, int, int], ...], ...]:
+    """The actions that lead somewhere from each cell, where, and that cell as a bit; waiting comes last."""
     return tuple(
-        (*((name, to) for name, to in zip(WAYS, row, strict=True) if to >= 0), ("wait", i))
+        (*((name, to, 1 << to) for name, to in zip(WAYS, row, strict=True) if to >= 0), ("wait", i, 1 << i))
         for i, row in enumerate(near(cells, width))
     )
 
 
-@functools.lru_cache(maxsize=8192)
-def distances(cells: str, width: int, to: int) -> Mapping[int, int]:
-    """Steps from every cell to one, through the maze."""
-    out, wave, ways = {to: 0}, [to], near(cells, width)
-    for cell in wave:
-        for way in ways[cell]:
-            if way >= 0 and way not in out:
-                out[way] = out[cell] + 1
-                wave.append(way)
-    return out
+@functools.lru_cache(maxsize=64)
+def free_of(cells: str) -> int:
+    """The cells that are no wall, as bits."""
+    return int(cells[::-1].replace(WALL, "0").replace(BLANK, "1"), 2)
 
 
-def stepped(maze: tuple[str, int], ghost: Ints, taken: set[int], prey: int) -> Ints:
-    """Where a ghost (cell, heading, kind) goes; other ghosts are walls to it, and it waits if there is no way at all."""
-    cell, heading, kind = ghost
-    ways = [NONE if to in taken else to for to in near(*maze)[cell]]
-    if kind == 2:
-        left_over = distances(*maze, prey)
-        nearer = [to for to in ways if to >= 0 and left_over[to] < left_over[cell]]
-        return (nearer[0] if nearer else cell, 0, kind)
-    for way in LEFTHAND[heading] if kind else (heading, heading ^ 1):
-        if ways[way] >= 0:
-            return ways[way], way, kind
-    return ghost
+def waves(maze: tuple[str, int], start: int) -> Iterator[int]:
+    """The cells 0, 1, 2... steps from one through the maze, as bits; walls all round keep rows apart."""
+    width, rest, wave = maze[1], free_of(maze[0]), 1 << start
+    while wave:
+        yield wave
+        rest &= ~wave
+        wave = (wave << 1 | wave >> 1 | wave << width | wave >> width) & rest
 
 
-@functools.lru_cache(maxsize=65_536)
+@functools.lru_cache(maxsize=1024)
+def nearer(maze: tuple[str, int], cell: int, prey: int) -> int:
+    """The cells as bits that are one step nearer to the prey than a cell is, those beside it among them."""
+    before = 0
+    for wave in waves(maze, prey):
+        if wave >> cell & 1:
+            break
+        before = wave
+    return before
+
+
+@functools.lru_cache(maxsize=512)
 def haunted(maze: tuple[str, int], ghosts: tuple[Ints, ...], prey: int, hunt: bool) -> tuple[tuple[Ints, ...], int]:
-    """All ghosts a turn later, and their cells as bits; they step one after another in reading order."""
-    out, taken = [], {ghost[0] for ghost in ghosts}
+    """All ghosts (cell, heading, kind) a turn later, and their cells as bits; they step one after another in reading order.
+
+    Other ghosts are walls to a ghost, and it waits if there is no way at all.
+    """
+    out, taken, ways = [], {ghost[0] for ghost in ghosts}, near(*maze)
     for ghost in ghosts:
-        taken.discard(ghost[0])
-        new = ghost if ghost[2] == 2 and not hunt else stepped(maze, ghost, taken, prey)
-        taken.add(new[0])
-        out.append(new)
+        cell, heading, kind = ghost
+        taken.discard(cell)
+        if kind < 2:
+            for way in TURNS[kind][heading]:
+                to = ways[cell][way]
+                if to >= 0 and to not in taken:
+                    ghost = (to, way, kind)
+                    break
+        elif hunt:
+            closer = nearer(maze, cell, prey)
+            to = next((to for to in ways[cell] if to >= 0 and closer >> to & 1 and to not in taken), cell)
+            ghost = (to, 0, kind)
+        taken.add(ghost[0])
+        out.append(ghost)
     return tuple(sorted(out)), sum([1 << cell for cell in taken])
 
 
@@ -130,8 +146,8 @@ class Pellets:
         free = [i for i, sign in enumerate(cells) if sign == BLANK]
         rng.shuffle(free)
         at, *rest = free
-        away = distances(cells, width, at)
-        far = [cell for cell in rest if away[cell] >= FAR]
+        close = sum(itertools.islice(waves((cells, width), at), FAR))
+        far = [cell for cell in rest if not close >> cell & 1]
         kinds = [kind for kind, knob in enumerate(KNOB) for _ in range(knobs[knob])]
         if len(far) < len(kinds) or len(rest) < knobs["pellets"]:
             return None
@@ -142,7 +158,7 @@ class Pellets:
         pellets = sum(1 << cell for cell in rest[-knobs["pellets"] :])
         things = ((pellets,), *sorted(ghosts))
         frame = Frame(Stage(width, height, 990, knobs["goal"], cells), 0, (at,), things)
-        plan = answered(self, frame, self._legs, _worth, knobs["goal"] + 8, 1)
+        plan = answered(self, frame, self._legs, _worth, knobs["goal"] + 8, 1, _least)
         if not isinstance(plan, Plan):
             return None
         turns = (
@@ -171,31 +187,34 @@ class Pellets:
         """Ways to the nearest pellets that come to no cell more than `VISITS` times."""
         stage, ((pellets,), *ghosts), at = frame.stage, frame.things, frame.at[0]
         maze, prey, turn = (stage.cells, stage.width), hunted(ghosts), frame.turn
-        spots = sum([1 << ghost[0] for ghost in ghosts])
-        wave: list[tuple[int, tuple[Ints, ...], int, tuple[str, ...]]] = [(at, tuple(ghosts), spots, ())]
-        visits: dict[int, int] = {}
+        spots, ways = sum([1 << ghost[0] for ghost in ghosts]), paces(*maze)
+        wave: list[tuple[int, tuple[Ints, ...], int, Path]] = [(at, tuple(ghosts), spots, None)]
+        visits = [0] * len(stage.cells)
         found = 0
         while wave and found < 2 and turn < stage.turns:
             after, hunt = [], (stage.turns - turn) % PACE == 0
             turn += 1
-            for cell, now, spots, words in wave:
-                for name, to in paces(*maze)[cell]:
-                    if visits.get(to, 0) >= VISITS or spots >> to & 1:
+            alike = not (prey and hunt)  # the ghosts then do the same whatever the player does
+            for cell, now, spots, path in wave:
+                later, there = haunted(maze, now, NONE, hunt) if alike else (now, 0)
+                for name, to, bit in ways[cell]:
+                    if visits[to] >= VISITS or spots & bit:
                         continue
-                    later, there = haunted(maze, now, to if prey and hunt else NONE, hunt)
-                    if there >> to & 1:
+                    if not alike:
+                        later, there = haunted(maze, now, to, hunt)
+                    if there & bit:
                         continue
-                    visits[to] = visits.get(to, 0) + 1
-                    path = (*words, name)
-                    if pellets >> to & 1:
+                    visits[to] += 1
+                    if pellets & bit:
                         visits[to], found = VISITS, found + 1
-                        yield path, self.advance(Frame(stage, turn - 1, (cell,), ((pellets,), *now), frame.score), name)
+                        here = Frame(stage, turn - 1, (cell,), ((pellets,), *now), frame.score)
+                        yield words_of((path, name)), self.advance(here, name)
                     else:
-                        after.append((to, later, there, path))
+                        after.append((to, later, there, (path, name)))
             wave = after
 
     def plan(self, frame: Frame) -> Answer:
-        return answered(self, frame, self._legs, _worth, 150)
+        return answered(self, frame, self._legs, _worth, 150, least=_least)
 
     def look(self, frame: Frame) -> Look:
         stage, ((pellets,), *ghosts) = frame.stage, frame.things
@@ -243,6 +262,11 @@ def hunted(ghosts: Sequence[Ints]) -> bool:
 
 def _worth(frame: Frame) -> tuple[int, int]:
     return -frame.score, frame.turn
+
+
+def _least(frame: Frame) -> int:
+    """A leg ends on the first pellet."""
+    return frame.stage.goal - frame.score
 
 
 def _ghost(kind: int, heading: int) -> tuple[Shape, ...]:

@@ -11,7 +11,17 @@ from quintain.worlds.kernel import Answer, Plan, Unknown, Unsolvable
 
 Leg = tuple[tuple[str, ...], Frame]  # action words, and the frame after them
 Legs = Callable[[Frame], Iterable[Leg]]
+Path = tuple[Any, str] | None  # the path before, and the action after it
 LIMIT = 4000  # frames that the search turn by turn opens before it gives up; generators need none
+
+
+def words_of(path: Path) -> tuple[str, ...]:
+    """The actions of a path, the first one first."""
+    out = []
+    while path:
+        path, word = path
+        out.append(word)
+    return tuple(out[::-1])
 
 
 def played(rules: Rules, frame: Frame, words: Iterable[str]) -> Frame:
@@ -23,16 +33,28 @@ def played(rules: Rules, frame: Frame, words: Iterable[str]) -> Frame:
     return frame
 
 
-def quest(start: Frame, legs: Legs, worth: Callable[[Frame], Any], limit: int) -> tuple[str, ...] | int:
-    """The actions of a way to win, least `worth` first; how many frames were opened if none was found, negative when all were."""
+def quest(
+    start: Frame, legs: Legs, worth: Callable[[Frame], Any], limit: int, least: Callable[[Frame], int] | None = None
+) -> tuple[str, ...] | int:
+    """The actions of a way to win, least `worth` first; how many frames were opened if none was found, negative when all were.
+
+    With `least`, the fewest legs that a frame still needs, it gives up as soon as too few may be opened. The legs of a frame must
+    then come in order of `worth`, which must not grow while less is needed: each is made when it is the next to look at.
+    """
     heap: list[tuple[Any, int]] = [(worth(start), 0)]
     made: list[tuple[int, tuple[str, ...], Frame]] = [(-1, (), start)]
-    seen = {start}
-    for nodes in range(limit):
-        if not heap:
-            return -nodes
+    later: dict[int, Iterator[Leg]] = {}  # of frames made twice: the legs that come after the one that led there
+    seen, nodes = {start}, 0
+    while heap:
         index = heapq.heappop(heap)[1]
-        for words, after in legs(made[index][2]):
+        ways = later.pop(index, None)
+        if ways is not None:
+            index = made[index][0]
+        elif nodes + (least(made[index][2]) if least else 1) > limit:
+            return limit
+        else:
+            nodes, ways = nodes + 1, iter(legs(made[index][2]))
+        for words, after in ways:
             if after.over == GOAL:
                 out = [words]
                 while index > 0:
@@ -43,13 +65,27 @@ def quest(start: Frame, legs: Legs, worth: Callable[[Frame], Any], limit: int) -
                 seen.add(after)
                 made.append((index, words, after))
                 heapq.heappush(heap, (worth(after), len(made) - 1))
-    return limit
+                if least:
+                    made.append(made[-1])
+                    later[len(made) - 1] = ways
+                    heapq.heappush(heap, (worth(after), len(made) - 1))
+                    break
+    return -nodes
 
 
 def answered(
-    rules: Rules, frame: Frame, legs: Legs, worth: Callable[[Frame], Any], limit: int, last: int = LIMIT
+    rules: Rules,
+    frame: Frame,
+    legs: Legs,
+    worth: Callable[[Frame], Any],
+    limit: int,
+    last: int = LIMIT,
+    least: Callable[[Frame], int] | None = None,
 ) -> Answer:
-    """A plan along `legs` if there is one in `limit` frames, otherwise what the search turn by turn says, of `last` frames at most."""
+    """A plan along `legs` if there is one in `limit` frames, otherwise what the search turn by turn says, of `last` frames at most.
+
+    `least` is as in `quest`.
+    """
     if frame.over:
         return Unsolvable("the episode is over")
     actions = rules.actions
@@ -58,7 +94,7 @@ def answered(
         for move in actions.moves:
             yield (move.key,), rules.advance(now, move.key)
 
-    found = quest(frame, legs, worth, limit)
+    found = quest(frame, legs, worth, limit, least)
     if isinstance(found, int):
         found = quest(frame, steps, lambda now: now.turn, last)
     if isinstance(found, int):

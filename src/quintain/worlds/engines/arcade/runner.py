@@ -8,7 +8,7 @@ from typing import Any
 
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Ints, Look, Stage, ending, left
-from quintain.worlds.engines.arcade.quest import Leg, answered
+from quintain.worlds.engines.arcade.quest import Leg, Path, answered, words_of
 from quintain.worlds.kernel import Answer, Choices, Plan
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Shape
@@ -52,12 +52,20 @@ def stepped(cells: str, width: int, at: tuple[int, int, int], action: str) -> tu
     return row, column, 0
 
 
-def caught(stage: Stage, new: Sequence[int], turn: int) -> bool:
-    """Whether a turn ends in the water, or meets a walker: on its cell before or after it steps."""
-    if new[0] == stage.height - 1:
-        return True
-    near = [walker for walker in stage.data if walker[0] == new[0]]
-    return any(new[1] in (paced(walker, turn)[0], paced(walker, turn + 1)[0]) for walker in near)
+@functools.lru_cache(maxsize=8192)
+def ways(cells: str, width: int, at: tuple[int, int, int]) -> tuple[tuple[str, tuple[int, int, int], int], ...]:
+    """Each action, where it leads from a place, and the cell of that as a bit."""
+    places = [(action, stepped(cells, width, at, action)) for action in STEPS]
+    return tuple([(action, to, 1 << to[0] * width + to[1]) for action, to in places])
+
+
+def perils(stage: Stage, turn: int) -> int:
+    """The cells, as bits, on which a turn ends badly: in the water, and where a walker is before or after it steps."""
+    out = (1 << stage.width) - 1 << stage.width * (stage.height - 1)
+    for walker in stage.data:
+        for now in (turn, turn + 1):
+            out |= 1 << walker[0] * stage.width + paced(walker, now)[0]
+    return out
 
 
 class Runner:
@@ -89,7 +97,7 @@ class Runner:
         coins = sum(1 << rng.pick(column) for column in rng.sample(spots, goal))
         stage = Stage(width, height, 10 * width, goal, cells, walkers)
         frame = Frame(stage, 0, (height - 3 - rises[0], 0, 0), ((coins,),))
-        plan = answered(self, frame, self._legs, _worth, 4 * goal + 4, 1)
+        plan = answered(self, frame, self._legs, _worth, 4 * goal + 4, 1, _least)
         if not isinstance(plan, Plan):
             return None
         turns = len(plan.moves) * 9 // 8 + knobs["slack"]
@@ -102,34 +110,34 @@ class Runner:
         found = coins >> cell & 1
         score = frame.score + found
         won = score >= stage.goal and stage.cells[cell] == FLAG
-        over = ending(frame, won, caught(stage, at, frame.turn))
+        over = ending(frame, won, bool(perils(stage, frame.turn) >> cell & 1))
         return Frame(stage, frame.turn + 1, at, ((coins & ~(found << cell),),), score, over)
 
     def _legs(self, frame: Frame) -> Iterator[Leg]:
         """Ways to the nearest coins, and to the flag when all are gathered, that come to no place more than `VISITS` times."""
         stage, (coins,), turn = frame.stage, frame.things[0], frame.turn
-        wave: list[tuple[tuple[int, int, int], tuple[str, ...]]] = [((frame.at[0], frame.at[1], frame.at[2]), ())]
+        wave: list[tuple[tuple[int, int, int], Path]] = [((frame.at[0], frame.at[1], frame.at[2]), None)]
         visits: dict[tuple[int, int, int], int] = {}
         ends = coins or 1 << stage.cells.index(FLAG)
         found = 0
         while wave and found < 3 and turn < stage.turns:
-            after: list[tuple[tuple[int, int, int], tuple[str, ...]]] = []
-            for at, words in wave:
-                for action in STEPS:
-                    to = stepped(stage.cells, stage.width, at, action)
-                    if visits.get(to, 0) >= VISITS or caught(stage, to, turn):
+            after: list[tuple[tuple[int, int, int], Path]] = []
+            shut = perils(stage, turn)
+            for at, path in wave:
+                for action, to, bit in ways(stage.cells, stage.width, at):
+                    if bit & shut or (seen := visits.get(to, 0)) >= VISITS:
                         continue
-                    visits[to] = visits.get(to, 0) + 1
-                    path = (*words, action)
-                    if ends >> (to[0] * stage.width + to[1]) & 1:
+                    visits[to] = seen + 1
+                    if ends & bit:
                         found += 1
-                        yield path, self.advance(Frame(stage, turn, at, frame.things, frame.score), action)
+                        here = Frame(stage, turn, at, frame.things, frame.score)
+                        yield words_of((path, action)), self.advance(here, action)
                     else:
-                        after.append((to, path))
+                        after.append((to, (path, action)))
             wave, turn = after, turn + 1
 
     def plan(self, frame: Frame) -> Answer:
-        return answered(self, frame, self._legs, _worth, 150)
+        return answered(self, frame, self._legs, _worth, 150, least=_least)
 
     def look(self, frame: Frame) -> Look:
         stage, signs = frame.stage, [*frame.stage.cells]
@@ -178,6 +186,11 @@ class Runner:
 
 def _worth(frame: Frame) -> tuple[int, int]:
     return -frame.score, frame.turn
+
+
+def _least(frame: Frame) -> int:
+    """A leg ends on the first coin, and the last one on the flag."""
+    return frame.stage.goal - frame.score + 1
 
 
 def profile(rng: Rng, knobs: Mapping[str, Any]) -> list[int]:

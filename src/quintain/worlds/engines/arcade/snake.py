@@ -20,7 +20,7 @@ ARROWS = "^v<>"  # a cell of the body points to the next one towards the head
 NOWHERE = -1
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=128)
 def near(cells: str, width: int) -> tuple[Ints, ...]:
     """The free neighbour of each cell up, down, left and right, `NOWHERE` where a rock or the edge is."""
     out = []

@@ -17,6 +17,7 @@ from quintain.worlds.scene import Box, Disc, Point, Polygon, Shape
 _LETTER = {sign: word for word, sign in zip(SPECIALS, "qrbn", strict=True)}
 _SHORT = re.compile(r"(?<=\d)\s*[=(]?\s*([qrbn])\s*\)?\s*[+#]?$")
 NONE: Mapping[int, int] = {}
+CODE = {sign: code for code, sign in enumerate(SIGNS)}
 LEVEL = (-0.02, 0.15)  # values of positions that may be begun with
 
 RULES = """Chess: pieces move as usual, with castling (name the king's two cells), passing captures (en passant) and promotion. White
@@ -87,15 +88,15 @@ def plain(text: str) -> str:
 
 def scattered(rng: Rng, men: str, fixed: Mapping[int, int] = NONE) -> list[int]:
     """Cells of a board with these men, capitals white, on random cells, besides those that are `fixed`; kings come apart."""
-    cells = [fixed.get(cell, 0) for cell in range(64)]
+    cells, uniform = [0] * 64, rng.uniform
+    for cell, code in fixed.items():
+        cells[cell] = code
     kings = [cell for cell, code in fixed.items() if SIGNS[code] in "Kk"]
     for sign in men:
-        pawn = sign in "Pp"
-        while True:
-            at = 8 + rng.below(48) if pawn else rng.below(64)
-            if not cells[at] and not (sign in "Kk" and kings and at in STEPS[kings[0]]):
-                break
-        cells[at] = SIGNS.index(sign)
+        low, count, far = (8, 48, ()) if sign in "Pp" else (0, 64, STEPS[kings[0]] if sign in "Kk" and kings else ())
+        while cells[at := low + int(uniform() * count)] or at in far:
+            pass
+        cells[at] = CODE[sign]
         if sign in "Kk":
             kings.append(at)
     return cells

@@ -3,76 +3,117 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from quintain.types import Ints
-from quintain.worlds.engines.board.chess import (
-    ALIGNED,
-    BISHOP,
-    KING,
-    LEAPS,
-    LINES,
-    NOBODY,
-    PAWN,
-    QUEEN,
-    ROOK,
-    STRIKES,
-    after,
-    attacked,
-    checked,
-    moves,
-    reach,
-    safe,
-)
+from quintain.worlds.engines.board.chess import KING, NOBODY, PAWN, PROMOTED, after, checked, moves
+from quintain.worlds.engines.board.chess_bits import NEAR, Men, attacked, bits, cells_of, goals, nets, outs
 from quintain.worlds.engines.board.chess_look import GAMES, plain, scattered
 from quintain.worlds.engines.board.forced import Forced
 from quintain.worlds.noise import Rng
 
 EDGE = frozenset([c for c in range(64) if c // 8 in (0, 7) or c % 8 in (0, 7)])
 ROOM = 1  # steps of a king that is soon mated
-# for each kind of man and each cell of a king: where it may check from; pawns of the last row may become something that does
-GIVES = (
-    (frozenset(),) * 64,
-    tuple([frozenset((*STRIKES[1][k], *range(8))) for k in range(64)]),
-    tuple([frozenset(LEAPS[k]) for k in range(64)]),
-    *[
-        tuple([frozenset([c for line in LINES[kind][k] for c in line]) for k in range(64)])
-        for kind in (BISHOP, ROOK, QUEEN)
-    ],
-    (frozenset(),) * 64,
-)
 LAST = (range(8), range(56, 64))
+MANY = 256  # a position has fewer moves
+Step = tuple[int, int, int]  # a white man's number, what it is then, its new cell
 
 
-def _paths(position: Ints) -> list[Ints]:
+def _paths(position: Ints, only: int = NOBODY) -> list[Ints]:
     pawn, last = PAWN + 6 * position[-1], LAST[position[-1]]
     return [
         path
-        for at, to in moves(position)
+        for at, to in moves(position, only)
         for path in ([(at, to, 64 + i) for i in range(4)] if position[at] == pawn and to in last else [(at, to)])
     ]
 
 
-def _checks(board: Ints) -> list[Ints]:
-    """White's moves that may give check: a man goes where it checks from, or leaves a line of the king's."""
-    if board[64] & 3 or board[65] >= 0:
-        return _paths((*board, 0))
-    king, mine, cells = board.index(KING + 6), board.index(KING), list(board[:64])
-    near, beside = ALIGNED[king], ALIGNED[mine]
-    free = not attacked(cells, mine, 1)
-    found: list[Ints] = []
-    for at, code in enumerate(board[:64]):
-        if not 0 < code <= KING:
-            continue
-        sure, gives = free and at != mine and at not in beside, GIVES[code][king]
-        for to in reach(cells, at):
-            if (to in gives or at in near) and (sure or safe(cells, at, to, mine, 0)):
-                found += [(at, to, 64 + i) for i in range(4)] if code == PAWN and to < 8 else [(at, to)]
+def _men(board: Sequence[int]) -> tuple[Men, Men]:
+    """White's men and Black's; kings, whose codes are 6 and 12, come first."""
+    men = [(code, at) for at, code in enumerate(board[:64]) if code]
+    men.sort(reverse=True)
+    return [man for man in men if man[0] <= KING], [man for man in men if man[0] > KING]
+
+
+def _after(white: Men, black: Men, step: Step) -> tuple[Men, Men]:
+    i, kind, to = step
+    return [*white[:i], (kind, to), *white[i + 1 :]], [man for man in black if man[1] != to]
+
+
+def _position(white: Men, black: Men, step: Step) -> Ints:
+    """The position after a step, Black to move."""
+    cells = [0] * 64
+    for code, at in (*white, *black):
+        cells[at] = code
+    return (*after((*cells, 0, NOBODY, 0, 0), _path(white, step)), 1)
+
+
+def _path(white: Men, step: Step) -> Ints:
+    i, kind, to = step
+    code, at = white[i]
+    return (at, to) if code == kind else (at, to, 64 + PROMOTED.index(kind))
+
+
+def _legal(white: Men, black: Men, step: Step) -> bool:
+    """Whether the white king is safe after a step, if not from the black king."""
+    if len(black) == 1:
+        return True
+    mine, yours = _after(white, black, step)
+    return not attacked(yours, mine[0][1], bits([at for _, at in (*mine, *yours)]))
+
+
+def _steps(white: Men, black: Men) -> Iterator[Step]:
+    """White's legal moves."""
+    own, other, shut = bits([at for _, at in white]), bits([at for _, at in black]), NEAR[black[0][1]]
+    for i, (code, at) in enumerate(white):
+        for to in cells_of(goals(code, at, own, other) & ~(shut if code == KING else 0)):
+            for kind in PROMOTED if code == PAWN and to < 8 else (code,):
+                if _legal(white, black, (i, kind, to)):
+                    yield i, kind, to
+
+
+def _mates(white: Men, black: Men) -> Iterator[Step]:
+    """White's moves that mate."""
+    for step in nets(white, black):
+        if len(black) == 1 or (_legal(white, black, step) and next(moves(_position(white, black, step)), None) is None):
+            yield step
+
+
+def _solved(white: Men, black: Men, n: int, most: int = MANY) -> list[Step]:
+    """What `forced` finds, of it no more than `most`."""
+    found = list(islice(_mates(white, black), most))
+    for k in range(1, n):
+        if not found:
+            found = list(islice((step for step in _steps(white, black) if _wins(white, black, step, k)), most))
     return found
 
 
-@functools.lru_cache(maxsize=1 << 15)
+def _wins(white: Men, black: Men, step: Step, k: int) -> bool:
+    """Whether Black has replies to a step, and White mates after each within `k` moves."""
+    mine, yours = _after(white, black, step)
+    king, *rest = yours
+    away = outs(yours, mine)
+    for to in cells_of(away):
+        if not _solved([man for man in mine if man[1] != to], [(king[0], to), *rest], k, 1):
+            return False
+    if not rest:
+        return away > 0
+    then = _position(white, black, step)
+    replies = [path for _, at in rest for path in _paths(then, at)]
+    return bool(away or replies) and all(forced(after(then, path), k) for path in replies)
+
+
+def _answered(then: Ints, k: int) -> bool:
+    """Whether Black, which is to move, is mated, or with `k` has replies and is mated after each within `k` moves."""
+    replies = _paths(then)
+    if not k:
+        return not replies and checked(then, 1)
+    return bool(replies) and all(forced(after(then, path), k) for path in replies)
+
+
+@functools.lru_cache(maxsize=1 << 12)
 def forced(board: Ints, n: int) -> tuple[Ints, ...]:
     """White's moves that mate in `n` of its moves at most, whatever Black replies; those of the quickest mate.
 
@@ -80,26 +121,15 @@ def forced(board: Ints, n: int) -> tuple[Ints, ...]:
         board: codes and own numbers, White to move.
         n: moves of White.
     """
-    white, king = (*board, 0), board.index(KING + 6)
-    found = []
-    for path in _checks(board):
-        then = after(white, path)
-        if attacked(then, king, 0) and next(moves((*then, 1)), None) is None:
-            found.append(path)
-    for k in range(1, n):
-        if found:
-            break
-        refuting: Ints = ()
-        for path in _paths(white):
-            then = (*after(white, path), 1)
-            replies = _paths(then)
-            replies.sort(key=lambda reply: reply != refuting)  # what refuted one try often refutes the next
-            reply = next((r for r in replies if not forced(after(then, r), k)), None)
-            if reply is not None:
-                refuting = reply
-            elif replies:
-                found.append(path)
-    return tuple(found)
+    start = (*board, 0)
+    if board[64] or board[65] >= 0:  # castling and passing
+        found: Container[Ints] = ()
+        for k in range(n):
+            found = found or [path for path in _paths(start) if _answered((*after(start, path), 1), k)]
+    else:
+        white, black = _men(board)
+        found = [_path(white, step) for step in _solved(white, black, n)]
+    return tuple([path for path in _paths(start) if path in found]) if found else ()
 
 
 def defence(position: Ints) -> Ints:
@@ -127,14 +157,19 @@ def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
     men = "K" + "".join([rng.pick("QQRRBNP") for _ in range(low + rng.below(high - low + 1))])
     low, high = knobs["black"]
     men += "".join([rng.pick("qrbnpppp") for _ in range(low + rng.below(high - low + 1))])
-    board = (*scattered(rng, "k" + men), 0, NOBODY, 1)
-    king = board.index(KING + 6)
-    if n > 1 and (king not in EDGE or sum(1 for _ in moves((*board, 1), king)) > ROOM):
+    cells = scattered(rng, "k" + men)
+    if n > 1 and cells.index(KING + 6) not in EDGE:
         return None  # such kings are seldom mated soon
-    if checked((*board, 0), 1) or checked((*board, 0), 0) or (n > 1 and forced(board, 1)):
+    white, black = _men(cells)
+    if n > 1 and outs(black, white).bit_count() > ROOM:
         return None
-    keys = forced(board, n)
-    return (*board, 2 * n - 1, 0) if 0 < len(keys) <= knobs["keys"] else None
+    held = bits([at for _, at in (*white, *black)])
+    if attacked(white, black[0][1], held) or attacked(black, white[0][1], held):
+        return None
+    if n > 1 and next(_mates(white, black), None):
+        return None
+    keys = _solved(white, black, n, knobs["keys"] + 1)
+    return (*cells, 0, NOBODY, 1, 2 * n - 1, 0) if 0 < len(keys) <= knobs["keys"] else None
 
 
 GAME = Forced(GAMES, pose, winning, defence, plain)

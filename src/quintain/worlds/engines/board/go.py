@@ -7,6 +7,7 @@ and the komi: so many points and a half are White's.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,25 +16,42 @@ from quintain.types import Ints
 from quintain.worlds.art import tiles
 from quintain.worlds.cells import names_of
 from quintain.worlds.engines.board.men import ORTHOGONAL, Board, MenGame, rays
-from quintain.worlds.engines.board.men_look import MenLook
+from quintain.worlds.engines.board.men_look import LONGEST, MenLook
 from quintain.worlds.engines.board.posed import Posed
 from quintain.worlds.noise import Rng
-from quintain.worlds.scene import Box, Disc, Polygon
+from quintain.worlds.scene import Box, Disc, Polygon, Run, Shape
 
 FREE = -1  # no point is forbidden by a ko
+WALL = 3  # the code of a point that is none, on boards with walls
 ATARI, SHORT, LIBERTY, NEAR = 0.8, 0.15, 0.05, (0.4, 0.3)  # weights of the guess
 _BITS = (bytes.maketrans(b"\0\1\2", b"010"), bytes.maketrans(b"\0\1\2", b"001"))
 _NOTE = re.compile(r"komi (\d+)\.5(?:, ko at ([a-z]\d+))?(?:, (\d) pass)?")
-_LINES = (
-    Box(x=0, y=0, width=1, height=1, fill="sand"),
-    Polygon(points=((0.5, 0), (0.5, 1)), line="bark", thick=0.03, closed=False),
-    Polygon(points=((0, 0.5), (1, 0.5)), line="bark", thick=0.03, closed=False),
-)
+_ENDS = {"n": (0.5, 0.0), "e": (1.0, 0.5), "s": (0.5, 1.0), "w": (0.0, 0.5)}
+
+
+def _point(ways: Iterable[str]) -> tuple[Shape, ...]:
+    """A point with lines to its neighbours."""
+    lines = [Polygon(points=((0.5, 0.5), _ENDS[way]), line="bark", thick=0.03, closed=False) for way in ways]
+    return (Box(x=0, y=0, width=1, height=1, fill="sand"), *lines)
+
+
+def _stone(fill: str, line: str, ink: str, text: str = "") -> tuple[Shape, ...]:
+    stone = Disc(x=0.5, y=0.5, radius=0.44, fill=fill, line=line)
+    return (stone, Run(text=text, x=0.5, y=0.51, size=0.42, color=ink)) if text else (stone,)
+
+
+_BLACK, _WHITE = ("ink", "slate", "white"), ("white", "stone", "ink")
 tiles(
     {
-        "go-point": _LINES,
-        "go-black": (*_LINES, Disc(x=0.5, y=0.5, radius=0.44, fill="ink", line="slate")),
-        "go-white": (*_LINES, Disc(x=0.5, y=0.5, radius=0.44, fill="white", line="stone")),
+        **{
+            f"go-{''.join(ways) or 'lone'}": _point(ways)
+            for n in range(5)
+            for ways in itertools.combinations("nesw", n)
+        },
+        "go-black": _stone(*_BLACK),
+        "go-white": _stone(*_WHITE),
+        **{f"go-X-{left}": _stone(*_BLACK, str(left)) for left in range(LONGEST + 1)},
+        **{f"go-O-{left}": _stone(*_WHITE, str(left)) for left in range(LONGEST + 1)},
     }
 )
 
@@ -52,7 +70,7 @@ def beside(size: int) -> tuple[Ints, ...]:
     return tuple([tuple([line[0] for line in lines if line]) for lines in rays(size, size, ORTHOGONAL)])
 
 
-@functools.lru_cache(maxsize=1 << 13)
+@functools.lru_cache(maxsize=1 << 8)
 def groups(cells: Ints, size: int) -> Groups:
     """The groups on a board; codes above 2 are neither stones nor liberties."""
     of, stones, free, near = [-1] * len(cells), [], [], beside(size)
@@ -233,7 +251,33 @@ def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
     return position if game.rules.value(position) > LEVEL else None
 
 
+def ground(game: MenGame, position: Ints) -> tuple[str, ...]:
+    """The tile of each point, whose lines end at the edge and at walls."""
+    return _grounds(tuple([code == WALL for code in position[: game.cells]]), game.board.columns)
+
+
+@functools.lru_cache(maxsize=256)
+def _grounds(walls: tuple[bool, ...], size: int) -> tuple[str, ...]:
+    out = []
+    for at, wall in enumerate(walls):
+        row, column = divmod(at, size)
+        near = (("n", row > 0, -size), ("e", column < size - 1, 1), ("s", row < size - 1, size), ("w", column > 0, -1))
+        ways = [way for way, inside, step in near if inside and not walls[at + step]]
+        out.append("go-wall" if wall else f"go-{''.join(ways) or 'lone'}")
+    return tuple(out)
+
+
+def in_colours(note: str) -> str:
+    """A note with the colours of stones for their signs.
+
+    Example:
+        >>> in_colours("X must take all O, ko at c3")
+        'Black must take all White, ko at c3'
+    """
+    return re.sub(r"\b[XO]\b", lambda sign: "Black" if sign[0] == "X" else "White", note)
+
+
 LEVEL = 0.05  # how far ahead, by the guess, a board is to begin with
-ART = {".": "go-point", "X": "go-black", "O": "go-white"}
-GO = MenLook(Go, ("size",), ART, specials=("pass",))
+ART = {"X": "go-black", "O": "go-white"}
+GO = MenLook(Go, ("size",), ART, specials=("pass",), ground=ground, badge="go")
 LOOK = Posed(GO, pose)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
+from typing import Any
 
 from quintain.types import Ints
 from quintain.worlds.cells import LETTERS
-from quintain.worlds.engines.board.men import Board, keep, rays
+from quintain.worlds.engines.board.men import Board, MenGame, keep, rays
 
 WAYS = ((1, 0), (0, 1), (1, 1), (-1, 1))
 PROVED = 12  # moves that leave nothing to complete, up to which a game of free marks is searched to the end
 WIDEST = 9  # columns that a disc may be dropped in
+_MARKS = (bytes.maketrans(b"\0\1\2", b"010"), bytes.maketrans(b"\0\1\2", b"001"))
 _COLUMN = re.compile(r"(?:drop |play )?(?:in |into )?(?:column )?([a-i])")
 
 
@@ -125,6 +127,7 @@ class WildLines:
 
     def __init__(self, size: int, line: int) -> None:
         self.size, self.line, self.cells = size, line, size * size
+        self.full = (1 << size * size) - 1
         note = in_a_row(line)
         self.board = Board(
             columns=size,
@@ -136,8 +139,13 @@ class WildLines:
             noted=lambda said: () if said == note else None,
             vocabulary=tuple(note.split()),
         )
-        spans = [(cell, *ray[: line - 1]) for cell, ways in enumerate(rays(size, size, WAYS)) for ray in ways]
-        self.windows: Ints = tuple(sum(1 << c for c in span) for span in spans if len(span) == line)
+        spans = [(cell, *ray[: line - 1]) for cell, lines in enumerate(rays(size, size, WAYS)) for ray in lines]
+        begun = [(span[1] - span[0], 1 << span[0]) for span in spans if len(span) == line]
+        # for each way: how far the cells of a line lie from its first, and where lines may begin
+        self.ways = [
+            (range(0, line * step, step), sum(bit for other, bit in begun if other == step))
+            for step in {s for s, _ in begun}
+        ]
         # a board of these marks has no three in a row: whoever takes the first move of the list builds no line
         dull = [(column + 2 * row) // 2 % 2 for row in range(size) for column in range(size)]
         self.order = tuple((cell, dull[cell] ^ other) for other in (0, 1) for cell in range(self.cells))
@@ -153,20 +161,44 @@ class WildLines:
         return (*position[: path[0]], path[1] - self.cells + 1, *position[path[0] + 1 : -2])
 
     def ended(self, position: Ints) -> int | None:
-        crosses, rings = self._masks(position)
-        if any(w & crosses == w or w & rings == w for w in self.windows):
-            return -1
-        return None if 0 in position[: self.cells] else 0
+        return -1 if any(map(self.lined, self.masks(position))) else None if 0 in position[: self.cells] else 0
 
     def value(self, position: Ints) -> float:
-        return self.worth(*self._masks(position)) or 0.1
+        return self.worth(*self.masks(position)) or 0.1
 
-    def _masks(self, position: Ints) -> tuple[int, int]:
-        crosses = rings = 0
-        for cell, code in enumerate(position[: self.cells]):
-            if code:
-                crosses, rings = (crosses | 1 << cell, rings) if code == 1 else (crosses, rings | 1 << cell)
-        return crosses, rings
+    def masks(self, position: Ints) -> tuple[int, int]:
+        """Crosses and rings, a bit for each cell, the first one highest."""
+        raw = bytes(position[: self.cells])
+        return int(raw.translate(_MARKS[0]), 2), int(raw.translate(_MARKS[1]), 2)
+
+    def lined(self, marks: int) -> bool:
+        """Whether the marks hold a whole line."""
+        for shifts, begun in self.ways:
+            for shift in shifts:
+                begun &= marks >> shift
+            if begun:
+                return True
+        return False
+
+    def calm(self, crosses: int, rings: int) -> tuple[int, int] | None:
+        """The cells for a cross and for a ring that leave nothing to complete; None if a line can be completed now."""
+        free, out = self.full & ~(crosses | rings), []
+        for marks in (crosses, rings):
+            bad = 0
+            for shifts, begun in self.ways:
+                none, one, two = begun, 0, 0  # lines that lack so many marks, and the cells for them are free
+                for shift in shifts:
+                    held, open_ = marks >> shift, free >> shift
+                    two = two & held | one & open_
+                    one = one & held | none & open_
+                    none &= held
+                if one:
+                    return None
+                if two:
+                    for shift in shifts:
+                        bad |= two << shift
+            out.append(free & ~bad)
+        return out[0], out[1]
 
     def worth(self, crosses: int, rings: int) -> int:
         """1 if the side to move wins, -1 if it loses, 0 if it is a draw or not known: nobody puts up what can be completed."""
@@ -178,22 +210,13 @@ class WildLines:
         return known
 
     def _search(self, crosses: int, rings: int) -> int:
-        bad_cross = bad_ring = 0
-        for window in self.windows:
-            x, o = window & crosses, window & rings
-            if not (x and o):
-                held = (x | o).bit_count()
-                if held == self.line - 1:
-                    return 1
-                if held == self.line - 2:
-                    bad_cross |= 0 if o else window
-                    bad_ring |= 0 if x else window
-        free = (1 << self.cells) - 1 & ~(crosses | rings)
-        calm = [(free & ~bad_cross, 0), (free & ~bad_ring, 1)]
-        if sum([cells.bit_count() for cells, _ in calm]) > PROVED:
+        calm = self.calm(crosses, rings)
+        if calm is None:
+            return 1
+        if calm[0].bit_count() + calm[1].bit_count() > PROVED:
             return 0
-        worst = 0 if not free else -1
-        for cells, mark in calm:
+        worst = 0 if crosses | rings == self.full else -1
+        for mark, cells in enumerate(calm):
             while cells:
                 bit = cells & -cells
                 cells ^= bit
@@ -202,6 +225,13 @@ class WildLines:
                     return 1
                 worst = max(worst, -reply)
         return worst
+
+
+def quiet(game: MenGame, position: Ints, knobs: Mapping[str, Any]) -> bool:
+    """Whether nobody can complete a line of `WildLines` at once, and the side to move is as well off as a `lead` says."""
+    wild = game.rules
+    calm = isinstance(wild, WildLines) and wild.calm(*wild.masks(position)) is not None
+    return calm and knobs.get("lead", -1) <= game.peak(position)
 
 
 def shape(columns: int, rows: int, note: str) -> Ints | None:

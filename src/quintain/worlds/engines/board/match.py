@@ -21,9 +21,11 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import ALL, drawn
 
 WON = {"success": 1.0}
@@ -39,6 +41,7 @@ SAYINGS = {
 }
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class BoardWorld:
     """A world of the board engine: what a declaration gives.
@@ -62,9 +65,10 @@ class BoardWorld:
         """Whether both sides are seats."""
         return len(self.facts.seats) == 2
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Match:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         opponent = "" if self.two else check_opponent(chosen["opponent"])
         options, rng = self.look.options(chosen), Rng(self.facts.name, seed, level, split)
 
@@ -181,8 +185,3 @@ class BoardWorld:
 
     def scene(self, state: Match, seat: str) -> Scene:
         return self.look.scene(state, self._side(seat))
-
-
-def levels_of(knobs: Sequence[str], table: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    """Ten mappings of knobs from the rows of a table."""
-    return [dict(zip(knobs, row, strict=True)) for row in table]

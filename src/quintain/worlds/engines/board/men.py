@@ -105,21 +105,22 @@ class MenGame:
         self.lexicon: tuple[str, ...] = self.names + self.board.specials
         self._number = {name: i for i, name in enumerate(self.lexicon, 1)}
         self._base = len(self.lexicon) + 1
+        # a path as one integer, and the path of such an integer
+        self.pack: Callable[[Ints], int] = functools.lru_cache(maxsize=KEPT >> 3)(self._pack)
+        self.unpack: Callable[[int], Ints] = functools.lru_cache(maxsize=KEPT >> 3)(self._unpack)
         self._legal: dict[Ints, Ints] = {}
         self._ahead: dict[Ints, Mapping[int, float]] = {}
         self._proved: dict[Ints, Verdict | None] = {}
         self._memo: dict[tuple[Ints, int], int | None] = {}
         self._visits = 0
 
-    def pack(self, path: Ints) -> int:
-        """A path as one integer."""
+    def _pack(self, path: Ints) -> int:
         move = 0
         for step in path:
             move = move * self._base + step + 1
         return move
 
-    def unpack(self, move: int) -> Ints:
-        """The path that `pack` packed."""
+    def _unpack(self, move: int) -> Ints:
         out: list[int] = []
         while move:
             move, step = divmod(move, self._base)

@@ -86,6 +86,8 @@ class MenLook:
         ground: the tile below whatever stands on each cell, where `dark` is not enough.
         shape: the numbers of the game that columns, rows and note of a caption show, where those are more than columns and rows.
         tidy: what makes one of the spellings of an answer the normal one; the text it gets has small letters.
+        badge: what the names of the corner's tiles begin with, which show the own side and the moves that are left.
+        shown: a note as it is written below the picture.
     """
 
     make: Callable[..., Rules]
@@ -97,6 +99,8 @@ class MenLook:
     ground: Callable[[MenGame, Ints], Sequence[str]] | None = None
     shape: Callable[[int, int, str], Ints | None] | None = None
     tidy: Callable[[str], str] = str.strip
+    badge: str = "men"
+    shown: Callable[[str], str] = str
 
     def __post_init__(self) -> None:
         self._game = functools.lru_cache(maxsize=32)(lambda *numbers: MenGame(self.make(*numbers)))
@@ -183,13 +187,13 @@ class MenLook:
 
     def scene(self, match: Match, me: int) -> Scene:
         game = self.game(match.setup.options)
-        cells = [f"men-{game.board.sides[me]}-{match.position[-2]}", *_columns(game.board.columns)]
+        cells = [f"{self.badge}-{game.board.sides[me]}-{match.position[-2]}", *_columns(game.board.columns)]
         for i, (sign, ground) in enumerate(zip(_signs(game, match), self.grounds(game, match.position), strict=True)):
             row, column = divmod(i, game.board.columns)
             if not column:
                 cells.append(f"label-{game.board.rows - row if game.board.upward else row + 1}")
             cells.append(f"{ground}+{self.art[sign]}" if sign in self.art else ground)
-        note, width, height = game.board.note(match.position), game.board.columns + 1, game.board.rows + 1
+        note, width, height = self.shown(game.board.note(match.position)), game.board.columns + 1, game.board.rows + 1
         shown = (
             (Run(text=note, x=width / 2, y=height + 0.45, size=min(0.5, 1.7 * width / max(len(note), 1))),)
             if note

@@ -82,9 +82,6 @@ class RowGame:
         self.cell: dict[int, int] = {bit: c for c, bit in enumerate(self.bits)}
         self.full: int = sum(self.bits)
         self.ways: Ints = (1, stride, stride + 1, stride - 1)
-        self.gaps: tuple[Ints, ...] = tuple(
-            tuple((i - gap) * way for i in range(line) if i != gap) for way in self.ways for gap in range(line)
-        )
         self.pairs = [
             (one * way, two * way, [i * way for i in range(line) if i not in (one, two)])
             for way in self.ways
@@ -98,6 +95,7 @@ class RowGame:
         self.order: Ints = tuple(self.bits[c] for c in middle_first)
         self.tracks: tuple[tuple[int, Track], ...] = tuple((t.mask, t) for t in _tracks(self))
         self._fields = struct.Struct(f"<{self.cells}H").unpack
+        self._lacking: dict[int, int] = {}
         self._forced: dict[tuple[int, int, int, bool], bool] = {}
         self._worth: dict[Ints, int] = {}
 
@@ -125,23 +123,27 @@ class RowGame:
 
     def has_line(self, stones: int) -> bool:
         """Whether the stones hold a whole line."""
-        for way in self.ways:
-            rest = stones
-            for i in range(1, self.line):
-                rest &= stones >> i * way
-            if rest:
-                return True
-        return False
+        return stones & self.lacking(stones) > 0
 
     def wins(self, stones: int, free: int) -> int:
         """The free cells that would complete a line of the stones."""
-        out = 0
-        for gap in self.gaps:
-            found = free
-            for shift in gap:
-                found &= stones >> shift if shift > 0 else stones << -shift
-            out |= found
-        return out
+        return free & self.lacking(stones)
+
+    def lacking(self, stones: int) -> int:
+        """The cells, and some beside the board, all others of whose line, one of those through it, hold these stones."""
+        known = self._lacking.get(stones)
+        if known is None:
+            known = 0
+            for way in self.ways if stones.bit_count() >= self.line - 1 else ():
+                runs = [-1, stones]  # where so many stones begin that lie one behind the other
+                for _ in range(2, self.line):
+                    runs.append(runs[-1] >> way & stones)
+                for before, run in enumerate(runs):
+                    known |= run << before * way & runs[-1 - before] >> way
+            if len(self._lacking) >= KEPT >> 2:
+                self._lacking.clear()
+            self._lacking[stones] = known
+        return known
 
     def fours(self, stones: int, free: int) -> int:
         """The free cells where one stone more threatens to complete a line: two free cells in a line of own stones."""

@@ -61,6 +61,12 @@ def _put(row: int, column: int) -> Move:
     return Move(name_of(row, column), (row, column))
 
 
+@functools.lru_cache(maxsize=16)
+def _middle(size: int) -> Ints:
+    """The cells of a large board near its middle."""
+    return tuple([c for c in range(size * size) if max(abs(2 * i - size + 1) for i in divmod(c, size)) <= 2 * REACH])
+
+
 class RowLook:
     """Rows as `board.game.Look`. Knobs: `size`, `line`; `stones` to `stones + more` lie there at the start, on large boards in the
     middle; the side to move wins by threats that must be answered, in `low` to `high` own moves (`high` = 0: any position without
@@ -84,10 +90,7 @@ class RowLook:
     def opening(self, rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
         game = row_game(knobs["size"], knobs["line"])
         count = knobs["stones"] + rng.below(knobs["more"] + 1)
-        middle = [
-            c for c in range(game.cells) if max(abs(2 * i - game.size + 1) for i in divmod(c, game.size)) <= 2 * REACH
-        ]
-        cells = rng.sample(range(game.cells) if game.size < LARGE else middle, count)
+        cells = rng.sample(range(game.cells) if game.size < LARGE else _middle(game.size), count)
         mine = sum(game.bits[c] for c in cells[: count // 2])
         yours = sum(game.bits[c] for c in cells[count // 2 :])
         if game.has_line(mine) or game.has_line(yours):
@@ -100,7 +103,8 @@ class RowLook:
         threats = next((n for n in range(1, (high or 1) + 1) if game.forced(mine, yours, n, False)), 0)
         if not high:
             return not threats and game.peak(position) >= knobs.get("lead", -1)
-        return threats >= max(low, 1) and game.distance(mine, yours, threats) >= low
+        sooner = range(1, low)  # perhaps with moves that need no answer
+        return threats >= max(low, 1) and not any(game.forced(mine, yours, n, n <= game.deep) for n in sooner)
 
     def layout(self, match: Match) -> str:
         size, _ = match.setup.options

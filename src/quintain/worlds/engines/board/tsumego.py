@@ -6,18 +6,19 @@ and whether side 0 is to take (1) or to live (0).
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from quintain.types import Ints
 from quintain.worlds.art import tiles
 from quintain.worlds.cells import names_of
+from quintain.worlds.engines.board.fight import Fight, fight_on, points
 from quintain.worlds.engines.board.forced import Forced
 from quintain.worlds.engines.board.game import Match
-from quintain.worlds.engines.board.go import ART, FREE, beside, groups, points, put
-from quintain.worlds.engines.board.men import Board
+from quintain.worlds.engines.board.go import ART, FREE, beside, ground, in_colours, put
+from quintain.worlds.engines.board.go import points as allowed
+from quintain.worlds.engines.board.men import DIAGONAL, Board, rays
 from quintain.worlds.engines.board.men_look import MenLook
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box
@@ -25,7 +26,6 @@ from quintain.worlds.splits import canonical
 
 GOALS = ("X must live", "X must take all O")
 _NOTE = re.compile(r"(X must live|X must take all O)(?:, ko at ([a-z]\d+))?")
-Fight = tuple[Ints, int]  # codes of all points, and the point that a ko forbids
 
 tiles({"go-wall": (Box(x=0, y=0, width=1, height=1, fill="stone"),)})
 
@@ -67,7 +67,7 @@ class Tsumego:
         return (*(0,) * self.cells, FREE, 0)
 
     def paths(self, position: Ints) -> Iterable[Ints]:
-        return [(self.cells,), *[(cell,) for cell in points(position, self.size)]]
+        return [(self.cells,), *[(cell,) for cell in allowed(position, self.size)]]
 
     def moved(self, position: Ints, path: Ints) -> Ints:
         if path[0] == self.cells:
@@ -90,74 +90,40 @@ class Tsumego:
         return -ahead if position[-1] else ahead
 
 
-def _after(fight: Fight, side: int, size: int) -> Iterator[tuple[int, Fight]]:
-    """The stones that a side may put, and what is then."""
-    seen = (*fight[0], fight[1], side)
-    for at in points(seen, size):
-        cells, ko = put(seen, at, size)
-        yield at, (tuple(cells), ko)
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def takes(fight: Fight, side: int, n: int, size: int) -> bool:
-    """Whether a side, which is to move, can take all stones of the other with `n` stones at most."""
-    other = 2 - side
-    _, stones, free = groups(fight[0], size)
-    need = {c for mine, open_ in zip(stones, free, strict=True) if fight[0][mine[0]] == other for c in open_}
-    if len(need) > n:  # against passes each of these points has to be filled
-        return False
-    # passes help only against a ko: without one the other side may pass as well
-    tries = [after for _, after in _after(fight, side, size)] + ([(fight[0], FREE)] if fight[1] >= 0 else [])
-    if any(other not in cells for cells, _ in tries):
-        return True
-    return n > 1 and any(not saves(after, 1 - side, n - 1, size) for after in tries)
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def saves(fight: Fight, side: int, n: int, size: int) -> bool:
-    """Whether a side, which is to move, keeps a stone if the other puts `n` stones at most."""
-    return not takes((fight[0], FREE), 1 - side, n, size) or any(
-        not takes(after, 1 - side, n, size) for _, after in _after(fight, side, size)
-    )
-
-
-def _fight(position: Ints) -> tuple[Fight, int, int]:
-    """What is fought over, the points on a side, and whether side 0 takes."""
+def _fight(position: Ints) -> tuple[Fight, int, int, int]:
+    """What is fought on, the stones of side 0 and side 1, and the point that a ko forbids."""
     size = round((len(position) - 4) ** 0.5)
-    return (position[: size * size], position[-4]), size, position[-3]
+    free, mine, yours, _ = points(position[: size * size], size)
+    ko = position[-4]
+    return fight_on(size, free | mine | yours), mine, yours, 1 << ko + ko // size if ko >= 0 else 0
 
 
 def winning(position: Ints) -> tuple[Ints, ...]:
     """The moves of side 0 that win for certain before the moves run out."""
-    fight, size, take = _fight(position)
-    n, way = position[-2], size * size
-    after = [(way, (fight[0], FREE)), *_after(fight, 0, size)]
+    (fight, mine, yours, ko), n, take = _fight(position), position[-2], position[-3]
+    after = [(0, mine, yours, 0), *fight.puts(mine, yours, ko)]
     if take:
         n = (n + 1) // 2
-        return tuple([(at,) for at, then in after if 2 not in then[0] or (n > 1 and not saves(then, 1, n - 1, size))])
-    return tuple([(at,) for at, then in after if not takes(then, 1, n // 2, size)])
+        won = [at for at, own, left, to in after if not left or (n > 1 and not fight.saves(left, own, to, n - 1))]
+    else:
+        won = [at for at, own, left, to in after if not fight.takes(left, own, to, n // 2)]
+    return tuple([(fight.number(at),) for at in won])
 
 
 def defence(position: Ints) -> Ints:
     """The reply of side 1: one that wins, or puts off the end the longest, or threatens most."""
-    fight, size, take = _fight(position)
-    after = [*_after(fight, 1, size), (size * size, (fight[0], FREE))]
+    (fight, yours, mine, ko), take = _fight(position), position[-3]
+    after = [*fight.puts(mine, yours, ko), (0, mine, yours, 0)]
     left = position[-2] // 2 if take else (position[-2] + 1) // 2
     if take:
-        for n in range(left, 0, -1):
-            held = [at for at, then in after if 2 in then[0] and not takes(then, 0, n, size)]
-            if held:
-                return (held[0],)
-        return (after[0][0],)
+        held = (at for n in range(left, 0, -1) for at, own, rest, to in after if not fight.takes(rest, own, to, n))
+        return (fight.number(next(held, after[0][0])),)
     for n in range(1, left + 1):
-        for at, then in after:
-            if 1 not in then[0] or (n > 1 and not saves(then, 0, n - 1, size)):
-                return (at,)
-    for n in range(1, left):
-        for at, then in after:
-            if takes((then[0], FREE), 1, n, size):
-                return (at,)
-    return (size * size,)
+        for at, own, rest, to in after:
+            if not rest or (n > 1 and not fight.saves(rest, own, to, n - 1)):
+                return (fight.number(at),)
+    threats = (at for n in range(1, left) for at, own, rest, _ in after if fight.takes(own, rest, 0, n))
+    return (fight.number(next(threats, 0)),)
 
 
 def _room(rng: Rng, size: int, space: int) -> tuple[set[int], set[int]]:
@@ -167,15 +133,12 @@ def _room(rng: Rng, size: int, space: int) -> tuple[set[int], set[int]]:
         room.add(rng.pick(near[rng.pick(sorted(room))]))
     ring = {c for cell in room for c in near[cell]} - room
     if rng.below(3):  # corners as well, so that the stones hang together
-        ring |= {c for cell in room for c in range(size * size) if _touch(cell, c, size)} - room
+        corners = rays(size, size, DIAGONAL)
+        ring |= {line[0] for cell in room for line in corners[cell] if line} - room
     if rng.below(2):  # a point outside that has to be filled first
         outside = {c for cell in ring for c in near[cell]} - room - ring
         room |= {rng.pick(sorted(outside))} if outside else set()
     return room, ring
-
-
-def _touch(a: int, b: int, size: int) -> bool:
-    return abs(a // size - b // size) == 1 == abs(a % size - b % size)
 
 
 def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
@@ -194,17 +157,16 @@ def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
         cells[cell] = 3 - mine
     for cell in inside[3 : 3 + rng.below(2)]:
         cells[cell] = mine
-    fight = (tuple(cells), FREE)
-    if not all(groups(fight[0], size).free):
+    fight, own, other, _ = _fight((*cells, FREE, take, 0, 0))
+    free = fight.area & ~(own | other)
+    if fight.dead(own, free) or fight.dead(other, free):
         return None
-    if take:
-        if (n > 1 and takes(fight, 0, n - 1, size)) or not takes(fight, 0, n, size) or not saves(fight, 1, n, size):
-            return None
-        position = (*cells, FREE, 1, 2 * n - 1, 0)
-    else:
-        if not takes(fight, 1, n, size) or not saves(fight, 0, n, size):
-            return None
-        position = (*cells, FREE, 0, 2 * n, 0)
+    takes, lives = (own, other) if take else (other, own)
+    if take and n > 1 and fight.takes(takes, lives, 0, n - 1):
+        return None
+    if not fight.takes(takes, lives, 0, n) or not fight.saves(lives, takes, 0, n):
+        return None
+    position = (*cells, FREE, take, 2 * n - take, 0)
     return position if 0 < len(winning(position)) <= knobs["keys"] else None
 
 
@@ -221,5 +183,5 @@ def shape(match: Match) -> str:
     return f"{least} {match.position[-3]}"
 
 
-LOOK = MenLook(Tsumego, ("size",), {**ART, "#": "go-wall"}, specials=("pass",))
+LOOK = MenLook(Tsumego, ("size",), ART, specials=("pass",), ground=ground, badge="go", shown=in_colours)
 GAME = Forced(LOOK, pose, winning, defence, shape=shape)

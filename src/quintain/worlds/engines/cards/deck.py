@@ -72,7 +72,8 @@ def _face(name: str) -> tuple[Shape, ...]:
 
 
 def _rank(name: str, x: float, y: float, size: float = 0.48) -> Run:
-    return Run(text="10" if name[0] == "T" else name[0], x=x, y=y, size=size, color=COLORS[name[1]])
+    ten = name[0] == "T"  # two digits are set smaller, or they leave the card
+    return Run(text="10" if ten else name[0], x=x, y=y, size=min(size, 0.72) if ten else size, color=COLORS[name[1]])
 
 
 def _strip(name: str, fill: str, left: bool) -> tuple[Shape, ...]:
@@ -94,9 +95,15 @@ def _halves(name: str, fill: str, mark: str) -> dict[str, tuple[Shape, ...]]:
     }
 
 
+# letters wider than others, by their height
+WIDTHS = {"W": 0.95, "M": 0.87, "O": 0.74, "Q": 0.74, "H": 0.73, "N": 0.72, "G": 0.71, "D": 0.71, "C": 0.7, "m": 0.85}
+
+
 def note(text: str, color: str = "ink") -> tuple[Shape, ...]:
     """A short word that fits into one cell."""
-    return (Run(text=text, x=0.5, y=0.52, size=min(0.55, 1.5 / max(len(text), 1)), color=color),)
+    wide = sum([WIDTHS.get(letter, 0.64 if letter.isupper() else 0.58) for letter in text])
+    size = min(0.55, 1.5 / max(len(text), 1), 0.97 / max(wide, 0.1))
+    return (Run(text=text, x=0.5, y=0.52, size=size, color=color),)
 
 
 def _slot(wide: float) -> Box:

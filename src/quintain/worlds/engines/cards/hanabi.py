@@ -8,12 +8,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
-from quintain.worlds.engines.cards.deck import Sheet, note
+from quintain.worlds.engines.cards.deck import MARGIN, Sheet, note
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Move, Plan
 from quintain.worlds.noise import Rng
@@ -311,13 +311,13 @@ class Hanabi:
 
     def scene(self, state: Fireworks, side: int) -> Scene:
         """Fireworks, the other seat's cards over what it knows of them, what one knows of the own cards, discards, and the score."""
-        rules, sheet = state.rules, Sheet(9, 9)
+        rules, sheet, shapes = state.rules, Sheet(9, 9), list[Run]()
         sheet.put(0, 0, ["tag-built", *(f"fire-{HUES[c]}{n}" for c, n in enumerate(state.tops))])
         for row, who, tag in ((1, 1 - side, "tag-other"), (3, side, "tag-yours")):
             sheet.put(row, 0, [tag])
             for i, (card, (hues, ranks)) in enumerate(zip(state.hands[who], state.marks[who], strict=True)):
                 sheet.put(row, 1 + 2 * i, ["card-back" if who == side else f"fire-{_name(card)}"])
-                sheet.put(row + 1, 1 + 2 * i, [f"hues-{hues}", f"ranks-{ranks}"])
+                shapes += _marked((hues, ranks), 1 + 2 * i, row + 1)
         gone = [f"fire-{_name(c)}" for c in state.gone]
         sheet.put(5, 0, ["tag-gone"])
         for row in range(3):
@@ -327,7 +327,16 @@ class Hanabi:
         points = ["tag-points", f"n-{sum(state.tops)}", "tag-of", f"n-{rules.par}"]
         score = [*points, "tag-clues", f"n-{state.clues}", "tag-deck", f"n-{len(state.deck)}"]
         sheet.put(8, 0, score)
-        return sheet.scene()
+        return replace(sheet.scene(), shapes=tuple(shapes))
+
+
+@functools.lru_cache(maxsize=8192)
+def _marked(mark: tuple[int, int], column: int, row: int) -> tuple[Run, Run]:
+    """The colours and, below them, the ranks that a card may have, as wide as two cells."""
+    hues = "".join([s for i, s in enumerate(HUES) if mark[0] >> i & 1])
+    ranks = "".join([str(r) for r in range(1, len(COPIES) + 1) if mark[1] >> r & 1])
+    x, y = MARGIN + column + 0.5, MARGIN + row
+    return Run(text=hues, x=x, y=y + 0.24, size=0.5), Run(text=ranks, x=x, y=y + 0.74, size=0.5, color="blue")
 
 
 def _unseen(state: Fireworks, side: int) -> Ints:
@@ -366,8 +375,8 @@ def _card(sign: str, rank: int) -> tuple[Box, Run, Run]:
     body = Box(x=0.1, y=0.03, width=0.8, height=0.94, fill=color, line="ink", thick=0.04, radius=0.1)
     return (
         body,
-        Run(text=str(rank), x=0.5, y=0.38, size=0.55, color="white"),
-        Run(text=sign, x=0.5, y=0.78, size=0.32, color="white"),
+        Run(text=str(rank), x=0.5, y=0.33, size=0.55, color="white"),
+        Run(text=sign, x=0.5, y=0.75, size=0.42, color="white"),
     )
 
 
@@ -378,6 +387,4 @@ tiles(
         for name in ("built", "other", "yours", "gone", "points", "clues", "deck", "wrong")
     }
 )
-tiles({f"hues-{hues}": note("".join([s for i, s in enumerate(HUES) if hues >> i & 1]), "ink") for hues in range(1, 32)})
-tiles({f"ranks-{2 * n}": note("".join([str(i + 1) for i in range(5) if n >> i & 1]), "blue") for n in range(1, 32)})
 tiles({"tag-of": note("of", "stone")})

@@ -85,26 +85,29 @@ def _among(kind: Kind, table: Table, lean: bool) -> list[Step]:
     piles, under, cells = table[:3]
     out: list[Step] = []
     lean = lean and not (kind.game == "spider" and table[4])  # which column is which matters to a stock
-    top, free = kind.ranks - 1, cells.count(-1)
-    empty = piles.count(())
+    top, room = kind.ranks - 1, (cells.count(-1) + 1) << piles.count(()) if kind.game == "freecell" else 99
+    ends = [pile[-1] if pile else -1 for pile in piles]
+    first = ends.index(-1) if -1 in ends else -1
     for i, pile in enumerate(piles):
         if not pile:
             continue
-        longest = runs_of(kind, pile, under[i])
-        for j, other in enumerate(piles):
-            if i == j or (lean and not other and j != piles.index(())):
+        longest, rank = runs_of(kind, pile, under[i]), ends[i] >> 2
+        for j, end in enumerate(ends):
+            if i == j:
                 continue
-            if other:
-                need = (other[-1] >> 2) - (pile[-1] >> 2)
-                counts = [need] if 0 < need <= longest and fits(kind, pile[-need], other[-1]) else []
-            elif kind.game == "klondike":
-                counts = [n for n in range(1, longest + 1) if pile[-n] >> 2 == top and n < len(pile)]
-            else:
-                counts = [n for n in range(1, longest + 1) if not lean or n < len(pile)]
-            if kind.game == "freecell":
-                room = (free + 1) << (empty - (not other))
-                counts = [n for n in counts if n <= room]
-            out.extend([(i, n, j) for n in counts])
+            if end >= 0:
+                need = (end >> 2) - rank
+                if 0 < need <= longest and need <= room and fits(kind, pile[-need], end):
+                    out.append((i, need, j))
+            elif not lean or j == first:
+                most = min(longest, room >> 1)  # the target is then no room
+                for n in range(1, most + 1):
+                    if (
+                        (n < len(pile) and pile[-n] >> 2 == top)
+                        if kind.game == "klondike"
+                        else not lean or n < len(pile)
+                    ):
+                        out.append((i, n, j))
     return out
 
 

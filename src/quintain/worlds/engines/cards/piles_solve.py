@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import heapq
+import itertools
 from typing import NamedTuple
 
+from quintain.types import Ints
 from quintain.worlds.engines.cards.piles import DRAW, Kind, Step, Table, after, steps, won
 
 
@@ -21,14 +23,9 @@ def distance(kind: Kind, table: Table) -> int:
     """A guess at the work that is left: cards not home, cards that lie on lower ones or face down, and full cells."""
     piles, under, cells, homes, stock, waste = table
     if kind.game == "spider":
-        joined = covered = 0
-        for pile, down in zip(piles, under, strict=True):
-            covered += down
-            for i in range(1, len(pile)):
-                step = pile[i - 1] - pile[i]
-                joined += (step == 4) * 3 + (step != 4 and (pile[i - 1] >> 2) - (pile[i] >> 2) == 1)
+        joined, covered = sum(map(_joined, piles)), sum(under)
         left = sum(map(len, piles)) + len(stock)
-        return 3 * left - joined + 3 * covered + 2 * len(stock) - 2 * sum(not pile for pile in piles)
+        return 3 * left - joined + 3 * covered + 2 * len(stock) - 2 * piles.count(())
     total = 2 * (kind.suits * kind.ranks - sum(homes)) + 3 * sum(under)
     for pile in piles:
         least = 99
@@ -40,6 +37,15 @@ def distance(kind: Kind, table: Table) -> int:
                 least = rank
     total += sum(card >= 0 for card in cells)
     return total + len(stock) + len(waste)
+
+
+@functools.lru_cache(maxsize=16_384)
+def _joined(pile: Ints) -> int:
+    """How well the cards of a column hang together: 3 for each that lies on the next of its suit, 1 on the next of another."""
+    joined = 0
+    for on, card in itertools.pairwise(pile):
+        joined += 3 if on - card == 4 else (on >> 2) - (card >> 2) == 1
+    return joined
 
 
 @functools.lru_cache(maxsize=512)
@@ -63,7 +69,7 @@ def solved(kind: Kind, table: Table, limit: int) -> Found:
                 continue
             came[same] = (key, step)
             if won(kind, new):
-                return Found(_way(kind, table, came, same), True, opened)
+                return Found(_way(came, same), True, opened)
             count += 1
             heapq.heappush(heap, (distance(kind, new) * 4 + (step == DRAW), -count, new, same))
     return Found(None, True, opened)
@@ -77,19 +83,10 @@ def _same(kind: Kind, table: Table) -> object:
     return (tuple(sorted(zip(piles, under, strict=True))), tuple(sorted(cells)), homes, stock, waste)
 
 
-def _way(kind: Kind, table: Table, came: dict[object, tuple[object, Step] | None], end: object) -> tuple[Step, ...]:
-    """The steps from the start, named for the real order of columns: equal tables are matched again while replaying."""
-    keys = [end]
-    while (link := came[keys[-1]]) is not None:
-        keys.append(link[0])
-    keys.reverse()
+def _way(came: dict[object, tuple[object, Step] | None], end: object) -> tuple[Step, ...]:
+    """The steps from the start: each was taken from the very table to which those before it lead."""
     out: list[Step] = []
-    here = table
-    for key in keys[1:]:
-        for step in steps(kind, here, lean=True):
-            new = after(kind, here, step)
-            if _same(kind, new) == key:
-                out.append(step)
-                here = new
-                break
-    return tuple(out)
+    while (link := came[end]) is not None:
+        end, step = link
+        out.append(step)
+    return tuple(out[::-1])

@@ -9,22 +9,12 @@ from typing import Any
 from quintain.types import Ints
 from quintain.worlds.engines.csp.desk import Model, search
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, columns_of, neighbours, rows_of
-from quintain.worlds.engines.csp.rules import Distinct, Rule
+from quintain.worlds.engines.csp.rules import Distinct, Rule, holds
 from quintain.worlds.engines.csp.solve import Solver
 from quintain.worlds.noise import Rng
 
 SEARCH = 400  # guesses after which a page is given up
 QUICK = 40  # guesses after which one more cell is printed
-
-
-def levels(names: str, table: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    """Ten mappings of knobs from a table.
-
-    Example:
-        >>> levels("size blanks", [(4, 3)])
-        [{'size': 4, 'blanks': 3}]
-    """
-    return [dict(zip(names.split(), row, strict=True)) for row in table]
 
 
 def domains_of(page: Page, values: int) -> Ints:
@@ -52,10 +42,14 @@ def settle(rng: Rng, page: Page, truth: Sequence[int], model: Callable[[Page], M
 
     Where a search takes long, any cell is printed. None where more than `most` would be.
     """
-    given = list(page.given)
+    given, made = list(page.given), model(page)
+    solver, domains = Solver(made.rules, len(made.domains)), list(made.domains)  # printing changes no rules
+    changed: Ints | None = None
+    settled = len(made.rules) > 1  # a rule alone is applied once, and what it then leaves is not the last word
     for _ in range(most + 1):
-        made = model(page)
-        found = search(made, 2, rng, QUICK)
+        if settled:
+            solver.narrow(domains, changed)
+        found = solver.search(domains, 2, QUICK, made.first, rng, () if settled else None)
         cells = [made.cells(s) if made.cells else s for s in found.solutions]
         blanks = page.blanks
         wrong = [c for s in cells for c in blanks if s[c] != truth[c]]
@@ -64,6 +58,10 @@ def settle(rng: Rng, page: Page, truth: Sequence[int], model: Callable[[Page], M
         cell = rng.pick(wrong or blanks)
         given[cell] = truth[cell]
         page = replace(page, given=tuple(given))
+        if made.cells:
+            domains = [a & b for a, b in zip(domains, model(page).domains, strict=True)]
+        else:
+            domains[cell], changed = 1 << truth[cell], (cell,)
     return None
 
 
@@ -76,15 +74,17 @@ def thin(rng: Rng, page: Page, truth: Sequence[int], made: Model, blanks: int) -
     domains += made.domains[len(truth) :]
     order = [c for c, v in enumerate(page.given) if v == BLANK or v >= 0]
     rng.shuffle(order)
+    loose = list(range(len(truth), len(domains)))  # all rules about none of these are kept
     left, given = blanks, list(truth)
     for tried, cell in enumerate(order):
         if not left or len(order) - tried < left:
             break
         known, other = domains[cell], made.domains[cell]
         domains[cell] = other & ~known
-        found = solver.search(domains, 1, SEARCH) if domains[cell] else None
+        found = solver.search(domains, 1, SEARCH, changed=(*loose, cell)) if domains[cell] else None
         if found is None or (found.complete and not found.solutions):
             domains[cell], given[cell] = other, BLANK
+            loose.append(cell)
             left -= 1
         else:
             domains[cell] = known
@@ -114,25 +114,26 @@ def pick_clues(
     rest = list(clues)
     rng.shuffle(rest)
     used, rest = rest[:first], rest[first:]
+    alone: dict[Any, Model] = {}
     for _ in range(len(clues) + 1):
         now = put(page, used)
-        made = model(now)
-        found = search(made, 2, rng, SEARCH)
+        found = search(model(now), 2, rng, SEARCH)
         others = [s for s in found.solutions if tuple(s[: len(truth)]) != tuple(truth)]
         if not others:
             return now if found.complete else None
-        at = next((i for i, clue in enumerate(rest) if not _keeps(put(page, [clue]), others[0], model)), -1)
-        if at < 0:
+        for at, clue in enumerate(rest):
+            if clue not in alone:
+                alone[clue] = model(put(page, [clue]))
+            if not _keeps(alone[clue], others[0]):
+                used.append(rest.pop(at))
+                break
+        else:
             return None
-        used.append(rest.pop(at))
     return None
 
 
-def _keeps(page: Page, values: Ints, model: Callable[[Page], Model]) -> bool:
-    made = model(page)
-    return all(d >> v & 1 for d, v in zip(made.domains, values, strict=True)) and all(
-        rule.narrow([1 << v for v in values]) is not None for rule in made.rules
-    )
+def _keeps(made: Model, values: Ints) -> bool:
+    return all(d >> v & 1 for d, v in zip(made.domains, values, strict=True)) and holds(made.rules, values)
 
 
 def regions(rng: Rng, width: int, height: int, seeds: Sequence[int], most: int = 99) -> list[int] | None:

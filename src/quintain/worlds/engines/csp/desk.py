@@ -46,9 +46,11 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 TRIES = 400
@@ -56,7 +58,7 @@ WON = {SOLO: {"success": 1.0}}
 WRONG: Events = {SOLO: ("wrong",)}
 ILLEGAL: Events = {SOLO: ("illegal",)}
 SAYINGS = {"wrong": "That breaks a rule or a clue."}
-CEILINGS = {"random": 0.01, "constant": 0.01, "first": 0.01, "blind": 0.01}
+CEILINGS = {"random": 0.01, "constant": 0.01, "first": 0.01, "blind": 0.03}
 ONLY = "only"  # goes before a single letter
 LONGEST = 1200  # characters of an answer
 _GAP = re.compile(r"[\s,;/|\[\](){}]+")
@@ -115,6 +117,7 @@ def toggle(cell: tuple[int, int]) -> Move:
     return Move(f"{chr(97 + cell[1])}{cell[0] + 1}", cell)
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class DeskWorld:
     """A world of puzzle pages: what a declaration gives.
@@ -132,6 +135,7 @@ class DeskWorld:
         signs: how values are written; numbers unless given.
         extra: further words of observations.
         layout: what of a solution decides on its split.
+        printed: what of a finished page does, where a page may come of several layouts; those are then drawn of any split.
         size: knobs -> (width, height) of the page.
     """
 
@@ -147,19 +151,28 @@ class DeskWorld:
     signs: Lines = ()
     extra: Lines = ()
     layout: Callable[[Truth], str] = layout_of
+    printed: Callable[[Page], str] | None = None
     size: Callable[[Mapping[str, Any]], tuple[int, int]] = lambda knobs: (knobs["size"], knobs["size"])
     schema: type[Work] = Work
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Work:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
+        if self.printed:
+            page = drawn(lambda r: self._page(r, chosen), self.printed, rng, split)
+            return Work(page, page.given)
         for _ in range(TRIES):
             truth = drawn(lambda r: self.plant(r, chosen), self.layout, rng, split)
             page = self.clue(rng, truth, chosen)
             if page is not None:
                 return Work(page, page.given)
         raise GenerationError(f"{self.facts.name} level {level}: no page in {TRIES} draws with the knobs {chosen}")
+
+    def _page(self, rng: Rng, knobs: Mapping[str, Any]) -> Page | None:
+        truth = self.plant(rng, knobs)
+        return None if truth is None else self.clue(rng, truth, knobs)
 
     def view(self, state: Work, seat: str) -> View[Work]:
         return View(self, state, seat)
@@ -185,8 +198,9 @@ class DeskWorld:
         if self.marks:
             return self._read_marks(words)
         known = {s.lower(): i for i, s in enumerate(self.signs)}
-        if len(words) <= 9 and not self.signs and all(len(w) == len(words) for w in words) and len(words) > 1:
-            words = list("".join(words))  # rows without gaps
+        rows = [len([w for w in _GAP.split(row) if w]) for row in re.split(r"[/\n]", text)]
+        if not self.signs and (packed := _packed(words, rows, text)):
+            rows, words = [len(packed)] * len(packed), list("".join(packed))
         out = []
         for word in words:
             if word in (BRICK, DOT):
@@ -197,7 +211,6 @@ class DeskWorld:
                 out.append(int(word))
             else:
                 return None
-        rows = [len([w for w in _GAP.split(row) if w]) for row in text.split("/")]
         width = rows[0] if len(rows) > 1 and len(set(rows)) == 1 else round(len(out) ** 0.5)
         return whole(out, width or 1, self.signs) if len(out) > 3 and BLANK not in out else None
 
@@ -342,6 +355,14 @@ class DeskWorld:
 
     def __hash__(self) -> int:
         return id(self)
+
+
+def _packed(words: Sequence[str], rows: Sequence[int], text: str) -> Sequence[str]:
+    """The rows of a square grid whose signs, or some of them, stand without gaps; () where gaps part all cells."""
+    lines = words
+    if len(rows) > 1 and len(set(rows)) > 1:  # cells with two digits make rows of one length
+        lines = [line for row in re.split(r"[/\n]", text) if (line := _GAP.sub("", row))]
+    return lines if 1 < len(lines) <= 9 and all(len(line) == len(lines) for line in lines) else ()
 
 
 @functools.lru_cache(maxsize=256)

@@ -37,9 +37,11 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 TRIES = 400  # full grids after which it gives up leaving so many blanks
@@ -92,6 +94,7 @@ def read_entry(text: str) -> Move | None:
     return _entry(cell, int(found[2])) if found and cell and max(cell) < 9 else None
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class FillWorld:
     """A world of sheets: what a declaration gives.
@@ -111,9 +114,10 @@ class FillWorld:
     stepwise: bool = False
     schema: type[Sheet] = Sheet
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Sheet:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng("sheet", seed, level, split)
         return drawn(lambda r: self._make(r, chosen), layout_of, rng, split, TRIES)
 
@@ -126,14 +130,15 @@ class FillWorld:
         domains = [1 << d for d in digits]
         order = list(range(count))
         rng.shuffle(order)
-        left = blanks
+        left, loose = blanks, []
         for tried, cell in enumerate(order):
             if not left or count - tried < left:
                 break
             known, domains[cell] = domains[cell], any_digit
-            if len(solver.search(domains, 2).solutions) > 1:
+            if len(solver.search(domains, 2, changed=(*loose, cell)).solutions) > 1:
                 domains[cell] = known
             else:
+                loose.append(cell)
                 left -= 1
         if left:
             return None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from quintain.types import Ints
 
@@ -23,6 +25,12 @@ def place(cell: int, width: int) -> int:
     return 1 << cell + cell // width
 
 
+@functools.lru_cache(maxsize=64)
+def places_of(cells: Ints, width: int) -> Ints:
+    """The bits of some cells."""
+    return tuple([place(c, width) for c in cells])
+
+
 @dataclass(frozen=True, slots=True)
 class Joined:
     """All cells with value `value` hang together over sides; with `outside` also by way of the world around the grid."""
@@ -36,10 +44,10 @@ class Joined:
         bit, width, sure, may = 1 << self.value, self.width, 0, 0
         if self.outside:
             return self._framed(domains)
-        for c in self.cells:
+        places = places_of(self.cells, width)
+        for c, spot in zip(self.cells, places, strict=True):
             d = domains[c]
             if d & bit:
-                spot = 1 << c + c // width
                 may |= spot
                 if d == bit:
                     sure |= spot
@@ -48,13 +56,10 @@ class Joined:
         reached = flood(sure & -sure, may, width, (1 << (len(self.cells) // width) * (width + 1)) - 1)
         if sure & ~reached:
             return None
-        changed = []
-        if may != reached:
-            lost = may & ~reached
-            for c in self.cells:
-                if lost >> c + c // width & 1:
-                    domains[c] &= ~bit
-                    changed.append(c)
+        lost = may & ~reached
+        changed = [c for c, spot in zip(self.cells, places, strict=True) if lost & spot] if lost else []
+        for c in changed:
+            domains[c] &= ~bit
         return changed
 
     def _framed(self, domains: list[int]) -> list[int] | None:
@@ -93,38 +98,40 @@ class Islands:
 
     def narrow(self, domains: list[int]) -> list[int] | None:
         width, land, may = self.width, 0, 0
-        for c in self.cells:
+        places = places_of(self.cells, width)
+        for c, spot in zip(self.cells, places, strict=True):
             if domains[c] & 1:
-                may |= place(c, width)
-                land |= place(c, width) if domains[c] == 1 else 0
+                may |= spot
+                land |= spot if domains[c] == 1 else 0
         full = (1 << (len(self.cells) // width) * (width + 1)) - 1
-        spots = {place(c, width): size for c, size in self.clues}
-        owned = shut = reach_all = 0
-        for spot, size in spots.items():
-            island = flood(spot, land, width, full)
-            others = sum(1 for other in spots if other & island)
-            if others != 1 or island.bit_count() > size:
+        islands = [(flood(place(c, width), land, width, full), size) for c, size in self.clues]
+        shut = reach_all = every = twice = 0
+        for island, size in islands:
+            if not island or island.bit_count() > size:
                 return None
-            owned |= island
-            if island.bit_count() == size:
+            twice |= every & island
+            every |= island
+        if twice:
+            return None  # an island with two clues
+        for island, size in islands:
+            missing = size - island.bit_count()
+            if not missing:
                 shut |= self._around(island, full) & ~island
                 reach_all |= island
                 continue
-            near = 0
-            for other in spots:
-                if other != spot:
-                    near |= flood(other, land, width, full)
-            room = may & ~self._around(near, full)
+            room = may & ~self._around(every & ~island, full)
             reach = island
-            for _ in range(size - island.bit_count()):
+            for _ in range(missing):
                 reach |= self._around(reach, full) & room
-            if flood(spot, room, width, full).bit_count() < size:
+            if reach.bit_count() < size:
                 return None
             reach_all |= reach
         if land & shut or land & ~reach_all:
             return None
         sea = (shut | ~reach_all) & may
-        changed = [c for c in self.cells if domains[c] & 1 and sea & place(c, width)]
+        if not sea:
+            return []
+        changed = [c for c, spot in zip(self.cells, places, strict=True) if sea & spot]
         for c in changed:
             domains[c] &= 2
             if not domains[c]:
@@ -136,6 +143,28 @@ class Islands:
         return (spots | spots << 1 | spots >> 1 | spots << step | spots >> step) & full
 
 
+@functools.lru_cache(maxsize=64)
+def lines_of(cells: Ints, width: int) -> tuple[Callable[[Sequence[int]], Ints], ...]:
+    """What takes the domains of each row and each column, of which there are two or more."""
+    rows = [cells[i : i + width] for i in range(0, len(cells), width)]
+    return tuple([itemgetter(*line) for line in (*rows, *zip(*rows, strict=True))])
+
+
+@functools.lru_cache(maxsize=8192)
+def sighted(line: Ints) -> tuple[int, Ints, bool]:
+    """The most ones side by side in a line, the lengths from two on of rows of ones that end there, and whether any cell is open."""
+    most, whole, length, closed = 0, [], 0, True
+    for d in (*line, 1):
+        if d == 2:
+            length += 1
+            continue
+        most = max(most, length)
+        if length > 1 and closed and d == 1:
+            whole.append(length)
+        length, closed = 0, d == 1
+    return most, tuple(whole), 3 in line
+
+
 @dataclass(frozen=True, slots=True)
 class Fleet:
     """Ones form straight ships, and the lengths of all ships are `ships`, longest first. (Others rule out bends.)"""
@@ -145,24 +174,14 @@ class Fleet:
     ships: Ints
 
     def narrow(self, domains: list[int]) -> list[int] | None:
-        width, whole, longest = self.width, [], self.ships[0]
-        height, count = len(self.cells) // width, len(self.cells)
+        whole: list[int] = []
         unsure = False
-        lines = [range(y * width, (y + 1) * width) for y in range(height)]
-        lines += [range(x, count, width) for x in range(width)]
-        for line in lines:
-            length, closed = 0, True
-            for c in (*line, -1):
-                d = domains[c] if c >= 0 else 1
-                if d == 2:
-                    length += 1
-                    continue
-                unsure = unsure or d == 3
-                if length > longest:
-                    return None
-                if length > 1 and closed and d == 1:
-                    whole.append(length)
-                length, closed = 0, d == 1
+        for line in lines_of(self.cells, self.width):
+            most, closed, gaps = sighted(line(domains))
+            if most > self.ships[0]:
+                return None
+            whole += closed
+            unsure = unsure or gaps
         for length in set(whole):
             if whole.count(length) > self.ships.count(length):
                 return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from quintain.worlds.engines.csp.page import BLANK, NONE, WALL, Lines, Page, Wor
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Shape
 
 HUES = ("sky", "gold", "green", "brick", "plum", "blue", "rust", "forest", "amber", "wine", "cloud", "navy")
+NOTE_LENGTHS = (20, 28, 40)  # letters after which a note is broken
 WIDE_INK = ("white", "ink", "ink", "white", "ink", "white", "white", "white", "ink", "white", "ink", "white")
 
 
@@ -89,7 +91,7 @@ tiles(
 
 @functools.lru_cache(maxsize=8192)
 def text_tile(kind: str, text: str) -> str:
-    """The name of a tile with a text: `printed`, `written`, `corner` (small), `wall` (white), `beside` or `label`."""
+    """The name of a tile with a text: `printed`, `written`, `corner` (small), `wall` (white), `beside`, `label` or `name`."""
     size, ink = {
         "printed": (0.66, "ink"),
         "written": (0.62, "blue"),
@@ -99,6 +101,7 @@ def text_tile(kind: str, text: str) -> str:
         "wall": (0.6, "white"),
         "beside": (0.56, "ink"),
         "label": (0.42, "cloud"),
+        "name": (0.62, "stone"),
     }[kind]
     size = size if kind == "corner" else size * (1.0, 1.0, 0.82, 0.62, 0.5)[min(len(text), 4)]
     x = 0.07 + 0.095 * len(text) if kind == "corner" else 0.5
@@ -245,10 +248,11 @@ def plate_of(page: Page, look: Look, signs: Lines) -> Plate:
     top = top or 1
     columns, rows = left + page.width + after[0], top + page.height + after[1]
     out = [""] * (columns * rows)
+    kind = "name" if look.notes is text_notes else "label"  # notes speak of columns by their letters
     for x in range(page.width):
-        out[(top - 1 - before[1]) * columns + left + x] = text_tile("label", LETTERS[x])
+        out[(top - 1 - before[1]) * columns + left + x] = text_tile(kind, LETTERS[x])
     for y in range(page.height if page.height > 1 else 0):
-        out[(top + y) * columns] = text_tile("label", str(y + 1))
+        out[(top + y) * columns] = text_tile(kind, str(y + 1))
     _place_sides(page, out, columns, (left, top))
     extra = look.layers(page) if look.layers else ("",) * len(page.given)
     labels = dict(page.labels)
@@ -314,15 +318,21 @@ def _cell(page: Page, look: Look, c: int) -> str:
 
 
 def text_notes(page: Page) -> tuple[float, float, tuple[Shape, ...]]:
-    """Notes as lines of text below the grid, in two columns where they are many; long ones are broken."""
-    lines = [part for note in page.notes for part in textwrap.wrap(note, 20)]
-    columns = 2 if len(lines) > 8 else 1
-    rows = (len(lines) + columns - 1) // columns
-    each = max(map(len, lines)) * 0.27 + 0.3
-    wide = max(page.width + 1.5, each * columns)
-    shapes = []
+    """Notes as lines of text below the grid, in the columns, breaks and size in which they come out largest."""
+    least, head = page.width + 1.5, page.height + 1.0
+    best, found = 0.0, (least, 0.0, (["-"], 1, 0.5))
+    for columns, most, tenths in itertools.product((1, 2), NOTE_LENGTHS, range(4, 10)):
+        lines, size = [part for note in page.notes for part in textwrap.wrap(note, most)], tenths / 10
+        rows = (len(lines) + columns - 1) // columns
+        wide = max(least, (max(map(len, lines)) * 0.54 * size + 0.3) * columns)
+        high = 1.24 * size * rows + 0.3
+        seen = size / max(wide, head + high) * (1.0 if len(lines) == len(page.notes) else 0.85)
+        if seen > best:
+            best, found = seen, (wide, high, (lines, columns, size))
+    wide, high, (lines, columns, size) = found
+    rows, shapes = (len(lines) + columns - 1) // columns, []
     for i, line in enumerate(lines):
         column, row = divmod(i, rows)
-        x = wide / 2 if columns == 1 else each * (0.5 + column)
-        shapes.append(Run(text=line, x=x, y=1.5 + page.height + 0.62 * row, size=0.5))
-    return wide, 0.62 * rows + 0.3, tuple(shapes)
+        y = head + 0.1 + size * (0.8 + 1.24 * row)
+        shapes.append(Run(text=line, x=wide * (column + 0.5) / columns, y=y, size=size))
+    return wide, high, tuple(shapes)

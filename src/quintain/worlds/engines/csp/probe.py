@@ -27,9 +27,11 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 WON = {SOLO: {"success": 1.0}}
@@ -82,6 +84,7 @@ def _open(cell: tuple[int, int]) -> Move:
     return Move(name_of(*cell), cell)
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class ProbeWorld:
     """A world of mine fields: what a declaration gives.
@@ -96,9 +99,10 @@ class ProbeWorld:
     levels: Sequence[Mapping[str, Any]]
     schema: type[Field] = Field
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Field:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         side, rng = chosen["size"], Rng(self.facts.name, seed, level, split)
         if not 0 < chosen["mines"] < side * side:
             raise GenerationError(

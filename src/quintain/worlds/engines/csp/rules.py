@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from operator import itemgetter
+from typing import Any, Protocol
 
 from quintain.types import Ints
+
+Changes = tuple[tuple[int, int], ...]  # place among the cells of a rule, new domain
+SMALL = 256  # domains below it are few enough to meet again
+KEPT = 2048  # answers that one kind of rule remembers
 
 
 class Rule(Protocol):
@@ -17,7 +22,7 @@ class Rule(Protocol):
         """The variables that the rule binds."""
         ...
 
-    def narrow(self, domains: list[int]) -> list[int] | None:
+    def narrow(self, domains: list[int]) -> Sequence[int] | None:
         """Take impossible values out of `domains`, in place: the variables that changed, or None if none is left for one.
 
         With every domain a single value it must return None exactly when the rule is broken.
@@ -40,7 +45,55 @@ LEAST = _Table(lambda d: (d & -d).bit_length() - 1)  # domain -> its smallest va
 SPAN = _Table(lambda d: d.bit_length() - (d & -d).bit_length())  # domain -> its greatest value less its smallest
 
 
-@dataclass(frozen=True, slots=True)
+class Known(dict[Ints, Changes | None]):
+    """What a kind of rule makes of the domains of its cells: the changes, or None if none is left for one; small ones are remembered."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Callable[[Ints], Changes | None]) -> None:
+        self.of = of
+
+    def __missing__(self, now: Ints) -> Changes | None:
+        found = self.of(now)
+        if max(now) < SMALL:
+            if len(self) >= KEPT:
+                self.clear()
+            self[now] = found
+        return found
+
+
+@functools.lru_cache(maxsize=256)
+def known(of: Callable[..., Changes | None], *given: int) -> Known:
+    """What `of(*given, domains)` tells, for all rules of a kind."""
+    return Known(functools.partial(of, *given))
+
+
+class Local(Protocol):
+    """A rule for which only the domains of its cells count, not which cells they are."""
+
+    cells: Ints
+    take: Callable[[list[int]], Ints]
+    known: dict[Ints, Any]
+
+
+def recalled(self: Local, domains: list[int]) -> Sequence[int] | None:
+    """See `Rule.narrow`."""
+    found = self.known[self.take(domains)]
+    if not found:
+        return found
+    cells, changed = self.cells, []
+    for i, domain in found:
+        cell = cells[i]
+        domains[cell] = domain
+        changed.append(cell)
+    return changed
+
+
+def taking(cells: Ints) -> Callable[[list[int]], Ints]:
+    """What takes the domains of some cells."""
+    return itemgetter(*cells) if len(cells) > 1 else lambda domains: (domains[cells[0]],)
+
+
 class Distinct:
     """All `cells` differ. `values` are bits that must each occur; give it where there are as many values as cells.
 
@@ -50,46 +103,50 @@ class Distinct:
         ([1, 2], [2, 4, 1])
     """
 
-    cells: Ints
-    values: int = 0
+    __slots__ = ("cells", "known", "take", "values")
 
-    def narrow(self, domains: list[int]) -> list[int] | None:
-        cells, values = self.cells, self.values
-        changed: list[int] = []
-        again = True
-        while again:
-            again = False
-            fixed = once = twice = 0
-            for c in cells:
-                d = domains[c]
-                if not d & (d - 1):
-                    if not d or fixed & d:
-                        return None
-                    fixed |= d
+    def __init__(self, cells: Ints, values: int = 0) -> None:
+        self.cells, self.values = cells, values
+        self.take, self.known = taking(cells), known(_distinct, values)
+
+    narrow = recalled
+
+
+def _distinct(values: int, now: Sequence[int]) -> Changes | None:
+    new, changed = list(now), {}
+    again = True
+    while again:
+        again = False
+        fixed = once = twice = 0
+        for d in new:
+            if d & (d - 1):
                 twice |= once & d
                 once |= d
-            if values & ~once:
+            elif not d or fixed & d:
                 return None
-            alone = values & once & ~twice & ~fixed
-            for c in cells:
-                d = domains[c]
-                if not d & (d - 1):
-                    continue
-                kept = d & ~fixed
-                if kept & alone:
-                    kept &= alone
-                    if kept & (kept - 1):
-                        return None  # two values have this cell alone
-                if kept != d:
-                    if not kept:
-                        return None
-                    domains[c] = kept
-                    changed.append(c)
-                    again = again or not kept & (kept - 1)
-        return changed
+            else:
+                fixed |= d
+        if values & ~(once | fixed):
+            return None
+        alone = values & once & ~twice & ~fixed
+        if not alone and not fixed & once:
+            break
+        for i, d in enumerate(new):
+            if not d & (d - 1):
+                continue
+            kept = d & ~fixed
+            if kept & alone:
+                kept &= alone
+                if kept & (kept - 1):
+                    return None  # two values have this cell alone
+            if kept != d:
+                if not kept:
+                    return None
+                new[i] = changed[i] = kept
+                again = again or not kept & (kept - 1)
+    return tuple(changed.items())
 
 
-@dataclass(frozen=True, slots=True)
 class Total:
     """The values of `cells` add up to `total`.
 
@@ -99,32 +156,69 @@ class Total:
         ([0, 1], [2, 2, 1])
     """
 
-    cells: Ints
-    total: int
+    __slots__ = ("cells", "known", "take", "total")
 
-    def narrow(self, domains: list[int]) -> list[int] | None:
-        cells, changed = self.cells, []
-        while True:
-            now = [domains[c] for c in cells]
-            spans = [SPAN[d] for d in now]
-            room = self.total - sum([LEAST[d] for d in now])
-            need = sum(spans) - room
-            if room < 0 or need < 0:
-                return None
-            least_slack, before = min(room, need), len(changed)
-            if max(spans) <= least_slack:
-                return changed
-            for c, d, span in zip(cells, now, spans, strict=True):
-                if span > least_slack:
-                    low = LEAST[d]
-                    kept = d & (2 << low + room) - 1 & -1 << max(low + span - need, 0)
-                    if kept != d:
-                        if not kept:
-                            return None
-                        domains[c] = kept
-                        changed.append(c)
-            if len(changed) == before:
-                return changed
+    def __init__(self, cells: Ints, total: int) -> None:
+        self.cells, self.total = cells, total
+        self.take, self.known = taking(cells), known(_total, total)
+
+    narrow = recalled
+
+
+def _total(total: int, now: Sequence[int]) -> Changes | None:
+    new, changed = list(now), {}
+    while True:
+        spans = list(map(SPAN.__getitem__, new))
+        room = total - sum(map(LEAST.__getitem__, new))
+        need = sum(spans) - room
+        if room < 0 or need < 0:
+            return None
+        least_slack, again = min(room, need), False
+        if max(spans) <= least_slack:
+            break
+        for i, span in enumerate(spans):
+            if span > least_slack:
+                d = new[i]
+                low = LEAST[d]
+                kept = d & (2 << low + room) - 1 & -1 << max(low + span - need, 0)
+                if kept != d:
+                    if not kept:
+                        return None
+                    new[i] = changed[i] = kept
+                    again = True
+        if not again:
+            break
+    return tuple(changed.items())
+
+
+class Sum:
+    """All `cells` differ, and their values add up to `total`.
+
+    Example:
+        >>> domains = [0b1110, 0b1110]
+        >>> Sum((0, 1), 3).narrow(domains), domains
+        ([0, 1], [6, 6])
+    """
+
+    __slots__ = ("cells", "known", "take")
+
+    def __init__(self, cells: Ints, total: int) -> None:
+        self.cells, self.take, self.known = cells, taking(cells), known(_sum, total)
+
+    narrow = recalled
+
+
+def _sum(total: int, now: Ints) -> Changes | None:
+    new, changed, rest, idle = list(now), {}, True, 0
+    while idle < 2:
+        found = _distinct(0, new) if rest else _total(total, new)
+        if found is None:
+            return None
+        for i, domain in found:
+            new[i] = changed[i] = domain
+        idle = 1 if found else idle + 1
+        rest = not rest
+    return tuple(changed.items())
 
 
 def holds(rules: Sequence[Rule], values: Ints) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -38,6 +39,7 @@ class Solver:
                 at[cell].append(i)
         self.at: tuple[Ints, ...] = tuple(tuple(a) for a in at)
         self.wide: tuple[bool, ...] = tuple(len(rule.cells) > WIDE for rule in self.rules)
+        self.deaf: Ints = tuple(~getattr(rule, "wakes", -1) for rule in self.rules)  # bits that keep a rule asleep
 
     def narrow(self, domains: list[int], cells: Iterable[int] | None = None, order: list[int] | None = None) -> bool:
         """Apply the rules to `domains`, in place, until none changes anything; False if they contradict each other.
@@ -47,28 +49,39 @@ class Solver:
             cells: variables that changed since the last call; None for all.
             order: gets each variable once its domain has become a single value, in that order.
         """
-        rules, at, wide = self.rules, self.at, self.wide
-        soon: dict[int, None] = {}
-        late: dict[int, None] = {}  # wide rules cost much and say little: they wait until all others are done
-        for i in range(len(rules)) if cells is None else [i for c in cells for i in at[c]]:
-            (late if wide[i] else soon)[i] = None
+        rules, at, wide, deaf = self.rules, self.at, self.wide, self.deaf
+        soon: deque[int] = deque()
+        late: deque[int] = deque()  # wide rules cost much and say little: they wait until all others are done
+        waits = bytearray(len(rules))
+        fresh = range(len(rules)) if cells is None else [i for c in cells for i in at[c] if not domains[c] & deaf[i]]
+        for i in fresh:
+            if not waits[i]:
+                waits[i] = 1
+                (late if wide[i] else soon).append(i)
         while soon or late:
-            queue = soon or late
-            rule = next(iter(queue))
-            del queue[rule]
+            rule = soon.popleft() if soon else late.popleft()
             changed = rules[rule].narrow(domains)
             if changed is None:
                 return False
             for cell in changed:
-                if order is not None and not domains[cell] & (domains[cell] - 1):
+                now = domains[cell]
+                if order is not None and not now & (now - 1):
                     order.append(cell)
                 for other in at[cell]:
-                    if other != rule:
-                        (late if wide[other] else soon)[other] = None
+                    if not waits[other] and not now & deaf[other]:
+                        waits[other] = 1
+                        (late if wide[other] else soon).append(other)
+            waits[rule] = 0
         return True
 
     def search(
-        self, domains: Sequence[int], limit: int = 1, nodes: int = NODES, first: Ints = (), rng: Rng | None = None
+        self,
+        domains: Sequence[int],
+        limit: int = 1,
+        nodes: int = NODES,
+        first: Ints = (),
+        rng: Rng | None = None,
+        changed: Ints | None = None,
     ) -> Found:
         """Up to `limit` solutions within `domains`.
 
@@ -78,16 +91,17 @@ class Solver:
             nodes: guesses after which it gives up.
             first: variables to guess in this order; then, and without it, the smallest domain comes first.
             rng: tries values in random order; without it the smallest comes first.
+            changed: the variables whose rules may not be kept yet; None for all.
         """
         found: list[Ints] = []
-        stack: list[tuple[list[int], Ints | None, int]] = [(list(domains), None, 0)]
+        stack: list[tuple[list[int], Ints | None, int]] = [(list(domains), changed, 0)]
         spent = -1
         while stack:
-            current, changed, at = stack.pop()
+            current, fresh, at = stack.pop()
             spent += 1
             if spent > nodes:
                 return Found(tuple(found), spent, False)
-            if not self.narrow(current, changed):
+            if not self.narrow(current, fresh):
                 continue
             while at < len(first) and not current[first[at]] & (current[first[at]] - 1):
                 at += 1

@@ -7,67 +7,81 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from quintain.types import Ints
+from quintain.worlds.engines.csp.rules import Changes, Known, known, recalled, taking
 
-KEPT = 20_000  # answers that a list of patterns remembers
+
+class Reach(dict[int, int]):
+    """Domain -> the union of what belongs to its values."""
+
+    __slots__ = ("masks",)
+
+    def __init__(self, masks: Sequence[int]) -> None:
+        self.masks = masks
+
+    def __missing__(self, domain: int) -> int:
+        found = 0
+        for value, mask in enumerate(self.masks):
+            if domain >> value & 1:
+                found |= mask
+        self[domain] = found
+        return found
 
 
 class Patterns:
-    """The value tuples that a table allows, each as one integer: cell i with value v is bit `i * width + v`.
+    """The value tuples that a table allows.
 
     Args:
         tuples: allowed values, in the order of the cells.
         width: one more than the greatest value of any domain.
 
     Example:
-        >>> Patterns([(0, 1), (1, 1)], 2).union(0b1111)
-        11
+        >>> Patterns([(0, 1), (1, 1)], 2).narrowed((3, 3))
+        ((1, 2),)
     """
 
-    __slots__ = ("known", "list", "width")
+    __slots__ = ("all", "having", "known", "some")
 
     def __init__(self, tuples: Iterable[Sequence[int]], width: int) -> None:
-        self.width = width
-        self.list = tuple([sum([1 << i * width + v for i, v in enumerate(t)]) for t in tuples])
-        self.known: dict[int, int] = {}
+        listed = [tuple(t) for t in tuples]
+        self.all = (1 << len(listed)) - 1
+        having = [[0] * width for _ in listed[0]] if listed else []  # cell, value -> patterns with it, as bits
+        for n, pattern in enumerate(listed):
+            bit = 1 << n
+            for patterns, value in zip(having, pattern, strict=True):
+                patterns[value] |= bit
+        self.some = [Reach(patterns) for patterns in having]
+        self.having = [{1 << v: bits for v, bits in enumerate(patterns)} for patterns in having]
+        self.known = Known(self.narrowed)
 
-    def union(self, joined: int) -> int:
-        """All values that some pattern within `joined` has; 0 where none fits."""
-        found = self.known.get(joined)
-        if found is None:
-            found = 0
-            for pattern in self.list:
-                if pattern & joined == pattern:
-                    found |= pattern
-            if len(self.known) >= KEPT:
-                self.known.clear()
-            self.known[joined] = found
-        return found
+    def narrowed(self, now: Ints) -> Changes | None:
+        """What changes in domains so that every value is one of some pattern within them; None where no pattern is."""
+        fit, out = self.all, []
+        for d, some in zip(now, self.some, strict=False):
+            fit &= some[d]
+        if not fit:
+            return None
+        for i, d in enumerate(now):
+            if d & (d - 1):
+                having, rest, kept = self.having[i], d, d
+                while rest:
+                    low = rest & -rest
+                    rest ^= low
+                    if not having[low] & fit:
+                        kept ^= low
+                if kept != d:
+                    out.append((i, kept))
+        return tuple(out)
 
 
-@dataclass(frozen=True, slots=True)
 class Table:
     """The values of `cells` are one of `patterns`."""
 
-    cells: Ints
-    patterns: Patterns
+    __slots__ = ("cells", "known", "take")
 
-    def narrow(self, domains: list[int]) -> list[int] | None:
-        cells, width, joined = self.cells, self.patterns.width, 0
-        for c in reversed(cells):
-            joined = joined << width | domains[c]
-        union = self.patterns.union(joined)
-        if union == joined:
-            return []
-        if not union:
-            return None
-        changed, mask = [], (1 << width) - 1
-        for c in cells:
-            kept = union & mask
-            if kept != domains[c]:
-                domains[c] = kept
-                changed.append(c)
-            union >>= width
-        return changed
+    def __init__(self, cells: Ints, patterns: Patterns) -> None:
+        self.cells, self.take, self.known = cells, taking(cells), patterns.known
+
+    narrow = recalled
 
 
 class Relation:
@@ -77,77 +91,62 @@ class Relation:
 
     def __init__(self, ok: Callable[[int, int], bool], width: int) -> None:
         values = range(width)
-        self.after = tuple(sum(1 << b for b in values if ok(a, b)) for a in values)
-        self.before = tuple(sum(1 << a for a in values if ok(a, b)) for b in values)
-        self.known: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        self.after = Reach([sum(1 << b for b in values if ok(a, b)) for a in values])
+        self.before = Reach([sum(1 << a for a in values if ok(a, b)) for b in values])
+        self.known = Known(self.narrowed)
 
-    def reach(self, domain: int, back: bool) -> int:
-        """The values that go with some value of `domain` on the other side."""
-        found = self.known[back].get(domain)
-        if found is None:
-            found, masks = 0, self.before if back else self.after
-            for value, mask in enumerate(masks):
-                if domain >> value & 1:
-                    found |= mask
-            self.known[back][domain] = found
-        return found
+    def narrowed(self, now: Ints) -> Changes | None:
+        """What changes in two domains so that each value goes with one of the other; None where none is left."""
+        first, second = now
+        later = second & self.after[first]
+        sooner = first & self.before[later]
+        if not later or not sooner:
+            return None
+        pairs = ((0, first, sooner), (1, second, later))
+        return tuple([(i, new) for i, old, new in pairs if new != old])
 
 
-@dataclass(frozen=True, slots=True)
 class Pair:
     """The values of two cells go together."""
 
-    cells: Ints
-    relation: Relation
+    __slots__ = ("cells", "known", "take")
 
-    def narrow(self, domains: list[int]) -> list[int] | None:
-        a, b = self.cells
-        first, second = domains[a], domains[b]
-        later = second & self.relation.reach(first, False)
-        sooner = first & self.relation.reach(later, True)
-        if not later or not sooner:
-            return None
-        changed = []
-        if sooner != first:
-            domains[a] = sooner
-            changed.append(a)
-        if later != second:
-            domains[b] = later
-            changed.append(b)
-        return changed
+    def __init__(self, cells: Ints, relation: Relation) -> None:
+        self.cells, self.take, self.known = cells, taking(cells), relation.known
+
+    narrow = recalled
 
 
-@dataclass(frozen=True, slots=True)
 class Count:
-    """From `low` to `high` of the cells have a value of the bits `mask`."""
+    """From `low` to `high` of the cells have a value of the bits `mask`.
 
-    cells: Ints
-    mask: int
-    low: int
-    high: int
+    Only where a domain comes to lie within the bits `wakes` has it something new to say.
+    """
 
-    def narrow(self, domains: list[int]) -> list[int] | None:
-        mask, sure, may = self.mask, 0, []
-        for c in self.cells:
-            d = domains[c]
-            if d & mask:
-                if d & ~mask:
-                    may.append(c)
-                else:
-                    sure += 1
-        if sure > self.high or sure + len(may) < self.low:
-            return None
-        if not may:
-            return []
-        if sure == self.high:
-            for c in may:
-                domains[c] &= ~mask
-            return may
-        if sure + len(may) == self.low:
-            for c in may:
-                domains[c] &= mask
-            return may
-        return []
+    __slots__ = ("cells", "known", "take", "wakes")
+
+    def __init__(self, cells: Ints, mask: int, low: int, high: int) -> None:
+        self.cells, self.take, self.known = cells, taking(cells), known(_counted, mask, low, high)
+        self.wakes = mask if low <= 0 else ~mask if high >= len(cells) else -1
+
+    narrow = recalled
+
+
+def _counted(mask: int, low: int, high: int, now: Ints) -> Changes | None:
+    sure, may = 0, []
+    for i, d in enumerate(now):
+        if d & mask:
+            if d & ~mask:
+                may.append(i)
+            else:
+                sure += 1
+    if sure > high or sure + len(may) < low:
+        return None
+    if sure == high:
+        return tuple([(i, now[i] & ~mask) for i in may])
+    if sure + len(may) == low:
+        return tuple([(i, now[i] & mask) for i in may])
+    return ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,14 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 NEAR = 0.2  # what all entries but none wrong would earn short of success
-TRIES = 2_000
 WON = {SOLO: {"success": 1.0}}
 WRONG: Events = {SOLO: ("wrong",)}
 ILLEGAL: Events = {SOLO: ("illegal",)}
@@ -37,6 +38,7 @@ SAYINGS = {"wrong": "That is not right.", "illegal": "That was answered already.
 PARTIAL = f" A wrong answer earns {NEAR} times the share of entries that are right."
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class AskWorld:
     """A world of questions: what a declaration gives.
@@ -68,12 +70,13 @@ class AskWorld:
     near: bool = False
     schema: type[Figure] = Figure
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Figure:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         try:
-            things = drawn(lambda r: self.make(r, chosen), self._layout, rng, split, TRIES)
+            things = drawn(lambda r: self.make(r, chosen), self._layout, rng, split)
         except (ValueError, IndexError) as error:  # knobs of a user that leave nothing to choose from
             raise GenerationError(f"{self.facts.name}: no figure fits the knobs {chosen}") from error
         return Figure(things)

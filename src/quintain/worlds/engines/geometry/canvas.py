@@ -32,9 +32,11 @@ class Canvas:
         self.left = round((SHEET - self.scale * side) / 2 + (0.15 if axes else 0), 3)
         self.shapes: list[Shape] = []
         self.lines: list[Segment] = []  # what names keep clear of
+        self.rings: list[tuple[float, float, float]] = []  # circles: middle and radius
         self.taken: list[tuple[float, float]] = []
         if axes:
             self.shapes += _lattice(side, self.left, self.top, self.scale)
+            self.taken += [(shape.x, shape.y) for shape in self.shapes if isinstance(shape, Run)]
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         """The place of a lattice point on the sheet."""
@@ -42,7 +44,11 @@ class Canvas:
 
     def line(self, a: Sequence[float], b: Sequence[float], color: str = "ink", thick: float = 0.07) -> None:
         """A straight line between two points."""
-        (ax, ay), (bx, by) = self.at(*a), self.at(*b)
+        self.stroke(self.at(*a), self.at(*b), color, thick)
+
+    def stroke(self, a: Sequence[float], b: Sequence[float], color: str = "ink", thick: float = 0.07) -> None:
+        """A straight line between two places of the sheet."""
+        ax, ay, bx, by = (round(c, 3) for c in (*a, *b))
         self.lines.append((ax, ay, bx, by))
         self.shapes.append(Polygon(points=((ax, ay), (bx, by)), line=color, thick=thick, closed=False))
 
@@ -65,7 +71,9 @@ class Canvas:
     ) -> None:
         """A circle with its radius in lattice units."""
         x, y = self.at(*at)
-        self.shapes.append(Disc(x=x, y=y, radius=round(radius * self.scale, 3), fill=fill, line=line, thick=thick))
+        radius = round(radius * self.scale, 3)
+        self.rings.append((x, y, radius))
+        self.shapes.append(Disc(x=x, y=y, radius=radius, fill=fill, line=line, thick=thick))
 
     def text(self, text: str, at: Sequence[float], size: float = 0.4, color: str = "ink") -> None:
         """A run of text around a lattice point."""

@@ -9,6 +9,8 @@ from quintain.worlds.engines.geometry.pieces import Cells, Fit, Kit, cells_of, t
 from quintain.worlds.scene import Box, Polygon, Run, Scene, Shape
 
 NAMES = "ABCDEFGHIJKL"
+LARGEST = 0.95  # height of a letter
+WIDER = 8  # cells that the pieces below a board may be wider than it
 FILLS = ("sky", "gold", "mint", "plum", "sand", "cloud", "green", "frost", "amber", "brick", "wood", "seam")
 
 
@@ -38,7 +40,10 @@ def drawn_piece(cells: Cells, left: float, top: float, size: float, fill: str, n
         box = len(cells) == (max(c[0] for c in cells) + 1) * (max(c[1] for c in cells) + 1)
         dx, dy = {9: (-0.17, -0.15), 3: (0.17, -0.15), 6: (0.17, 0.17), 12: (-0.17, 0.17)}.get(part, (0, 0))
         x, y = middle if box and part == 15 else (x + dx, y + dy)
-        letter = (0.75 if part == 15 else 0.5) * size
+        letter = 0.75 * size if part == 15 else 0.5 * size
+        if box and all(c[2] == 15 for c in cells):  # as large as its narrow side lets it be
+            narrow = min(max(c[0] for c in cells), max(c[1] for c in cells)) + 1
+            letter = min(0.95 * size * narrow, LARGEST)
         yield Run(text=name, x=left + (x + 0.5) * size, y=top + (y + 0.53) * size, size=letter)
 
 
@@ -57,11 +62,10 @@ def _tray(kit: Kit, wide: float, size: float) -> tuple[list[tuple[float, float]]
 def scene_of(state: Fit) -> Scene:
     """The board with its letters and numbers, the pieces on it, and below it the pieces as they lie before they are turned."""
     kit, high = state.kit, len(state.kit.goal)
-    size, wide = 0.7, max(kit.width, high + 1.0)
+    size = 0.7
+    widths = [max(kit.width, high) + k / 2 for k in range(2 * WIDER)]
+    wide = min(widths, key=lambda w: max(w + 2, high + 2.1 + _tray(kit, w, size)[1]))
     spots, deep = _tray(kit, wide, size)
-    while deep > 0.75 * wide:
-        wide += 1
-        spots, deep = _tray(kit, wide, size)
     left, top = 1.0 + (wide - kit.width) / 2, 1.0
     shapes: list[Shape] = [Box(x=left, y=top, width=kit.width, height=high, fill="floor")]
     for x, y, part in cells_of(kit.goal):

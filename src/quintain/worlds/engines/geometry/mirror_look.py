@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.geometry.mirrors import STEP, entry
@@ -32,6 +33,7 @@ tiles(
 )
 TILES = {".": "mirror-free", "#": "mirror-wall", "/": "mirror-rise", "\\": "mirror-fall"}
 OWN = {**TILES, "/": "mirror-own-rise", "\\": "mirror-own-fall"}
+OUTSIDE, PARTED = -0.35, 0.07  # where names of columns and rows stand, and a line between them and the gates' numbers
 INKS = ("brick", "green", "plum", "blue", "amber")
 
 
@@ -59,8 +61,10 @@ def numbers(size: int, colors: tuple[tuple[int, str], ...] = (), target: int = 0
             )
     if target:
         for i in range(size):
-            shapes.append(Run(text="abcdefghi"[i], x=i + 1.5, y=0.14, size=0.32, color="ink"))
-            shapes.append(Run(text=str(i + 1), x=0.14, y=i + 1.5, size=0.32, color="ink"))
+            shapes.append(Run(text="abcdefghi"[i], x=i + 1.5, y=OUTSIDE, size=0.4, color="ink"))
+            shapes.append(Run(text=str(i + 1), x=OUTSIDE, y=i + 1.5, size=0.4, color="ink"))
+        shapes.append(Polygon(points=((PARTED, 1), (PARTED, size + 1)), line="seam", thick=0.04, closed=False))
+        shapes.append(Polygon(points=((1, PARTED), (size + 1, PARTED)), line="seam", thick=0.04, closed=False))
     return tuple(shapes)
 
 
@@ -87,6 +91,16 @@ def ray(cells: Sequence[int], size: int, gate: int, out: int) -> Polygon:
     return Polygon(points=tuple(points), line="brick", thick=0.06, closed=False)
 
 
-def box_scene(cells: Sequence[str], size: int, shapes: Sequence[Shape]) -> Scene:
-    """The box with a margin for its gates."""
-    return Scene(width=size + 2, height=size + 2, cells=tuple(cells), columns=size, left=1, top=1, shapes=tuple(shapes))
+def box_scene(cells: Sequence[str], size: int, shapes: Sequence[Shape], more: float = 0) -> Scene:
+    """The box with a margin for its gates, and so much more on the left and above for names of rows and columns."""
+    wide = size + 2 + more
+    drawn = tuple([_moved(shape, more) for shape in shapes]) if more else tuple(shapes)
+    return Scene(width=wide, height=wide, cells=tuple(cells), columns=size, left=1 + more, top=1 + more, shapes=drawn)
+
+
+@functools.lru_cache(maxsize=1024)
+def _moved(shape: Shape, by: float) -> Shape:
+    """A shape so far to the right and down."""
+    if isinstance(shape, Polygon):
+        return replace(shape, points=tuple([(round(x + by, 3), round(y + by, 3)) for x, y in shape.points]))
+    return replace(shape, x=round(shape.x + by, 3), y=round(shape.y + by, 3))

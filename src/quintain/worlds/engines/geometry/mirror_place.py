@@ -26,9 +26,11 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 NODES = 20_000
@@ -154,6 +156,7 @@ def fewest(state: Mirrors) -> dict[int, str] | int | None:
     return _Search(state).least()
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class MirrorWorld:
     """A world of mirrors to place: what a declaration gives.
@@ -167,9 +170,10 @@ class MirrorWorld:
     levels: Sequence[Mapping[str, Any]]
     schema: type[Mirrors] = Mirrors
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Mirrors:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         return drawn(lambda r: _boxed(r, chosen), _layout, Rng(self.facts.name, seed, level, split), split)
 
     def view(self, state: Mirrors, seat: str) -> View[Mirrors]:
@@ -251,7 +255,7 @@ class MirrorWorld:
         way = trace(state.cells, box.size, box.source)
         labels = numbers(box.size, ((box.source, "brick"), (box.target, "green")), box.target)
         return box_scene(
-            [OWN[s] for s in state.cells], box.size, (*labels, ray(way.cells, box.size, box.source, way.gate))
+            [OWN[s] for s in state.cells], box.size, (*labels, ray(way.cells, box.size, box.source, way.gate)), 0.75
         )
 
 

@@ -22,13 +22,14 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn, symmetries
 
 LARGEST = 6  # side of a board
-TRIES = 2_000
 LOCKED = "fixed"
 WON = {SOLO: {"success": 1.0}}
 ILLEGAL: Events = {SOLO: ("illegal",)}
@@ -94,6 +95,7 @@ def read(text: str, turns: bool) -> Move | None:
     return swap(one, two) if max(*one, *two) < LARGEST else None
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class SwapWorld:
     """A world of pieces to swap: what a declaration gives.
@@ -117,11 +119,12 @@ class SwapWorld:
     turned: Callable[[str], str] | None = None
     schema: type[Tiles] = Tiles
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Tiles:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
-        return drawn(lambda r: self._mixed(r, chosen), _layout, rng, split, TRIES)
+        return drawn(lambda r: self._mixed(r, chosen), _layout, rng, split)
 
     def _mixed(self, rng: Rng, knobs: Mapping[str, Any]) -> Tiles | None:
         """A board with one cycle of pieces out of place, which so many swaps bring home; and turned ones where pieces turn."""

@@ -16,6 +16,7 @@ VERTEX = "[A-R]"
 CELL = "[a-i][1-9]"
 _DASH = r"\s*(?:--?>?|>|→|–|—)\s*"
 _GAP = r"[\s,]+"
+_ROW = r"\s*[/|\n]\s*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def _edges(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
 
 def _groups(text: str, vertex: str) -> tuple[tuple[str, ...], ...] | None:
     text = re.sub(r"[})\]]\s*,?\s*[{(\[]", "/", text)
-    parts = [_set(part, vertex) for part in re.split(r"[/|]", text)]
+    parts = [_set(part, vertex) for part in re.split(_ROW, text.strip())]
     return None if None in parts else tuple(sorted(part for part in parts if part))
 
 
@@ -96,7 +97,7 @@ def _bits(text: str, vertex: str) -> tuple[int, ...] | None:
 
 def _rows(text: str, vertex: str) -> tuple[tuple[int, ...], ...] | None:
     text = re.sub(r"\]\s*,?\s*\[", "/", text)
-    parts = [_bits(part, vertex) for part in re.split(r"[/|\n]", text)]
+    parts = [_bits(part, vertex) for part in re.split(_ROW, text.strip())]
     return None if None in parts or len(parts) < 2 else tuple(part for part in parts if part)
 
 

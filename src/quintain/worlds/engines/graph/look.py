@@ -165,19 +165,26 @@ def _pills(graph: Graph) -> Iterator[Shape]:
 @functools.lru_cache(maxsize=256)
 def spots(graph: Graph) -> tuple[tuple[float, float], ...]:
     """Where on each edge its label stands: as far from other edges, vertices and labels as it can, near the middle."""
-    at, frames = graph.at, _frames(graph, ENOUGH)
+    frames, taken = _frames(graph, ENOUGH), list[tuple[float, float]](graph.at)
     out: list[tuple[float, float]] = []
     for i, (a, b, _) in enumerate(graph.edges):
+        (ax, ay), (bx, by) = graph.at[a], graph.at[b]
+        ways = [(abs(t - 0.5) * 2, ax + (bx - ax) * t, ay + (by - ay) * t) for t in ALONG]
+        (left, right), (top, bottom) = (sorted(way[k] for way in ways[-2:]) for k in (1, 2))  # which are the outer ones
+        wide = 2 * ENOUGH
+        near = [p for p in taken if left - wide < p[0] < right + wide and top - wide < p[1] < bottom + wide]
+        others = [f for f in frames[:i] + frames[i + 1 :] if f[2] <= right + 1 and f[3] <= bottom + 1]
+        others = [f for f in others if f[4] >= left - 1 and f[5] >= top - 1]
         best, where = -1.0, (0.0, 0.0)
-        others, taken = frames[:i] + frames[i + 1 :], [*at, *[(x * 10, y * 10) for x, y in out]]
-        for t in ALONG:
-            x, y = at[a][0] + (at[b][0] - at[a][0]) * t, at[a][1] + (at[b][1] - at[a][1]) * t
-            room, off = min(ENOUGH, min([math.hypot(x - px, y - py) for px, py in taken]) / 2), abs(t - 0.5) * 2
-            if room - off > best:  # else edges, which take longer, can only make it worse
-                room = _clear((round(x), round(y)), others, room) - off
-                if room > best:
-                    best, where = room, (x / 10, y / 10)
+        for off, x, y in ways:
+            if ENOUGH - off > best:
+                room = min([wide, *[math.hypot(x - px, y - py) for px, py in near]]) / 2
+                if room - off > best:  # else edges, which take longer, can only make it worse
+                    room = _clear((round(x), round(y)), others, room) - off
+                    if room > best:
+                        best, where = room, (x / 10, y / 10)
         out.append(where)
+        taken.append((where[0] * 10, where[1] * 10))
     return tuple(out)
 
 

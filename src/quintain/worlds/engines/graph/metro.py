@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from quintain.types import Ints, QuintainError
 from quintain.worlds.engines.graph.page import NAMES, Point
 from quintain.worlds.engines.turns import WON, After, digit_words, digits
@@ -79,32 +81,58 @@ def quickest(metro: Metro, goal: int) -> dict[int, tuple[int, int, tuple[int, in
     return best
 
 
-def _line(rng: Rng, knobs: Mapping[str, Any], stops: list[Point], used: set[frozenset[Point]]) -> list[Point] | None:
-    """A line of so many stops with no sharp bends and no piece that another line has or crosses, from a stop that is there."""
-    wide, high = knobs["columns"], knobs["rows"]
+def _line(rng: Rng, knobs: Mapping[str, Any], stops: list[Point], used: set[Point]) -> list[Point] | None:
+    """A line of so many stops with no sharp bends and no piece that another line has or crosses, from a stop that is there.
+
+    A piece is told by the sum of its ends: twice its middle, which pieces that cross share.
+    """
+    wide, high, length = knobs["columns"], knobs["rows"], knobs["length"]
     for _ in range(12):
         x, y = rng.pick(stops) if stops else (rng.below(wide), rng.below(high))
-        way, line, mine = rng.below(8), [(x, y)], set[frozenset[Point]]()
-        while len(line) < knobs["length"]:
+        way, line, mine = rng.below(8), [(x, y)], set[Point]()
+        while len(line) < length:
             turns = [0, 0, 1, -1]
             rng.shuffle(turns)
             for turn in turns:
                 dx, dy = STEPS[(way + turn) % 8]
-                to, twin = (x + dx, y + dy), frozenset(((x + dx, y), (x, y + dy)))
-                piece = frozenset(((x, y), to))
-                free = piece not in used and (not (dx and dy) or (twin not in used and twin not in mine))
-                if 0 <= to[0] < wide and 0 <= to[1] < high and to not in line and free:
-                    break
+                i, j = to = x + dx, y + dy
+                if 0 <= i < wide and 0 <= j < high and to not in line:
+                    piece = (x + i, y + j)
+                    if piece not in used and piece not in mine:
+                        break
             else:
                 break
             way = (way + turn) % 8
             mine.add(piece)
             x, y = to
             line.append(to)
-        if len(line) == knobs["length"]:
+        if len(line) == length:
             used |= mine
             return line[:: 1 if rng.below(2) else -1]
     return None
+
+
+def far(metro: Metro, least: int) -> list[tuple[int, int, int, int]]:
+    """(goal, minutes, rides, stop) of each two stops between which the quickest way has so many rides at least, in order."""
+    never = 1 << 20
+    ride = np.full((len(metro.at),) * 2, never)
+    np.fill_diagonal(ride, 0)
+    for line, (wait, pace) in zip(metro.lines, metro.pace, strict=True):
+        stops, steps = np.array(line), np.arange(len(line))
+        cost = wait + pace * abs(steps[:, None] - steps)
+        np.fill_diagonal(cost, 0)
+        both = np.ix_(stops, stops)
+        ride[both] = np.minimum(ride[both], cost)
+    minutes, rides, count = ride, np.where((ride > 0) & (ride < never), 1, 0), 1
+    while True:
+        shorter = (minutes[:, :, None] + ride).min(axis=1)
+        better = shorter < minutes
+        if not better.any():
+            break
+        minutes, count = shorter, count + 1
+        rides[better] = count
+    pairs = np.argwhere((rides >= least).T).tolist()
+    return sorted([(goal, int(minutes[at, goal]), int(rides[at, goal]), at) for goal, at in pairs])
 
 
 @dataclass(frozen=True)
@@ -115,7 +143,7 @@ class MetroGame:
 
     def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Rider | None:
         lines: list[list[Point]] = []
-        used: set[frozenset[Point]] = set()
+        used: set[Point] = set()
         for _ in range(knobs["lines"]):
             line = _line(rng, knobs, sorted({p for one in lines for p in one}), used)
             if line is None:
@@ -128,16 +156,10 @@ class MetroGame:
         index = {p: i for i, p in enumerate(order)}
         pace = [(1 + rng.below(8), 1 + rng.below(4)) for _ in lines]
         metro = Metro(tuple(order), tuple([tuple([index[p] for p in line]) for line in lines]), tuple(pace))
-        far = [
-            (a, b)
-            for b in range(len(order))
-            for a, (_, rides, _) in quickest(metro, b).items()
-            if rides >= knobs["rides"]
-        ]
-        if not far:
+        pairs = far(metro, knobs["rides"])
+        if not pairs:
             return None
-        start, goal = rng.pick(far)
-        minutes, rides, _ = quickest(metro, goal)[start]
+        goal, minutes, rides, start = rng.pick(pairs)
         return Rider(replace(metro, goal=goal, budget=rides + 3), start, minutes + knobs["slack"])
 
     def layout(self, state: Rider) -> str:

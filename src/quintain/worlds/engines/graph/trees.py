@@ -59,15 +59,6 @@ def centroid(near: Near) -> tuple[int, ...]:
     return tuple(v for v, s in enumerate(largest) if s == min(largest))
 
 
-def path_between(near: Near, a: int, b: int) -> list[int]:
-    """The vertices from `a` to `b`."""
-    parent, _ = below(near, a)
-    out = [b]
-    while out[-1] != a:
-        out.append(parent[out[-1]])
-    return out[::-1]
-
-
 def longest_path(near: Near, start: int) -> list[int]:
     """A longest path of the tree that holds `start`."""
     far = distances(near, start)

@@ -22,9 +22,11 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Run, Scene, Shape
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 NOW = "now "
@@ -54,6 +56,7 @@ class After(NamedTuple):
     lost: bool = False
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class TripWorld:
     """A world of trips: what a declaration gives.
@@ -79,11 +82,12 @@ class TripWorld:
     style: Style = PLAIN
     schema: type[Trip] = Trip
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Trip:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
-        return drawn(lambda r: self.make(r, chosen), layout_of, rng, split, 3000)
+        return drawn(lambda r: self.make(r, chosen), layout_of, rng, split)
 
     def view(self, state: Trip, seat: str) -> View[Trip]:
         return View(self, state, seat)

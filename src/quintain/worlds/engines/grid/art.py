@@ -130,7 +130,7 @@ NUMBERS: dict[str, tuple[Shape, ...]] = {
     **{
         f"goal-{e}": (
             Run(text="goal", x=0.5, y=0.2, size=0.2, color="stone"),
-            Run(text=str(2**e), x=0.5, y=0.62, size=0.36, color="ink"),
+            Run(text=str(2**e), x=0.5, y=0.62, size=min(0.36, 1.6 / len(str(2**e))), color="ink"),
         )
         for e in range(1, 18)
     },

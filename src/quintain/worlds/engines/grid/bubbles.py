@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ NODES = 3_000  # heaps looked at to prove that there is no way
 _QUEUE = "Bubbles: "
 _SHOT = re.compile(r"(?:shoot\s+)?(?:from\s+)?([a-z])[\s,-]*(?:to\s+the\s+)?(left|right|l|r|<|>)", re.ASCII)
 _WAYS = {"left": -1, "l": -1, "<": -1, "right": 1, "r": 1, ">": 1}
+_BITS = {ord(sign): "1" for sign in HUES} | {ord(EMPTY): "0"}
 _MOVES = {
     (x, way): Move(f"{LETTERS[x]} {'left' if way < 0 else 'right'}", (x, way)) for x in range(26) for way in (-1, 1)
 }
@@ -65,58 +66,84 @@ def line_of(width: int, height: int, column: int, way: int) -> tuple[int, ...]:
     return tuple(cells)
 
 
-@functools.lru_cache(maxsize=1 << 14)
+@functools.lru_cache(maxsize=64)
+def _landings(width: int, height: int) -> tuple[tuple[Move, int, dict[int, int]], ...]:
+    """Each shot with the bits of its line, and by the first of these that is taken the cell where it comes to rest, or -1."""
+    out = []
+    for at, move in _MOVES.items():
+        if at[0] < width:
+            line = line_of(width, height, *at)
+            bits = [1 << width * height - 1 - cell for cell in line]
+            rest = dict(zip((*bits, 0), (-1, -1, *line[1:]), strict=True))
+            out.append((move, sum(bits), rest))
+    return tuple(out)
+
+
+def _taken(cells: str) -> int:
+    """The bubbles as bits, the last cell lowest."""
+    return int(cells.translate(_BITS), 2)
+
+
 def lands(cells: str, width: int, column: int, way: int) -> int:
     """The cell in which a shot comes to rest: the last free one on its line; -1 if the next cell already stops it."""
-    line = line_of(width, len(cells) // width, column, way)
-    last = -1
-    for cell in line:
-        if cells[cell] != EMPTY:
-            break
-        last = cell
-    return last if last != line[0] else -1
+    return {move.value: cell for move, cell in _rests(cells, width)}[column, way]
 
 
-def _hanging(cells: Sequence[str], width: int) -> set[int]:
-    """The bubbles that others join to the ceiling."""
-    near = touching(width, len(cells) // width)
-    ahead = [i for i in range(width) if cells[i] != EMPTY]
-    found = set(ahead)
-    for cell in ahead:
-        for to in near[cell]:
-            if cells[to] != EMPTY and to not in found:
-                found.add(to)
-                ahead.append(to)
+def _rests(cells: str, width: int) -> list[tuple[Move, int]]:
+    taken = _taken(cells)
+    every = _landings(width, len(cells) // width)
+    return [(move, rest[(met := taken & line) & -met]) for move, line, rest in every]
+
+
+@functools.lru_cache(maxsize=64)
+def _halves(width: int, height: int) -> tuple[int, int, int, int, int]:
+    """The bits of the ceiling, of all cells but the first ones and but the last ones of rows, and of these the rows that are not
+    set to the right, and those that are.
+    """
+    rows = [((1 << width) - 1) << y * width for y in reversed(range(height))]
+    firsts, lasts = (sum(1 << y * width + x for y in range(height)) for x in (width - 1, 0))
+    every = sum(rows)
+    return rows[0], every ^ firsts, every ^ lasts, sum(rows[::2]) & ~firsts, sum(rows[1::2]) & ~lasts
+
+
+def _hanging(taken: int, width: int, height: int) -> int:
+    """The bubbles that others join to the ceiling; as bits."""
+    ceiling, later, sooner, even, odd = _halves(width, height)
+    found = wave = taken & ceiling
+    while wave:
+        both = wave | (wave & even) << 1 | (wave & odd) >> 1
+        wave = ((wave & later) << 1 | (wave & sooner) >> 1 | both << width | both >> width) & taken & ~found
+        found |= wave
     return found
 
 
 @functools.lru_cache(maxsize=1 << 15)
 def stuck(cells: str, width: int, at: int, sign: str) -> str:
     """The heap after a bubble has stuck in a cell: a group of three or more bursts, and what then hangs on nothing falls."""
-    near = touching(width, len(cells) // width)
-    if not any(cells[to] == sign for to in near[at]):
-        return f"{cells[:at]}{sign}{cells[at + 1 :]}"
-    out = list(cells)
-    out[at] = sign
-    group, seen = [at], {at}
+    height = len(cells) // width
+    near = touching(width, height)
+    group = [at]
     for cell in group:
         for to in near[cell]:
-            if out[to] == sign and to not in seen:
-                seen.add(to)
+            if cells[to] == sign and to not in group:
                 group.append(to)
     if len(group) < 3:
-        return "".join(out)
+        return f"{cells[:at]}{sign}{cells[at + 1 :]}"
+    out, last = list(cells), len(cells) - 1
     for cell in group:
         out[cell] = EMPTY
-    hanging = _hanging(out, width)
-    return "".join([s if i in hanging else EMPTY for i, s in enumerate(out)])
+    left = _taken(cells) & ~sum(1 << last - cell for cell in group)
+    falling = left ^ _hanging(left, width, height)
+    while falling:
+        out[last + 1 - falling.bit_length()] = EMPTY
+        falling ^= 1 << falling.bit_length() - 1
+    return "".join(out)
 
 
-@functools.lru_cache(maxsize=1 << 14)
+@functools.lru_cache(maxsize=1 << 12)
 def shots(cells: str, width: int) -> tuple[tuple[Move, int], ...]:
     """The possible shots and where each comes to rest."""
-    every = [(move, lands(cells, width, *at)) for at, move in _MOVES.items() if at[0] < width]
-    return tuple([(move, cell) for move, cell in every if cell >= 0])
+    return tuple([(move, cell) for move, cell in _rests(cells, width) if cell >= 0])
 
 
 def _worth(cells: str) -> tuple[int, int, str]:
@@ -143,8 +170,9 @@ def beam(cells: str, width: int, queue: str) -> tuple[Move, ...] | None:
 def _distinct(cells: str, width: int) -> list[tuple[Move, int]]:
     """One shot for each cell in which any may come to rest."""
     found: dict[int, Move] = {}
-    for move, cell in shots(cells, width):
-        found.setdefault(cell, move)
+    for move, cell in _rests(cells, width):
+        if cell >= 0:
+            found.setdefault(cell, move)
     return [(move, cell) for cell, move in found.items()]
 
 
@@ -200,8 +228,9 @@ class BubbleGame:
             signs.append(rng.pick(beside) if beside and rng.below(2) else rng.pick(hues))
         for i in range(width * (rows - 1), width * rows):
             signs[i] = rng.pick((signs[i], EMPTY))
-        hanging = _hanging(signs, width)
-        heap = "".join([sign if i in hanging else EMPTY for i, sign in enumerate(signs)])
+        heap = "".join(signs)
+        bits = f"{_hanging(_taken(heap), width, rows):0{width * rows}b}"
+        heap = "".join([sign if bit == "1" else EMPTY for bit, sign in zip(bits, signs, strict=True)])
         if len(set(heap)) <= len(hues):
             return None
         cells = heap + EMPTY * (width * knobs["room"])

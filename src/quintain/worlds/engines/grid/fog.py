@@ -13,6 +13,7 @@ from quintain.worlds.directions import CHOICES
 from quintain.worlds.engines.grid.board import FLOOR, GOAL, WALL, Board, open_steps
 from quintain.worlds.engines.grid.floorplan import begun, divided
 from quintain.worlds.engines.grid.maps import steps
+from quintain.worlds.engines.grid.waves import bits_of, grown, inner, lowest, waves
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
@@ -58,8 +59,10 @@ def windows(width: int, height: int, radius: int) -> tuple[tuple[int, ...], ...]
 
 
 @functools.lru_cache(maxsize=64)
-def _masks(width: int, height: int, radius: int) -> tuple[int, ...]:
-    return tuple(sum(1 << c for c in window) for window in windows(width, height, radius))
+def _shown(width: int, height: int, radius: int) -> tuple[tuple[int, ...], int]:
+    """`windows` as bits, and the most cells that any has."""
+    every = windows(width, height, radius)
+    return tuple(sum(1 << c for c in window) for window in every), max(map(len, every))
 
 
 def looked(board: Board, known: str, at: int, radius: int) -> str:
@@ -80,41 +83,40 @@ def onward(state: Fog) -> int:
     unknown cells for each step of the way to it, over known floor.
     """
     known, width = state.known, state.board.width
-    height = len(known) // width
-    ways = open_steps(width, height)
-    goal = known.find(GOAL)
+    height, start, ahead = len(known) // width, 1 << state.at, []
+    for to in open_steps(width, height):
+        ahead.append(1 << to[state.at] if to[state.at] >= 0 else 0)
+    goal, beside = known.find(GOAL), sum(ahead)
     if goal >= 0:
-        left = _spread(known, ways, goal, WALL)
-        ahead = [
-            (left[to[state.at]], way) for way, to in enumerate(ways) if to[state.at] >= 0 and left[to[state.at]] >= 0
-        ]
-        return min(ahead)[1] if ahead else FAR
-    away = _spread(known, ways, state.at, WALL + UNKNOWN)
-    unseen = sum(1 << c for c, sign in enumerate(known) if sign == UNKNOWN)
-    masks = _masks(width, height, state.radius)
-    worth = [((masks[c] & unseen).bit_count() / steps, -c) for c, steps in enumerate(away) if steps > 0]
-    best, cell = max(worth, default=(0.0, 0))
-    if not best:
+        found = waves(1 << goal, bits_of(known, FLOOR + GOAL + UNKNOWN), width, height)
+        hit = next((wave for wave in found if wave & beside), 0)
+        return next((way for way, to in enumerate(ahead) if to & hit), FAR)
+    every = list(waves(start, bits_of(known, FLOOR), width, height))
+    cell, steps = _outlook(every, bits_of(known, UNKNOWN), *_shown(width, height, state.radius))
+    if cell < 0:
         return FAR
-    back = _spread(known, ways, -cell, WALL + UNKNOWN)
-    return next(way for way, to in enumerate(ways) if to[state.at] >= 0 and back[to[state.at]] == away[-cell] - 1)
+    back, within = 1 << cell, inner(width, height)
+    for wave in every[steps - 1 : 0 : -1]:
+        back = grown(back, width, within) & wave
+    return next(way for way, to in enumerate(ahead) if to & back)
 
 
-def _spread(known: str, ways: Sequence[Sequence[int]], start: int, solid: str) -> list[int]:
-    """For each cell the steps from `start` over cells that do not show `solid`, or `FAR`."""
-    out = [FAR] * len(known)
-    out[start], wave, steps = 0, [start], 0
-    while wave:
-        steps += 1
-        after = []
-        for cell in wave:
-            for to in ways:
-                other = to[cell]
-                if other >= 0 and out[other] == FAR and known[other] not in solid:
-                    out[other] = steps
-                    after.append(other)
-        wave = after
-    return out
+def _outlook(every: Sequence[int], unseen: int, masks: Sequence[int], most: int) -> tuple[int, int]:
+    """Of cells so many steps away the one that shows the most unseen ones for each step, and its steps; (-1, 0) if none shows any.
+
+    `masks` are what cells show, `most` cells at most.
+    """
+    best, found = 0.0, (-1, 0)
+    for far, wave in enumerate(every[1:], 1):
+        if most / far < best:
+            break
+        while wave:
+            cell = lowest(wave)
+            worth = (masks[cell] & unseen).bit_count() / far
+            if worth > best or (worth == best and best and cell < found[0]):
+                best, found = worth, (cell, far)
+            wave &= wave - 1
+    return found
 
 
 @dataclass(frozen=True)

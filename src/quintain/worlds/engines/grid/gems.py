@@ -17,6 +17,8 @@ _PAIR = re.compile(
 _TABLES = [
     bytes([49 if chr(code) == sign else 48 for code in range(256)]) for sign in HUES
 ]  # a colour's letter to 1, others to 0
+_TO_DIGIT = {ord(sign): str(i) for i, sign in enumerate(EMPTY + HUES)}
+_FROM_DIGIT = {ord(str(i)): sign for i, sign in enumerate(EMPTY + HUES)}
 _AWAY = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 
 
@@ -26,15 +28,36 @@ def _masks(cells: str, width: int) -> list[int]:
     return [int(raw.translate(table), 2) for table in _TABLES]
 
 
-def matching(cells: str, width: int) -> int:
-    """The gems that stand three or more in a line, across or down, in one colour; as bits, see `_masks`."""
-    found, down = 0, width + 1
-    for here in _masks(cells, width):
-        if across := here & here << 1 & here << 2:
-            found |= across | across >> 1 | across >> 2
-        if tall := here & here << down & here << 2 * down:
-            found |= tall | tall >> down | tall >> 2 * down
+@functools.lru_cache(maxsize=64)
+def _board(width: int, height: int) -> tuple[int, int, dict[int, int]]:
+    """Of a board as octal digits, its last cell the lowest: the lowest bit of all digits, and of those from which three lie in a
+    row; and by the place of a digit all digits above it.
+    """
+    last = width * height - 1
+    every = sum(1 << 3 * i for i in range(last + 1))
+    across = sum(1 << 3 * (last - i) for i in range(last + 1) if i % width < width - 2)
+    above = {3 * (last - i): sum(7 << 3 * (last - k) for k in range(i % width, i, width)) for i in range(last + 1)}
+    return every, across, above
+
+
+def _digits(cells: str) -> int:
+    return int(cells.translate(_TO_DIGIT), 8)
+
+
+def _matching(board: int, width: int, height: int) -> int:
+    every, across, _ = _board(width, height)
+    taken, found = (board | board >> 1 | board >> 2) & every, 0
+    for step, starts in ((3, across), (3 * width, every)):
+        other = board ^ board << step
+        alike = taken & ~(other | other >> 1 | other >> 2)  # like the next cell on the right, or below
+        if run := alike & alike << step & starts:
+            found |= run | run >> step | run >> 2 * step
     return found
+
+
+def matching(cells: str, width: int) -> int:
+    """The gems that stand three or more in a line, across or down, in one colour; as bits, every third one a cell."""
+    return _matching(_digits(cells), width, len(cells) // width)
 
 
 def fallen(cells: str, width: int) -> str:
@@ -57,11 +80,19 @@ def cleared(cells: str, width: int) -> str:
         >>> cleared("RRR" "BGB", 3), cleared("BBR" "RRB" "BRR", 3)
         ('...BGB', 'BBRRRBBRR')
     """
-    while gone := matching(cells, width):
-        bits = format(gone, f"0{(width + 1) * len(cells) // width - 1}b")
-        rows = "".join([bits[i : i + width] for i in range(0, len(bits), width + 1)])
-        cells = fallen("".join([EMPTY if bit == "1" else sign for bit, sign in zip(rows, cells, strict=True)]), width)
-    return cells
+    board, height = _digits(cells), len(cells) // width
+    gone = _matching(board, width, height)
+    if not gone:
+        return cells
+    above = _board(width, height)[2]
+    while gone:
+        while gone:  # from the top down, what is above each falls on its place
+            at = gone.bit_length() - 1
+            falling = board & above[at]
+            board = (board ^ falling) & ~(7 << at) | falling >> 3 * width
+            gone ^= 1 << at
+        gone = _matching(board, width, height)
+    return f"{board:0{len(cells)}o}".translate(_FROM_DIGIT)
 
 
 def exchanged(cells: str, one: int, other: int) -> str:

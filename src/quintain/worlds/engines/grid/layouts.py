@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -130,13 +131,13 @@ def maze(rng: Rng, knobs: Knobs) -> Walk | None:
     The walker starts where the way to the goal is among the longest third.
     """
     side = knobs["size"]
-    cells = [WALL] * (side * side)
+    cells, hops = [WALL] * (side * side), _hops(side)
     at = 2 * rng.below(side // 2 + 1) * side + 2 * rng.below(side // 2 + 1)
     cells[at] = FLOOR
     trail = [at]
     while trail:
         at = trail[-1]
-        ways = [(at + d, at + 2 * d) for d in _hops(at, side) if cells[at + 2 * d] == WALL]
+        ways = [way for way in hops[at] if cells[way[1]] == WALL]
         if not ways:
             trail.pop()
             continue
@@ -155,10 +156,15 @@ def maze(rng: Rng, knobs: Knobs) -> Walk | None:
     return Walk(Board(side, side, "".join(cells), budget=steps * 3 // 2), start)
 
 
-def _hops(cell: int, side: int) -> list[int]:
-    y, x = divmod(cell, side)
-    inside = ((y > 1, -side), (y < side - 2, side), (x > 1, -1), (x < side - 2, 1))
-    return [step for ok, step in inside if ok]
+@functools.lru_cache(maxsize=32)
+def _hops(side: int) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """For each cell the one beside it and the one beyond that, up, down, left and right."""
+    out = []
+    for cell in range(side * side):
+        y, x = divmod(cell, side)
+        inside = ((y > 1, -side), (y < side - 2, side), (x > 1, -1), (x < side - 2, 1))
+        out.append(tuple([(cell + step, cell + 2 * step) for ok, step in inside if ok]))
+    return tuple(out)
 
 
 def lake(rng: Rng, knobs: Knobs) -> Walk | None:

@@ -24,9 +24,11 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 art.add_numbers()
@@ -103,6 +105,7 @@ def appeared(cells: Line, noise: Noise) -> Line:
     return (*cells[:at], 2 if noise.uniform(1) < FOUR else 1, *cells[at + 1 :])
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class MergeWorld:
     """A world of sliding numbers; `levels` are ten mappings of the knobs `side`, `goal` (an exponent) and `turns`."""
@@ -111,9 +114,10 @@ class MergeWorld:
     levels: Sequence[Mapping[str, Any]]
     schema: type[Merge] = Merge
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Merge:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         sheet = Sheet(chosen["side"], chosen["goal"], chosen["turns"])
         rng = Rng(self.facts.name, seed, level, split)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
-from quintain.worlds.engines.grid.board import neighbours
+from quintain.worlds.engines.grid.board import FLOOR, Board, neighbours
 from quintain.worlds.engines.grid.maps import steps
 from quintain.worlds.engines.grid.mission import (
     CHOICES,
@@ -22,6 +21,7 @@ from quintain.worlds.engines.grid.mission import (
     Task,
     acted,
 )
+from quintain.worlds.engines.grid.waves import bits_of, grown, inner, lowest
 from quintain.worlds.kernel import Answer, Move, Plan, Unknown, Unsolvable
 
 BARRED = 10_000  # cost of a locked door without its key: such ways are taken only where there is no other
@@ -32,7 +32,11 @@ LEGS, DEPTH = 60, 8
 def plan(state: Errand) -> Answer:
     """Task after task, each by what it takes next; a way to the end, not always the shortest."""
     moves: list[Move] = []
+    seen: set[Errand] = set()
     for leg in range(LEGS):
+        if state in seen:
+            break  # and so round and round
+        seen.add(state)
         if state.done == len(state.house.tasks):
             return Plan(tuple(moves), "solver") if moves else Unsolvable("the episode is over")
         todo = _leg(state, state.house.tasks[state.done], DEPTH)
@@ -90,7 +94,7 @@ def _open(state: Errand, door: int, depth: int) -> list[Move] | None:
 
 def _walk(state: Errand, targets: Iterable[int], depth: int, then: str = "", arrive: bool = True) -> list[Move] | None:
     """To the nearest of some cells, and then one move more; `arrive=False` ends with the step that opens the door there."""
-    found = _route(state, frozenset(targets))
+    found = _route(state, targets)
     if found is None:
         return None
     ways, crossed = found
@@ -110,32 +114,62 @@ def _walk(state: Errand, targets: Iterable[int], depth: int, then: str = "", arr
     return [*moves, CHOICES[then]] if then else moves
 
 
-def _route(state: Errand, targets: frozenset[int]) -> tuple[list[int], list[int]] | None:
+def _route(state: Errand, targets: Iterable[int]) -> tuple[list[int], list[int]] | None:
     """Directions of the cheapest way to one of the targets, and the shut doors on it in their order."""
     board, held = state.board, state.held()
     mine = state.house.things[held] - KEY if held >= 0 else -1
-    cost = {}
+    cost, gates = {}, 0
     for cell, colour, status in zip(board.doors, state.house.colours, state.doors, strict=True):
-        cost[cell] = 1 if status == OPENED else 2 if status != LOCKED or colour == mine else BARRED
-    best = {state.at: 0}
-    came: dict[int, tuple[int, int]] = {}
-    waiting = [(0, state.at)]
-    while waiting:
-        away, cell = heapq.heappop(waiting)
-        if away > best[cell]:
-            continue
-        if cell in targets:
-            break
-        for way, to in enumerate(steps(board)[cell]):
-            if to >= 0 and (length := away + cost.get(to, 1)) < best.get(to, 1 << 30):
-                best[to], came[to] = length, (cell, way)
-                heapq.heappush(waiting, (length, to))
-    else:
-        return None
-    ways, crossed = [], []
-    while cell != state.at:
-        if cell in board.doors and state.doors[board.doors.index(cell)] != OPENED:
-            crossed.append(board.doors.index(cell))
-        cell, way = came[cell]
-        ways.append(way)
+        if status != OPENED:
+            cost[cell] = 2 if status != LOCKED or colour == mine else BARRED
+            gates |= 1 << cell
+    wanted, within = sum(1 << cell for cell in targets), inner(board.width, board.height)
+    waves, left = {0: 1 << state.at}, _floor(board) & ~(1 << state.at)  # the cells so far away, those not met yet
+    for away in _counted(waves):
+        wave = waves[away]
+        if wave & wanted:
+            return _back(state, cost, waves, (away, lowest(wave & wanted)))
+        after = grown(wave, board.width, within) & left
+        left ^= after
+        for cell in cost if after & gates else ():
+            if after >> cell & 1:
+                waves[away + cost[cell]] = waves.get(away + cost[cell], 0) | 1 << cell
+        if after := after & ~gates:
+            waves[away + 1] = waves.get(away + 1, 0) | after
+    return None
+
+
+def _counted(waves: Mapping[int, int]) -> Iterator[int]:
+    """The keys of a mapping that grows, from 0 on."""
+    away = 0
+    while True:
+        yield away
+        more = [key for key in waves if key > away] if away + 1 not in waves else [away + 1]
+        if not more:
+            return
+        away = min(more)
+
+
+@functools.lru_cache(maxsize=512)
+def _floor(board: Board) -> int:
+    return bits_of(board.cells, FLOOR)
+
+
+def _back(
+    state: Errand, cost: Mapping[int, int], waves: Mapping[int, int], end: tuple[int, int]
+) -> tuple[list[int], list[int]]:
+    """The directions that lead to a cell so far away, and the shut doors on the way; of ways as good those over first cells."""
+    (away, cell), ways, crossed = end, [], []
+    ahead = steps(state.board)
+    while away:
+        if cell in cost:
+            crossed.append(state.board.doors.index(cell))
+        away -= cost.get(cell, 1)
+        wave = waves[away]
+        for way in (0, 2, 3, 1):
+            before = ahead[cell][way]
+            if before >= 0 and wave >> before & 1:
+                break
+        cell = before
+        ways.append(way ^ 1)
     return ways[::-1], crossed[::-1]

@@ -35,9 +35,11 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 INDEX = {name: i for i, name in enumerate(DIRECTIONS)}
@@ -59,6 +61,7 @@ SAYINGS = {
 }
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class WalkWorld:
     """A world of the walker's engine: what a declaration gives.
@@ -78,9 +81,10 @@ class WalkWorld:
     signs: str = "P#G"
     schema: type[Walk] = Walk
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Walk:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         try:
             return drawn(lambda r: self.make(r, chosen), self._canonical, rng, split)

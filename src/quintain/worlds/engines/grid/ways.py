@@ -33,6 +33,8 @@ class Way:
 def landings(board: Board) -> tuple[tuple[int, ...], ...]:
     """[cell][direction]: the cell on which a step ends, or -1 where it cannot be made or leads back to its start."""
     twins = _twins(board)
+    if not twins and not any(sign in ARROWS for sign in board.cells):
+        return steps(board)
     flow = tuple(zip(*board.next, strict=True))
 
     def ends(cell: int) -> int:

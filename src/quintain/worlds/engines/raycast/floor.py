@@ -9,7 +9,7 @@ import numpy as np
 
 from quintain.worlds.engines.grid.board import WALL, open_steps
 from quintain.worlds.engines.raycast.fan import CELLS, cast
-from quintain.worlds.engines.raycast.walls import walls_of
+from quintain.worlds.engines.raycast.walls import Part, faces, parts_of
 from quintain.worlds.scene import Shape
 
 _TURNS = (0, 3, 1, 2)  # north, east, south, west among up, down, left, right
@@ -35,7 +35,12 @@ class Sight:
     @cached_property
     def drawn(self) -> list[tuple[Cell, tuple[Shape, ...]]]:
         """The walls as shapes, far to near."""
-        return walls_of(self.open, self.walls)
+        return [((part[0], part[1]), faces(*part)) for part in self.parts]
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The walls that are seen, far to near."""
+        return parts_of(self.open, self.walls)
 
     @cached_property
     def text(self) -> tuple[list[str], int]:

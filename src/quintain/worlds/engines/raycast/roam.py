@@ -31,9 +31,11 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 OTHER = {"l": "left", "turn left": "left", "r": "right", "turn right": "right"}
@@ -56,6 +58,7 @@ LEGEND = """You see ahead, a quarter of the plane, up to 8 cells. The map of wha
 looking up: . floor, # wall, ? not seen, letters are things."""
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class RoamWorld:
     """A world of the first-person engine: what a declaration gives.
@@ -75,9 +78,10 @@ class RoamWorld:
     kinds: Callable[[Mapping[str, Any]], Sequence[int]]
     schema: type[Stand] = Stand
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Stand:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         try:
             return drawn(lambda r: self._drawn(r, chosen), layout_of, rng, split)

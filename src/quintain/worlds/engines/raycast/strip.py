@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import re
 from collections.abc import Mapping
@@ -13,9 +12,9 @@ from typing import Any
 from quintain.types import QuintainError
 from quintain.worlds.engines.grid.board import FLOOR, GOAL, WALL
 from quintain.worlds.engines.grid.layouts import maze
-from quintain.worlds.engines.raycast.fan import CELLS
+from quintain.worlds.engines.raycast.fan import CELLS, DEPTH
 from quintain.worlds.engines.raycast.floor import Floor
-from quintain.worlds.engines.raycast.walls import BAR, GROUND, SIDE
+from quintain.worlds.engines.raycast.walls import BAR, GROUND, SIDE, Part, faces
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
@@ -24,6 +23,7 @@ from quintain.worlds.splits import canonical
 
 SAYINGS = {"wrong": "These moves do not show these frames.", "right": "These are the moves."}
 LONGEST = 40  # moves
+TRIES = 200  # walks in one maze
 GAP = 0.9  # between frames, in the units of a frame
 _SIGNS = {"f": "f", "forward": "f", "ahead": "f", "l": "l", "left": "l", "r": "r", "right": "r"}
 _HEAD = re.compile(r"(\d+) frames, (\d+) moves? from each to the next\.")
@@ -51,8 +51,17 @@ def moved(floor: Floor, pose: Pose, sign: str) -> Pose | None:
 
 @functools.lru_cache(maxsize=4096)
 def _alike(floor: Floor, one: Pose, two: Pose) -> bool:
-    """Whether two places show the same."""
-    return floor.sight(*one).text == floor.sight(*two).text
+    """Whether two places show the same; if they do, then in any case these: the free way ahead, and what is beside them."""
+    return _glance(floor, *one) == _glance(floor, *two) and floor.sight(*one).text == floor.sight(*two).text
+
+
+def _glance(floor: Floor, at: int, heading: int) -> tuple[int, bool, bool]:
+    """How many cells ahead are free, up to `DEPTH`, and whether the cells on the left and on the right are."""
+    left, ahead, right = (floor.ahead[(heading + turn) % 4] for turn in (3, 0, 1))
+    free, cell = 0, ahead[at]
+    while cell >= 0 and free < DEPTH:
+        free, cell = free + 1, ahead[cell]
+    return free, left[at] >= 0, right[at] >= 0
 
 
 @functools.lru_cache(maxsize=2048)
@@ -74,6 +83,20 @@ def walks(state: Strip) -> tuple[str, ...]:
     return tuple([way for ways in found.values() for way in ways][:2])
 
 
+def _walk(rng: Rng, floor: Floor, pose: Pose, moves: int) -> list[Pose]:
+    """The places of a walk of so many moves, no two turns one after the other; [] if it met a dead end."""
+    poses, last = [pose], "f"
+    for _ in range(moves):
+        ahead = floor.ahead[pose[1]][pose[0]] >= 0
+        options = ("fffflr" if ahead else "lr") if last == "f" else "ffff" if ahead else ""
+        if not options:
+            return []
+        last = rng.pick(options)
+        pose = moved(floor, pose, last) or pose
+        poses.append(pose)
+    return poses
+
+
 @functools.lru_cache(maxsize=4096)
 def _say(signs: str) -> Move:
     return Move(" ".join(signs), signs)
@@ -89,20 +112,14 @@ class StripGame:
             return None
         board = made.board
         floor = Floor(board.width, board.height, board.cells.replace(GOAL, FLOOR))
-        pose: Pose = (made.at, rng.below(4))
-        frames, last = [(floor, *pose)], ""
-        for i in range((knobs["frames"] - 1) * knobs["every"]):
-            options = [
-                (s, to) for s in "fffflr" if (to := moved(floor, pose, s)) and last + s not in ("lr", "rl", "ll", "rr")
-            ]
-            if not options:
-                return None
-            last, pose = rng.pick(options)
-            if (i + 1) % knobs["every"] == 0:
-                frames.append((floor, *pose))
-        state = Strip(tuple(frames), knobs["every"])
-        ways = walks(state)
-        return state if len(ways) == 1 and len(set(ways[0])) > 1 else None
+        count, every, pose = knobs["frames"], knobs["every"], (made.at, rng.below(4))
+        for _ in range(TRIES):
+            poses = _walk(rng, floor, pose, (count - 1) * every)
+            if poses:
+                state = Strip(tuple([(floor, *at) for at in poses[::every]]), every)
+                ways = walks(state)
+                return state if len(ways) == 1 and len(set(ways[0])) > 1 else None
+        return None
 
     def layout(self, state: Strip) -> str:
         """The maze with where the walk begins and ends, however it is turned or mirrored."""
@@ -190,10 +207,9 @@ class StripGame:
         corners = [(GAP + i % columns * (SIDE + GAP), GAP + i // columns * (BAR + GAP)) for i in range(count)]
         shapes: list[Shape] = []
         for (floor, at, heading), (x, y) in zip(state.frames, corners, strict=True):
-            shapes += [
-                _shifted(shape, x, y)
-                for shape in (*GROUND, *itertools.chain(*[s for _, s in floor.sight(at, heading).drawn]))
-            ]
+            shapes += _shifted(None, x, y)
+            for part in floor.sight(at, heading).parts:
+                shapes += _shifted(part, x, y)
         # near walls stand out above and below a frame; what parts the frames hides that
         shapes += [Box(x=0, y=row * (BAR + GAP), width=wide, height=GAP, fill="paper") for row in range(rows + 1)]
         for i, (x, y) in enumerate(corners, 1):
@@ -207,7 +223,13 @@ class StripGame:
         return Scene(width=wide, height=high + wide / 12, shapes=(*shapes, told))
 
 
-def _shifted(shape: Shape, x: float, y: float) -> Shape:
+@functools.lru_cache(maxsize=2048)
+def _shifted(part: Part | None, x: float, y: float) -> tuple[Shape, ...]:
+    """A part of the walls, or the ground, in the frame whose upper left corner is at (x, y)."""
+    return tuple([_moved(shape, x, y) for shape in (faces(*part) if part else GROUND)])
+
+
+def _moved(shape: Shape, x: float, y: float) -> Shape:
     """A shape of a view, which is made of boxes and polygons, elsewhere."""
     if isinstance(shape, Box):
         return Box(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from quintain.worlds.engines.raycast.fan import BACK, DEPTH
@@ -16,6 +17,7 @@ _FAR = 4  # cells from which walls are a shade darker
 _COURSES = (-1 / 6, 1 / 6)
 
 Cell = tuple[int, int]
+Part = tuple[int, int, bool, bool]  # of the walls: cells ahead, cells to the right, which faces are seen
 
 
 def across(x: float, z: float) -> float:
@@ -50,21 +52,22 @@ FOOT: tuple[Shape, ...] = (
 )
 
 
-def walls_of(open_: Sequence[Cell], walls: Sequence[Cell]) -> list[tuple[Cell, tuple[Shape, ...]]]:
-    """The faces of walls that look on floor in sight, by cell, in the order in which they are painted: far to near."""
-    free = frozenset(open_)
-    out = []
+def parts_of(open_: Sequence[Cell], walls: Sequence[Cell]) -> list[Part]:
+    """The walls that look on floor in sight, in the order in which they are painted: far to near."""
+    free, out = frozenset(open_), []
     for d, o in sorted(walls, key=lambda cell: (-cell[0], -abs(cell[1]))):
-        faces: list[Shape] = []
-        if o > 0 and (d, o - 1) in free:
-            faces += _side(o - 0.5, d)
-        if o < 0 and (d, o + 1) in free:
-            faces += _side(o + 0.5, d)
-        if (d - 1, o) in free:
-            faces += _front(d, o)
-        if faces:
-            out.append(((d, o), tuple(faces)))
+        side = o != 0 and (d, o - (1 if o > 0 else -1)) in free
+        front = (d - 1, o) in free
+        if side or front:
+            out.append((d, o, side, front))
     return out
+
+
+@functools.lru_cache(maxsize=1024)
+def faces(d: int, o: int, side: bool, front: bool) -> tuple[Shape, ...]:
+    """What is seen of a wall: its face to the middle of the picture, its face to the eye."""
+    beside = _side(o - 0.5 if o > 0 else o + 0.5, d) if side else []
+    return (*beside, *(_front(d, o) if front else ()))
 
 
 def _front(d: int, o: int) -> list[Shape]:

@@ -181,6 +181,42 @@ def swaps(at: tuple[int, int], moves: tuple[tuple[int, int], ...]) -> list[tuple
     return out
 
 
+def exchange(at: tuple[int, int], moves: tuple[tuple[int, int], ...], limit: int) -> int:
+    """How many moves it takes at least to exchange the colours; -1 if that cannot be, or takes a look at more than `limit` positions.
+
+    Two waves meet, from the start and from the goal; they are alike but for the colours, so that one of them is made.
+    """
+    up = max(
+        [to for _, to in moves], default=0
+    ).bit_length()  # a position is one number, the black knights above the white ones
+    low = (1 << up) - 1
+    turns: dict[
+        int, list[tuple[int, int]]
+    ] = {}  # by what is taken, the knight that may move and the bits that turn over
+    waves, seen, reached, total = [[at[0] | at[1] << up]], {at[0] | at[1] << up}, [0, 0], 2
+    while True:
+        side = len(waves[reached[0]]) > len(waves[reached[1]])
+        reached[side] += 1
+        if reached[side] == len(waves):
+            wave = []
+            for here in waves[-1]:
+                taken = (here | here >> up) & low
+                if taken not in turns:
+                    turns[taken] = [(start, start ^ to) for start, to in moves if taken & start and not taken & to]
+                for start, turned in turns[taken]:
+                    there = here ^ (turned if here & start else turned << up)
+                    if there not in seen:
+                        seen.add(there)
+                        wave.append(there)
+            waves.append(wave)
+        new, other = waves[reached[side]], waves[reached[not side]]
+        total += len(new)
+        if not {node >> up | (node & low) << up for node in new}.isdisjoint(other):
+            return sum(reached)
+        if not new or total > limit:
+            return -1
+
+
 def _sides(now: str) -> tuple[int, int]:
     return bits_of(now, "W"), bits_of(now, "B")
 
@@ -206,14 +242,14 @@ class Knights:
         held = rng.sample(sorted(cells), 2 * count)
         white, black = sum(held[:count]), sum(held[count:])
         moves = hops(sum(cells), width, height)
-        path, _ = meet((white, black), (black, white), lambda at: swaps(at, moves), knobs["nodes"])
-        if not knobs["low"] < len(path) <= knobs["high"] + 1:
+        length = exchange((white, black), moves, knobs["nodes"])
+        if not knobs["low"] <= length <= knobs["high"]:
             return None
         now = "".join(
             "W" if white >> c & 1 else "B" if black >> c & 1 else "." if sum(cells) >> c & 1 else "#"
             for c in range(width * height)
         )
-        return Pose(f"{width} {now.translate(OTHER)}", now, budget(len(path) - 1))
+        return Pose(f"{width} {now.translate(OTHER)}", now, budget(length))
 
     def layout(self, pose: Pose) -> str:
         """The least text among the images of the board, also with the colours exchanged."""

@@ -23,9 +23,11 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Run, Scene, Shape
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 art.add()
@@ -152,6 +154,7 @@ def fewest(panel: Panel, lamps: str) -> tuple[int, int] | None:
     return best[0], functools.reduce(int.__or__, best)
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class LampWorld:
     """A world of lamps: what a declaration gives.
@@ -166,9 +169,10 @@ class LampWorld:
     levels: Sequence[Mapping[str, Any]]
     schema: type[Lamps] = Lamps
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Lamps:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         for side in (chosen["width"], chosen["height"]):
             if not 2 <= side <= LARGEST:
                 raise GenerationError(f"a board of lamps with side {side}; sides must be 2 to {LARGEST}")

@@ -37,9 +37,11 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 art.add()
@@ -53,6 +55,7 @@ FIRST_NODES = 100  # the oracle names all best first moves if the shortest plan 
 _TRIES = 2_000
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class CrateWorld:
     """A world of the crates engine: what a declaration gives.
@@ -68,9 +71,10 @@ class CrateWorld:
     levels: Sequence[Mapping[str, Any]]
     schema: type[Crates] = Crates
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Crates:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
         for _ in range(_TRIES):
             board = drawn(lambda r: room(r, chosen), _canonical, rng, split)

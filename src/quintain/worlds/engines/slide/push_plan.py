@@ -11,9 +11,10 @@ from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.slide.push import WON, CrateWorld
 from quintain.worlds.engines.slide.push_board import LETTERS, Crates
-from quintain.worlds.kernel import Answer, Facts, Move, Outcome, Plan, Unsolvable, View
+from quintain.worlds.kernel import Answer, Facts, Move, Outcome, Plan, Unsolvable, View, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Run, Scene
+from quintain.worlds.seats import seated
 
 WRONG = {SOLO: ("wrong",)}
 ILLEGAL = {SOLO: ("illegal",)}
@@ -35,6 +36,7 @@ class Planned:
     plan: str = ""
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class PlanWorld:
     """A world of crates that is answered at once: what a declaration gives.
@@ -53,6 +55,7 @@ class PlanWorld:
         """The world in which the plan is played."""
         return CrateWorld(facts=self.facts, levels=self.levels)
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Planned:
         """See `World.start`."""
         return Planned(self.inner.start(seed, level, split=split, **knobs))

@@ -25,9 +25,11 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
 art.add()
@@ -73,6 +75,7 @@ class Slid:
     tiles: tuple[int, ...]
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class TileWorld:
     """A world of sliding tiles: what a declaration gives.
@@ -88,9 +91,10 @@ class TileWorld:
     levels: Sequence[Mapping[str, Any]]
     schema: type[Slid] = Slid
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Slid:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         if chosen["width"] not in SIDES or chosen["height"] not in SIDES:
             raise GenerationError(f"{chosen['width']} x {chosen['height']} tiles; both sides must be 2, 3 or 4")
         return drawn(lambda r: scrambled(r, chosen), layout_of, Rng(self.facts.name, seed, level, split), split)

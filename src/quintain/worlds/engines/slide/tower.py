@@ -24,9 +24,11 @@ from quintain.worlds.kernel import (
     View,
     check_knobs,
     check_level,
+    overridable,
 )
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 PEGS = "abcde"
@@ -75,6 +77,7 @@ class Discs:
     at: str
 
 
+@seated
 @dataclass(frozen=True, kw_only=True)
 class TowerWorld:
     """A world of discs: what a declaration gives.
@@ -90,9 +93,10 @@ class TowerWorld:
     levels: Sequence[Mapping[str, Any]]
     schema: type[Discs] = Discs
 
+    @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Discs:
         """See `World.start`."""
-        chosen = check_knobs(knobs, self.levels[check_level(level)])
+        chosen = check_knobs(knobs, self.levels, level)
         if not (2 <= chosen["discs"] <= MOST_DISCS and 3 <= chosen["pegs"] <= len(PEGS)):
             given = f"{chosen['discs']} discs on {chosen['pegs']} pegs"
             raise GenerationError(f"{given}; use 2 to {MOST_DISCS} discs and 3 to {len(PEGS)} pegs")

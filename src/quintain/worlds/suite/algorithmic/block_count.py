@@ -114,7 +114,7 @@ def block_count() -> AskWorld:
         rules=RULES,
         answer="Write the counts in the order of the colours asked for.",
         example="3 2 4",
-        ceilings={"random": 0.08, "constant": 0.1, "first": 0.1, "blind": 0.12},
+        ceilings={"random": 0.08, "constant": 0.1, "first": 0.1, "blind": 0.15},
         sayings=SAYINGS,
     )
     return AskWorld(

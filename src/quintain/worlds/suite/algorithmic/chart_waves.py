@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.grid.chart_tasks import SAYINGS, Distances, Spread
 from quintain.worlds.engines.grid.charts import NEAR, Chart, ChartGame, Task
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 SPREAD = f"""A fire starts on all cells S at minute 0. Each minute it spreads from every burning cell to the cells above, below,
 left and right of it; walls do not burn and stop it. Say how many minutes pass until all floor burns, and which cell or cells catch

@@ -7,11 +7,11 @@ from typing import Any
 
 from quintain.registry import register
 from quintain.types import Ints
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men import MenGame
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
 from quintain.worlds.engines.board.pins import Pins
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Pins (I) stand in rows; those side by side in a row are a heap. Two players, X and O, move in turn. A move takes one pin,
 or two side by side in a row with no gap between them. Taking from the middle splits a heap. Who takes the last pin of all wins.

@@ -11,7 +11,8 @@ from quintain.worlds.engines.graph.figures import sorted_by, wires
 from quintain.worlds.engines.graph.look import Style
 from quintain.worlds.engines.graph.page import Graph
 from quintain.worlds.engines.graph.place import names_of
-from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of, levels
+from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of
+from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 
 TASK = """Numbers run along wires from left to right. An arrow between two wires compares the numbers on them: the
@@ -53,7 +54,7 @@ def sort_network() -> GraphWorld:
     """Tell in which order numbers leave a network of comparators."""
     return GraphWorld(
         facts=facts_of("SortNetwork", TASK, "The numbers from top to bottom.", "12 4 31 7", legend=""),
-        levels=levels("n arrows up", TABLE, top=99),
+        levels=levels_of("n arrows up", TABLE, top=99),
         form=Form(("numbers",)),
         make=network,
         truth=sorted_by,

@@ -119,7 +119,7 @@ def colour_mix() -> AskWorld:
         rules=RULES,
         answer="Name two paints for each target, target by target.",
         example="A C",
-        ceilings={"random": 0.08, "constant": 0.08, "first": 0.08, "blind": 0.1},
+        ceilings={"random": 0.08, "constant": 0.08, "first": 0.08, "blind": 0.13},
         sayings=SAYINGS,
     )
     return AskWorld(

@@ -11,7 +11,8 @@ from quintain.worlds.engines.graph.figures import GATES, circuit, signals
 from quintain.worlds.engines.graph.look import Style
 from quintain.worlds.engines.graph.page import Graph
 from quintain.worlds.engines.graph.place import LEFT, RIGHT, SHEET, TOP, blocked, built, names_of
-from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of, levels
+from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of
+from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 
 SIDES = "; then L or R: B hangs at the left or at the right of A."
@@ -125,7 +126,7 @@ at its right, the vertex. levelorder: row by row from the top, each from left to
             "C A B D",
             SIDES,
         ),
-        levels=levels("n", SIZES),
+        levels=levels_of("n", SIZES),
         form=Form(("order",)),
         make=binary,
         truth=walked,
@@ -150,7 +151,7 @@ signal. What does each gate put out?"""
             "1 0 0 1",
             MARKS,
         ),
-        levels=[{**k, "n": k["inputs"] + k["gates"]} for k in levels("inputs layers gates kinds", TABLE)],
+        levels=[{**k, "n": k["inputs"] + k["gates"]} for k in levels_of("inputs layers gates kinds", TABLE)],
         form=Form(("bits",)),
         make=gates,
         truth=lamps,

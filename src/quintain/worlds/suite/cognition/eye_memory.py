@@ -6,8 +6,8 @@ from quintain.registry import register
 from quintain.worlds.engines.raycast.recall import SAYINGS as PLACES
 from quintain.worlds.engines.raycast.recall import Recall, RecallGame
 from quintain.worlds.engines.raycast.strip import SAYINGS, Strip, StripGame
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 EYE = """Frames show what somebody saw on a walk through a maze, first to last: a quarter of the plane ahead, up to 8 cells. From
 each frame to the next there are as many moves as are told: f one cell forward, l a quarter turn to the left, r a quarter turn to the

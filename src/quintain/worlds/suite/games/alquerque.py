@@ -5,9 +5,9 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.board.jumps import alquerque as rules_of
 from quintain.worlds.engines.board.jumps import points
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players, X (blue) and O (gold, ringed), move one man in turn on the points of a net. Lines join every point
 with its neighbours across and down; diagonal lines leave only those points whose column and row number add up to an even

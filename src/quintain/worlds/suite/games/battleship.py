@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.board.fleet import HITS, SAYINGS, FleetGame, Sea
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = f"""A fleet lies hidden in a square sea. Ships are straight, lie along a row or a column, and do not touch each other, not
 even at corners. Each shot names a cell and shows what is there: o is water (white dot), x a hit (red disc), and when all cells of a

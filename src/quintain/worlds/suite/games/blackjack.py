@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.cards.blackjack import SAYINGS, Blackjack, Deal
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Blackjack against a dealer. Number cards count their number, an ace 1 or 11, whichever is better without passing 21; a hand with
 an ace that counts 11 is soft. You have two cards, the dealer one. Hit takes a card, stand takes none; with 21 or more your hand ends by

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
 from quintain.worlds.engines.board.pawns import Breakthrough
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players move one pawn in turn. A pawn goes one row on, straight or diagonally, X (blue) up and O (gold, ringed)
 down. It may take an enemy pawn diagonally, never straight ahead. The first who has a pawn in the last row, or who takes all

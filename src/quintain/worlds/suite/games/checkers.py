@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.board.jumps import checkers as rules_of
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players move in turn on the dark cells. X (blue) goes up, O (gold, ringed) goes down. A man, x or o, steps
 diagonally ahead to the next free cell. It takes an enemy by leaping diagonally ahead over it to the free cell right behind;

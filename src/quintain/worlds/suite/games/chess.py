@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.board.chess_look import ANSWER, CORNER, LOOK, RULES
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 END = (
     """

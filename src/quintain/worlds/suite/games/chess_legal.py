@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.board.chess_legal import SAYINGS, LegalGame, Marked
 from quintain.worlds.engines.board.chess_look import RULES
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 
 @register("world", "ChessLegal", domain="games", engine="board")

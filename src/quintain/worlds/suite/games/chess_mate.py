@@ -7,8 +7,8 @@ from quintain.worlds.engines.board.chess_look import ANSWER, CORNER, RULES
 from quintain.worlds.engines.board.chess_mate import GAME
 from quintain.worlds.engines.board.game import Match
 from quintain.worlds.engines.board.match import SAYINGS
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 KNOBS = ("moves", "white", "black", "keys")
 TABLE = (

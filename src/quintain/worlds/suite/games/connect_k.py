@@ -5,9 +5,9 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.cells import LETTERS
 from quintain.worlds.engines.board.lines import WIDEST, ConnectK, column_alone, shape
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players, X (blue) and O (gold, ringed), drop one disc in turn into a column that is not full; it falls to the lowest
 free cell of that column. The first who has a straight line of own discs wins, across, down or diagonal, of the length that
@@ -62,7 +62,7 @@ def connect_k() -> BoardWorld:
         example="c",
         proof="policy",
         floor=0.85,
-        ceilings={"random": 0.3, "constant": 0.35, "first": 0.3, "blind": 0.45},
+        ceilings={"random": 0.3, "constant": 0.35, "first": 0.3, "blind": 0.5},
         sayings=SAYINGS,
     )
     return BoardWorld(

@@ -8,10 +8,10 @@ from typing import Any
 from quintain.registry import register
 from quintain.types import Ints
 from quintain.worlds.engines.board.knights import Knights
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men import MenGame
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players, X (blue) and O (gold, with a ring), have chess knights, both as many. In a move one knight of yours jumps two
 cells along a row or column and one to the side, over whatever stands there, onto a free cell or onto an enemy knight, which is taken.
@@ -54,7 +54,7 @@ def crusade_knights() -> BoardWorld:
         answer=ANSWER,
         example="b4 c2",
         proof="policy",
-        floor=0.8,
+        floor=0.75,
         ceilings={"random": 0.2, "constant": 0.05, "first": 0.2, "blind": 0.2},
         sayings=SAYINGS,
     )

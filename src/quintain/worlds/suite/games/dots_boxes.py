@@ -8,10 +8,10 @@ from typing import Any
 from quintain.registry import register
 from quintain.types import Ints
 from quintain.worlds.engines.board.boxes import ART, PASS, Boxes
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men import MenGame
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players, X (blue) and O (gold), draw lines between dots (+). A move draws one line, in a free cell (.) between two dots
 that are neighbours in a row or column; drawn lines are - and |. Four lines around a box (:) close it: it belongs to whoever drew the

@@ -37,7 +37,7 @@ def game_2048() -> MergeWorld:
         example="left",
         proof="policy",
         floor=0.8,
-        ceilings={"random": 0.06, "constant": 0.0, "first": 0.06, "blind": 0.06},
+        ceilings={"random": 0.06, "constant": 0.0, "first": 0.06, "blind": 0.15},
         sayings=SAYINGS,
     )
     levels = [dict(zip(("side", "goal", "turns"), row, strict=True)) for row in TABLE]

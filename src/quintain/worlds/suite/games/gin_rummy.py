@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.cards.rummy import SAYINGS, Gin, Rummy
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Gin rummy for two. The deck has four suits of the ranks that are told, from ace (low) up; an ace counts 1, other cards their
 number, jack, queen and king 10. A meld is three or four cards of a rank, or three or more in a row of one suit; no card is in two melds.

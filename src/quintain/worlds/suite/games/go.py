@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.board.go import LOOK
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Go: X (black) and O (white) put a stone on a free point in turn, or pass. Stones of a colour that are joined by lines form a
 group; a group whose last free neighbour is filled is taken off. A stone that would be left without a free neighbour and takes

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.rows_look import KNOBS, RowLook
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players put stones on the free cells of a square board in turn, X (blue crosses) and O (orange rings). The first who
 has five or more own stones in an unbroken straight line wins: across, down or diagonal. A full board without such a line is a

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.turns import TurnWorld, levels_of
+from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.engines.words.guess import SAYINGS, GuessGame, Guessing
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 PEGS = """Find a hidden code of coloured pegs. A colour is a letter, and may occur more than once. After each try you learn how many
 pegs have the right colour in the right place, and how many more have a right colour in a wrong place. In a picture the dark square

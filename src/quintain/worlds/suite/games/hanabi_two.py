@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.cards.hanabi import SAYINGS, Fireworks, Hanabi
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You and a partner build fireworks together: in each colour cards are to be played in the order 1, 2, 3 and so on. Each sees the
 other's cards and not its own. In turn each plays a card of its own, discards one, or gives a clue. A card that is played and does not fit

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.board.hexes import HexLook
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """The game of Hex: two players, X (blue) and O (gold, ringed), put a stone each in turn on any free cell of a rhombus of
 hexagons; stones never move. X wins by an unbroken chain of his stones from the left edge to the right one, O by one from the upper

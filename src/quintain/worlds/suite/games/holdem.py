@@ -6,8 +6,8 @@ from quintain.ports import SOLO
 from quintain.registry import register
 from quintain.worlds.engines.cards.betting import SAYINGS, Betting, Table
 from quintain.worlds.engines.cards.poker import LIMIT, free
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Hold'em poker for two. Each player has two cards; three, then one, then one more are laid open for both. The best five of a
 player's seven cards count. Who acts first puts in 1 chip, the other 2; after the first round the other acts first. There are at most
@@ -82,4 +82,4 @@ def holdem_free() -> TurnWorld[Table]:
 @register("world", "HoldemFreeDuel", domain="games", engine="cards")
 def holdem_free_duel() -> TurnWorld[Table]:
     """Hold'em without a limit between two seats."""
-    return _world("HoldemFreeDuel", False, (0.55, 0.58, 0.4, 0.47, 0.6))
+    return _world("HoldemFreeDuel", False, (0.55, 0.58, 0.44, 0.47, 0.6))

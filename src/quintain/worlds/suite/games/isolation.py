@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.board.isolation import Isolation
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players have a king each, X (blue) and O (gold, ringed). In turn, each steps with its king to one of the eight cells
 around that is free, and then takes one free cell off the board for good, also the one it came from. Nobody may step on a cell
@@ -40,7 +40,7 @@ def isolation() -> BoardWorld:
         answer=ANSWER,
         example="b3 c4",
         proof="policy",
-        floor=0.9,
+        floor=0.85,
         ceilings={"random": 0.3, "constant": 0.1, "first": 0.3, "blind": 0.3},
         sayings=SAYINGS,
     )

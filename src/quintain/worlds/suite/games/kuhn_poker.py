@@ -6,8 +6,8 @@ from quintain.ports import SOLO
 from quintain.registry import register
 from quintain.worlds.engines.cards.betting import SAYINGS, Betting, Table
 from quintain.worlds.engines.cards.poker import KUHN, LEDUC, Poker
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 THREE = """Poker for two with three cards: a jack, a queen, a king. Each player puts in 1 chip and gets one card. The player who acts first
 checks or raises by 1 chip; facing a raise one folds or calls. There is one raise in a hand. The higher card takes the pot."""
@@ -61,13 +61,13 @@ def _world(
 @register("world", "KuhnPoker", domain="games", engine="cards")
 def kuhn_poker() -> TurnWorld[Table]:
     """Poker with three cards against an equilibrium player with a leak; the oracle is the exact best reply."""
-    return _world("KuhnPoker", THREE, KUHN, 1, (0.7, 0.33, 0.14, 0.25, 0.5))
+    return _world("KuhnPoker", THREE, KUHN, 1, (0.7, 0.33, 0.15, 0.25, 0.5))
 
 
 @register("world", "KuhnDuel", domain="games", engine="cards")
 def kuhn_duel() -> TurnWorld[Table]:
     """Poker with three cards between two seats; the oracle plays an exact equilibrium."""
-    return _world("KuhnDuel", THREE, KUHN, 1, (0.55, 0.55, 0.02, 0.05, 0.47))
+    return _world("KuhnDuel", THREE, KUHN, 1, (0.55, 0.55, 0.03, 0.05, 0.47))
 
 
 @register("world", "LeducPoker", domain="games", engine="cards")

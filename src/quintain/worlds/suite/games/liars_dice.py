@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.cards.dice import SAYINGS, DiceGame, Liars
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players throw their dice and see only their own. In turn each makes a higher bid, or doubts the last one. The bid 3x5
 says that among all dice of both players at least three show a five; a bid is higher if its quantity is, or with the same quantity its

@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.cards.dice import SAYINGS, DiceGame, Liars
 from quintain.worlds.engines.cards.dice_duel import raises, values
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players throw their dice and see only their own. In turn each makes a higher bid, or doubts the last one. The bid
 3x5 says that among all dice of both players at least three show a five; a bid is higher if its quantity is, or with the same
@@ -29,7 +29,7 @@ def liars_duel() -> TurnWorld[Liars]:
         seats=("first", "second"),
         proof="policy",
         floor=0.85,
-        ceilings={"random": 0.58, "constant": 0.05, "first": 0.32, "blind": 0.6},
+        ceilings={"random": 0.58, "constant": 0.05, "first": 0.32, "blind": 0.69},
         sayings=SAYINGS,
     )
     levels = levels_of(("dice", "faces", "goal", "bluff"), [(*row, 0) for row in TABLE])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.board.lineups import LinesOfAction
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players, X (blue) and O (gold, ringed), move one man in turn along a row, column or diagonal, exactly as many
 cells as there are men of both sides on that whole line, itself included. It may leap over own men but not over enemies; it

@@ -7,11 +7,11 @@ from typing import Any
 
 from quintain.registry import register
 from quintain.types import Ints
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men import MenGame
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
 from quintain.worlds.engines.board.sowing import ART, Sowing
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players sow seeds over two rows of pits; X has the lower row, O the upper one. A move empties a pit of one's own row
 and sows its seeds one by one into the following pits, counterclockwise: along the lower row to the right, then along the upper row to

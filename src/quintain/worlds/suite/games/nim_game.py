@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.board.heaps_look import KNOBS, HeapLook
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players take counters in turn: in a move one takes one or more counters from one heap. Whether the player who takes
 the very last counter wins or loses, and whether a move has a limit, is said with the heaps. In a picture every fifth

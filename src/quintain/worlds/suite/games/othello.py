@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.board.flips import Othello
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players, X (blue) and O (gold, ringed), put one disc in turn on a free cell. It must enclose enemy discs: from
 it, in at least one of the eight directions, there come one or more enemy discs in an unbroken line and then an own disc. All

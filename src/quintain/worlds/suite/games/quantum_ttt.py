@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING
 from quintain.worlds.engines.board.quantum_look import QuantumLook
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Quantum tic-tac-toe. Two players, X and O, make marks with numbers: X1, O2, X3 and so on. A mark is put into two cells at
 once, and is in truth in one of them; two cells may hold any number of open marks. Open marks link their two cells. When a new mark

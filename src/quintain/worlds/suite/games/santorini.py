@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.board.builders import ART, Builders
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players, X (blue) and O (gold, ringed), have one builder each, two on boards of 20 or more cells. In a move one of them
 steps to one of the eight neighbours of its cell, at most one floor up, as far down as it likes; then it builds one floor on a

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
 from quintain.worlds.engines.board.roads import ART, WALL, Roads
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players, X (blue) and O (gold, with a ring), build roads. A move does one of three things: it puts a flat stone of
 one's own on a free cell; it puts a wall there; or it slides one's own flat stone to a neighbour in the row or column, if it lies on

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.rows_look import KNOBS, RowLook
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players put stones on the free cells of a square board in turn, X and O. The first who has a line of own stones
 wins: across, down or diagonal, as long as the first line of the board says. A full board without such a line is a draw.
@@ -68,7 +68,7 @@ def tic_tac_toe_duel() -> BoardWorld:
         seats=("X", "O"),
         proof="policy",
         floor=0.85,
-        ceilings={"random": 0.55, "constant": 0.02, "first": 0.5, "blind": 0.1},
+        ceilings={"random": 0.58, "constant": 0.02, "first": 0.5, "blind": 0.1},
         variety=2_500,
         sayings=SAYINGS,
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
 from quintain.worlds.engines.board.nested import UltimateTTT, small_boards
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players, X (blue crosses) and O (orange rings), put one mark in turn on a free cell of a 9x9 board, which is
 made of nine small boards of 3x3 cells. Three own marks in a row, across, down or diagonal, win a small board, and nobody

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.board.lines import WildLines, mark_last, square
-from quintain.worlds.engines.board.match import SAYINGS, BoardWorld, levels_of
+from quintain.worlds.engines.board.lines import WildLines, mark_last, quiet, square
+from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players, 1 and 2, put one mark in turn on a free cell, and each time choose whether it is an X or an O; marks belong to
 nobody. The first who completes a straight line of equal marks wins, across, down or diagonal, of the length that is said
@@ -32,6 +32,7 @@ LOOK = MenLook(
     WildLines,
     ("size", "line"),
     {"X": "stone-X", "O": "stone-O"},
+    fits=quiet,
     specials=("x", "o"),
     shape=square,
     tidy=mark_last,

@@ -23,9 +23,9 @@ from quintain.worlds.engines.geometry.figure import (
     spot,
     word,
 )
+from quintain.worlds.engines.geometry.labels import Angle, Labels
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
-from quintain.worlds.scene import Polygon
 
 RULES = """Straight lines cross. Some angles between them are given in degrees; find the one marked with a question mark. The drawing
 is true to within a little: reason, do not measure. `line A (0,5) (40,12)` gives the ends of line A. `angle A B 50` says that line A,
@@ -121,22 +121,12 @@ def _truth(things: Things) -> Words:
     return (str(turned[end] % 180),)
 
 
-def _mark(canvas: Canvas, one: Ends, two: Ends, text: str) -> None:
-    """An arc from the first line left to the second at their crossing, with a number in it."""
+def _angle(canvas: Canvas, one: Ends, two: Ends, text: str) -> Angle:
+    """From the first line left to the second at their crossing, on either side."""
     place = _meet(one, two) or (0.0, 0.0)
     a, b = (math.atan2(q[1] - p[1], q[0] - p[0]) for p, q in (one, two))
-    wide = (b - a) % math.pi
     color = "brick" if text == "?" else "blue"
-    sectors = []
-    for begin in (a, a + math.pi):
-        middle, far = begin + wide / 2, 3.6 if wide > 0.6 else 5.0 if wide > 0.35 else 6.0
-        spot = place[0] + far * math.cos(middle), place[1] + far * math.sin(middle)
-        sectors.append((canvas.room(canvas.at(*spot)), begin, spot))
-    _, begin, spot = max(sectors)
-    arc = [begin + wide * k / 10 for k in range(11)]
-    ring = tuple(canvas.at(place[0] + 2.2 * math.cos(t), place[1] + 2.2 * math.sin(t)) for t in arc)
-    canvas.shapes.append(Polygon(points=ring, line=color, thick=0.06, closed=False))
-    canvas.text(text, spot, 0.36, color)
+    return Angle(canvas.at(*place), (-a, math.pi - a), -((b - a) % math.pi), text, color)
 
 
 def _paint(things: Things) -> Canvas:
@@ -146,8 +136,8 @@ def _paint(things: Things) -> Canvas:
         canvas.line(p, q, "slate", 0.05)
         long = math.dist(p, q) / 1.3
         canvas.text(name, (q[0] + (q[0] - p[0]) / long, q[1] + (q[1] - p[1]) / long), 0.38)
-    for a, b, size in (*of(things, "angle"), *((*pair, "?") for pair in of(things, "ask"))):
-        _mark(canvas, lines[a], lines[b], size)
+    marks = (*of(things, "angle"), *((*pair, "?") for pair in of(things, "ask")))
+    Labels(canvas).angles([_angle(canvas, lines[a], lines[b], size) for a, b, size in marks])
     return canvas
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from quintain.registry import register
 from quintain.types import Ints
@@ -11,9 +11,10 @@ from quintain.worlds.engines.geometry.answers import Form
 from quintain.worlds.engines.geometry.ask import SAYINGS, AskWorld
 from quintain.worlds.engines.geometry.canvas import Canvas
 from quintain.worlds.engines.geometry.figure import LETTERS, Things, Words, number_words, of
+from quintain.worlds.engines.geometry.labels import ALONG, Angle, Labels, Place, Spot
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
-from quintain.worlds.scene import Polygon
+from quintain.worlds.scene import Disc
 
 RULES = """Points lie on a circle in the order of their letters, against the clock. The drawing is not to scale. Some sizes in degrees
 are given, and one is asked for (`ask`, a question mark in the picture):
@@ -27,6 +28,7 @@ LEVELS = [
 KINDS = ("arc", "arc", "centre", "inscribed", "inscribed", "inscribed", "tangent", "chords")
 PRIME = 1_000_003  # sizes are worked out modulo this; they are integers below it
 HALF = (PRIME + 1) // 2
+RADIUS, MIDDLE = 2.8, (4.0, 3.75)  # of the circle on the sheet
 Sum = Ints
 
 
@@ -175,67 +177,79 @@ def _truth(things: Things) -> Words:
     return (str(sum(f * int(n) for f, n in zip(factors, ("360", *(t[-1] for t in given)), strict=False)) % PRIME),)
 
 
-def _place(name: str, count: int, radius: float = 10.0) -> tuple[float, float]:
-    """Where a point of the circle is drawn: they are all as far apart."""
-    turn = 2 * math.pi * LETTERS.index(name) / count + 0.3
-    return 14 + radius * math.cos(turn), 14 + radius * math.sin(turn)
+def _turn(place: float, count: int) -> float:
+    """The direction, on the sheet, of a point by its number: they are all drawn as far apart."""
+    return -2 * math.pi * place / count - 0.3
 
 
-def _corner(canvas: Canvas, at: Sequence[float], ends: Sequence[Sequence[float]], text: str, far: float) -> None:
-    """A number in a corner between two directions, with a small arc."""
+def _place(name: str, count: int, radius: float = RADIUS) -> tuple[float, float]:
+    """Where a point of the circle is drawn, in cells."""
+    turn = _turn(LETTERS.index(name), count)
+    return MIDDLE[0] + radius * math.cos(turn), MIDDLE[1] + radius * math.sin(turn)
+
+
+def _angle(at: Place, ends: Sequence[Place], text: str) -> Angle:
+    """The corner between two directions."""
     a, b = (math.atan2(y - at[1], x - at[0]) for x, y in ends)
     wide = (b - a + math.pi) % (2 * math.pi) - math.pi
-    color = "brick" if text == "?" else "blue"
-    near = far * 0.55
-    steps = [a + wide * k / 8 for k in range(9)]
-    ring = tuple(canvas.at(at[0] + near * math.cos(t), at[1] + near * math.sin(t)) for t in steps)
-    canvas.shapes.append(Polygon(points=ring, line=color, thick=0.05, closed=False))
-    canvas.text(text, (at[0] + far * math.cos(a + wide / 2), at[1] + far * math.sin(a + wide / 2)), 0.36, color)
+    return Angle(at, (a,), wide, text, "brick" if text == "?" else "blue")
 
 
-def _draw(canvas: Canvas, kind: str, points: Words, text: str, count: int) -> None:
-    """One size: its chords, and the number."""
-    places, centre = [_place(p, count) for p in points], (14.0, 14.0)
+def _outside(points: Words, count: int) -> Iterator[Spot]:
+    """Where the number of an arc may stand: by its middle, outside the circle."""
+    for far in (0.26, 0.32, 0.4, 0.5):
+        for part in ALONG:
+            turn = _turn(LETTERS.index(points[0]) + part, count)
+            x, y = RADIUS + far + 0.06 * abs(math.cos(turn)), RADIUS + far
+            yield Spot(MIDDLE[0] + x * math.cos(turn), MIDDLE[1] + y * math.sin(turn))
+
+
+def _lines(canvas: Canvas, kind: str, points: Words, text: str, count: int) -> Angle | None:
+    """Draw the lines of one size; the angle that it is, if it is no arc."""
+    places = [_place(p, count) for p in points]
     if kind == "arc":
-        turn = 2 * math.pi * (LETTERS.index(points[0]) + 0.5) / count + 0.3
-        spot = 14 + 11.3 * math.cos(turn), 14 + 11.3 * math.sin(turn)
-        canvas.text(text, spot, 0.36, "brick" if text == "?" else "green")
-    elif kind == "inscribed":
+        return None
+    if kind == "inscribed":
         for p in places[:2]:
-            canvas.line(places[2], p, "cloud", 0.05)
-        _corner(canvas, places[2], places[:2], text, 4.2)
-    elif kind == "centre":
+            canvas.stroke(places[2], p, "cloud", 0.05)
+        return _angle(places[2], places[:2], text)
+    if kind == "centre":
         for p in places:
-            canvas.line(centre, p, "plum", 0.05)
-        _corner(canvas, centre, places, text, 2.6)
-    elif kind == "tangent":
-        (x, y), dx, dy = places[0], places[0][0] - 14, places[0][1] - 14
-        tip = x - dy * 0.5, y + dx * 0.5
-        canvas.line((x + dy * 0.5, y - dx * 0.5), tip, "amber", 0.06)
-        canvas.line(places[0], places[1], "cloud", 0.05)
-        _corner(canvas, places[0], (tip, places[1]), text, 3.0)
-    else:
-        a, b, c, d = places
-        canvas.line(a, c, "cloud", 0.05)
-        canvas.line(b, d, "cloud", 0.05)
-        t = ((b[0] - a[0]) * (d[1] - b[1]) - (b[1] - a[1]) * (d[0] - b[0])) / (
-            (c[0] - a[0]) * (d[1] - b[1]) - (c[1] - a[1]) * (d[0] - b[0])
-        )
-        _corner(canvas, (a[0] + t * (c[0] - a[0]), a[1] + t * (c[1] - a[1])), (a, b), text, 2.6)
+            canvas.stroke(MIDDLE, p, "plum", 0.05)
+        return _angle(MIDDLE, places, text)
+    if kind == "tangent":
+        (x, y), dx, dy = places[0], places[0][0] - MIDDLE[0], places[0][1] - MIDDLE[1]
+        tip = x + dy * 0.4, y - dx * 0.4
+        canvas.stroke((x - dy * 0.4, y + dx * 0.4), tip, "amber", 0.06)
+        canvas.stroke(places[0], places[1], "cloud", 0.05)
+        return _angle(places[0], (tip, places[1]), text)
+    a, b, c, d = places
+    canvas.stroke(a, c, "cloud", 0.05)
+    canvas.stroke(b, d, "cloud", 0.05)
+    t = ((b[0] - a[0]) * (d[1] - b[1]) - (b[1] - a[1]) * (d[0] - b[0])) / (
+        (c[0] - a[0]) * (d[1] - b[1]) - (c[1] - a[1]) * (d[0] - b[0])
+    )
+    return _angle((a[0] + t * (c[0] - a[0]), a[1] + t * (c[1] - a[1])), (a, b), text)
 
 
 def _paint(things: Things) -> Canvas:
     canvas, count = Canvas(28, axes=False), len(of(things, "point"))
-    canvas.circle((14, 14), 10, line="slate", thick=0.07)
+    canvas.circle((14, 14), RADIUS / canvas.scale, line="slate", thick=0.07)
     kind, *points = of(things, "ask")[0]
     sizes = [(t[0], t[1:-1], t[-1]) for t in things if t[0] not in ("point", "ask")]
-    for size in (*sizes, (kind, tuple(points), "?")):
-        _draw(canvas, *size, count)
+    sizes.append((kind, tuple(points), "?"))
+    found = [_lines(canvas, *size, count) for size in sizes]
     if "centre" in {kind, *(t[0] for t in things)}:
         canvas.dot((14, 14), "plum", 0.08)
     for (name,) in of(things, "point"):
-        canvas.dot(_place(name, count), "slate", 0.1)
-        canvas.text(name, _place(name, count, 11.6), 0.42)
+        x, y = _place(name, count)
+        canvas.shapes.append(Disc(x=round(x, 3), y=round(y, 3), radius=0.1, fill="slate"))
+        canvas.put(name, *_place(name, count, RADIUS + 0.38), 0.42)
+    labels = Labels(canvas)
+    for what, on, text in sizes:
+        if what == "arc":
+            labels.place(text, "brick" if text == "?" else "green", _outside(on, count))
+    labels.angles([angle for angle in found if angle])
     canvas.foot(f"? = {kind} {' '.join(points)}", "brick")
     return canvas
 

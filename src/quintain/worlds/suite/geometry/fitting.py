@@ -8,8 +8,8 @@ from typing import Any
 from quintain.registry import register
 from quintain.worlds.engines.geometry.fit import SAYINGS, FitGame
 from quintain.worlds.engines.geometry.pieces import Cells, Fit
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 
 TURNS = """ Each turn puts one piece on the board or takes one back (take B). `B c2 90` turns piece B to the right by

@@ -101,7 +101,7 @@ def min_circle() -> AskWorld:
         rules=RULES,
         answer="Write three integers: x and y of the centre, and the square of the radius.",
         example="8 9 25",
-        ceilings={"random": 0.02, "constant": 0.04, "first": 0.02, "blind": 0.03},
+        ceilings={"random": 0.02, "constant": 0.05, "first": 0.02, "blind": 0.05},
         sayings=SAYINGS,
     )
     return AskWorld(

@@ -10,9 +10,9 @@ from quintain.registry import register
 from quintain.worlds.engines.graph.chase import best_turns, flees, reach, turns_left
 from quintain.worlds.engines.graph.page import Graph
 from quintain.worlds.engines.graph.place import built, web
-from quintain.worlds.engines.graph.sheet import LEGEND, levels
+from quintain.worlds.engines.graph.sheet import LEGEND
 from quintain.worlds.engines.graph.trip import After, Trip, TripWorld
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Disc, Run, Shape
 
@@ -107,7 +107,7 @@ def cops_robber() -> TripWorld:
     )
     return TripWorld(
         facts=facts,
-        levels=levels("n edges cops low high spare", TABLE),
+        levels=levels_of("n edges cops low high spare", TABLE),
         make=chase,
         options=options,
         plan=catch,

@@ -12,7 +12,8 @@ from quintain.worlds.engines.graph.answer import Form
 from quintain.worlds.engines.graph.look import Style
 from quintain.worlds.engines.graph.page import Graph
 from quintain.worlds.engines.graph.place import built, built_plain, links, slots, spanning, web
-from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of, levels
+from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of
+from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 
 # vertices, edges, largest number
@@ -178,7 +179,7 @@ def match_max() -> GraphWorld:
 worth something, up to 0.2."""
     return GraphWorld(
         facts=facts_of("MatchMax", task, "The edges that you choose.", "A-B C-D", "; the number after an edge is its weight."),
-        levels=levels("n edges top", WEIGHTS),
+        levels=levels_of("n edges top", WEIGHTS),
         form=Form(("edges",)),
         make=weighted,
         truth=flows.heaviest_matching,
@@ -200,7 +201,7 @@ something, up to 0.2."""
         facts=facts_of(
             "FlowMax", task, answer, "A>B 3 B>C 3", "; the number after an arrow is the most that it carries."
         ),
-        levels=levels("n edges top", SIZES),
+        levels=levels_of("n edges top", SIZES),
         form=Form(("flow",)),
         make=network,
         truth=lambda g: (
@@ -221,7 +222,7 @@ and so that their weights add up to as little as possible. More is worth somethi
         facts=facts_of(
             "CutMin", task, "The edges to take out.", "A-B C-D", "; the number after an edge is its weight."
         ),
-        levels=levels("n edges top", WEIGHTS),
+        levels=levels_of("n edges top", WEIGHTS),
         form=Form(("edges",)),
         make=parting,
         truth=cut_of,
@@ -241,7 +242,7 @@ it, which is taken back. The least room on the walk is what the flow can grow by
     answer = "The vertices of the walk in order; then, after a semicolon, how much the flow can grow along it."
     return GraphWorld(
         facts=facts_of("FlowRead", task, answer, "A D B ; 3", "; then flow/most."),
-        levels=levels("n edges top", DRAWN),
+        levels=levels_of("n edges top", DRAWN),
         form=Form(("path", "number")),
         make=running,
         truth=lambda g: flows.widest(g, g.vertex("from"), g.vertex("to")),

@@ -10,7 +10,8 @@ from quintain.worlds.engines.graph.answer import Form
 from quintain.worlds.engines.graph.look import Style
 from quintain.worlds.engines.graph.page import NAMES, Graph, as_named
 from quintain.worlds.engines.graph.place import built, built_plain, redrawn, web
-from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of, levels
+from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of
+from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 
 # vertices, edges
@@ -186,7 +187,7 @@ def topo_order() -> GraphWorld:
     task = "Put all vertices into an order in which every arrow leads from an earlier to a later one."
     return GraphWorld(
         facts=facts_of("TopoOrder", task, "All vertices in order.", "C A B D"),
-        levels=levels("n edges", JOBS),
+        levels=levels_of("n edges", JOBS),
         form=Form(("order",)),
         make=jobs,
         truth=an_order,
@@ -203,7 +204,7 @@ where an edge leads from the vertex of the row to the vertex of the column, 0 el
 both ways."""
     return GraphWorld(
         facts=facts_of("AdjacencyRead", task, "The rows, parted by /.", "0 1 0 / 1 0 1 / 0 0 0"),
-        levels=levels("n edges crossings", MATRIX),
+        levels=levels_of("n edges crossings", MATRIX),
         form=Form(("rows",)),
         make=crossed,
         truth=matrix,
@@ -220,7 +221,7 @@ def iso_match() -> GraphWorld:
 so that letters are joined exactly where their numbers are."""
     return GraphWorld(
         facts=facts_of("IsoMatch", task, "Each letter and its number.", "A=2 B=1 C=3"),
-        levels=levels("n edges", PAIRS),
+        levels=levels_of("n edges", PAIRS),
         form=Form(("map",)),
         make=twice,
         truth=laid_over,
@@ -240,7 +241,7 @@ def sub_pattern() -> GraphWorld:
 wherever two numbers are joined their letters are joined; there may be further edges between these letters."""
     return GraphWorld(
         facts=facts_of("SubPattern", task, "A letter for each number.", "A=2 C=1 D=3"),
-        levels=levels("n edges small", PARTS),
+        levels=levels_of("n edges small", PARTS),
         form=Form(("map",)),
         make=within,
         truth=laid_over,

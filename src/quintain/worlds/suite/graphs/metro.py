@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.graph.metro import SAYINGS, MetroGame, Rider
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """A transit map shows stops, named by letters, and lines, numbered, that run both ways along their stops. Get from your stop
 to the goal within the minutes that are left. Each turn you ride one line to any other of its stops; that takes the wait of the line, and

@@ -11,7 +11,8 @@ from quintain.worlds.engines.graph.answer import CELL, Form
 from quintain.worlds.engines.graph.look import Style
 from quintain.worlds.engines.graph.page import Graph, board_of
 from quintain.worlds.engines.graph.place import built, crossings, ring, web
-from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of, levels
+from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of
+from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 
 GROUPS = "The groups, parted by /."
@@ -96,7 +97,7 @@ def clique_max() -> GraphWorld:
     task = "Find as many vertices as possible of which every two are joined by an edge."
     return GraphWorld(
         facts=facts_of("CliqueMax", task, "The vertices.", "A C D"),
-        levels=levels("n edges least", CLIQUES),
+        levels=levels_of("n edges least", CLIQUES),
         form=Form(("set",)),
         make=crowd,
         truth=lambda g: sets.members(sets.largest_clique(g.masks)),
@@ -114,7 +115,7 @@ def colour_min() -> GraphWorld:
     task = "Part all vertices into as few groups as possible, so that no edge joins two vertices of the same group."
     return GraphWorld(
         facts=facts_of("ColourMin", task, GROUPS, "A C / B D / E"),
-        levels=levels("n edges", HUES),
+        levels=levels_of("n edges", HUES),
         form=Form(("groups",)),
         make=plain,
         truth=lambda g: groups if len(groups := sets.as_groups(sets.fewest_hues(g.masks))) > 2 else None,
@@ -130,7 +131,7 @@ def achrom_max() -> GraphWorld:
 and at least one edge joins every two groups."""
     return GraphWorld(
         facts=facts_of("AchromMax", task, GROUPS, "A C / B D / E"),
-        levels=levels("n edges", WHOLE),
+        levels=levels_of("n edges", WHOLE),
         form=Form(("groups",)),
         make=plain,
         truth=lambda g: hues and sets.as_groups(hues) if (hues := sets.most_hues(g)) and max(hues) > 1 else None,
@@ -149,7 +150,7 @@ to as much as possible. Less is worth something, up to 0.2. Text: the board with
 rows; . is no cell."""
     return GraphWorld(
         facts=facts_of("IndepGrid", task, "The cells that you choose.", "a1 c1 b2", legend=""),
-        levels=levels("n holes", BOARDS),
+        levels=levels_of("n holes", BOARDS),
         form=Form(("set",), vertex=CELL),
         make=numbers,
         truth=lambda g: sets.heaviest_apart(g.masks, g.values),
@@ -168,7 +169,7 @@ is land, . is water."""
     answer = "The number of islands; then, after a semicolon, the cells of the largest."
     return GraphWorld(
         facts=facts_of("GridIslands", task, answer, "3 ; a1 a2 b2", legend=""),
-        levels=levels("n land", SEAS, top=40),
+        levels=levels_of("n land", SEAS, top=40),
         form=Form(("number", "set"), vertex=CELL),
         make=sea,
         truth=islands,

@@ -9,8 +9,9 @@ from quintain.registry import register
 from quintain.worlds.engines.graph.answer import Form
 from quintain.worlds.engines.graph.page import Graph
 from quintain.worlds.engines.graph.place import built, web
-from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of, levels
+from quintain.worlds.engines.graph.sheet import CEILINGS, GraphWorld, facts_of
 from quintain.worlds.engines.graph.spans import count, count_lightest, from_root, is_tree, lightest
+from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 
 NUMBERED = "; the number after an edge is its weight."
@@ -150,7 +151,7 @@ def span_min() -> GraphWorld:
 heavier spanning tree is worth something, up to 0.2."""
     return GraphWorld(
         facts=facts_of("SpanMin", task, TREE, "A-B A-C C-D", NUMBERED),
-        levels=levels("n edges top", SIZES),
+        levels=levels_of("n edges top", SIZES),
         form=Form(("edges",)),
         make=weighted,
         truth=lightest,
@@ -165,8 +166,8 @@ def span_count() -> GraphWorld:
     task = """A spanning tree is a choice of edges that joins all vertices without a cycle. How many spanning trees has
 the drawing? And how many of them hold the thick edge, which the text names after `edge`?"""
     return GraphWorld(
-        facts=facts_of("SpanCount", task, "Both numbers, in this order.", "21 8"),
-        levels=levels("n edges top", COUNTS),
+        facts=facts_of("SpanCount", task, "Both numbers, in this order.", "21 8", ceilings={**CEILINGS, "blind": 0.1}),
+        levels=levels_of("n edges top", COUNTS),
         form=Form(("numbers",)),
         make=marked,
         truth=two_counts,
@@ -191,7 +192,7 @@ have they all?"""
             "9 12 ; A-B A-C C-D",
             NUMBERED,
         ),
-        levels=levels("n edges heavy", TIES, top=500),
+        levels=levels_of("n edges heavy", TIES, top=500),
         form=Form(("numbers", "edges")),
         make=weighted,
         truth=lightest_of_all,
@@ -223,7 +224,7 @@ the root (drawn green) along them, and their weights add up to as little as poss
 something, up to 0.2."""
     return GraphWorld(
         facts=facts_of("ArboMin", task, "The arrows that you choose.", "A>B A>C C>D", NUMBERED),
-        levels=[{**knobs, "least": 0 if i < 2 else 1} for i, knobs in enumerate(levels("n edges top", SIZES))],
+        levels=[{**knobs, "least": 0 if i < 2 else 1} for i, knobs in enumerate(levels_of("n edges top", SIZES))],
         form=Form(("arcs",)),
         make=rooted,
         truth=tree_of,

@@ -11,7 +11,8 @@ from quintain.worlds.engines.graph.answer import Form
 from quintain.worlds.engines.graph.page import Graph, as_named
 from quintain.worlds.engines.graph.place import built, built_plain, links, rows, slots, spanning
 from quintain.worlds.engines.graph.sets import are_apart, heaviest_apart, members
-from quintain.worlds.engines.graph.sheet import CEILINGS, GraphWorld, facts_of, levels
+from quintain.worlds.engines.graph.sheet import CEILINGS, GraphWorld, facts_of
+from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 
 COUNT = ((5,), (6,), (7,), (8,), (9,), (10,), (11,), (12,), (14,), (16,))  # vertices
@@ -123,7 +124,7 @@ farthest vertex is as near as possible. The centroid is every vertex without whi
 few vertices as possible. Each may be one vertex or two."""
     return GraphWorld(
         facts=facts_of("TreeCentre", task, "The centre; then, after a semicolon, the centroid.", "B ; B D"),
-        levels=levels("n", COUNT),
+        levels=levels_of("n", COUNT),
         form=Form(("set", "set")),
         make=tree,
         truth=lambda g: (trees.centre(g.near), trees.centroid(g.near)),
@@ -141,7 +142,7 @@ as few edges as possible. How few can these be, and which edges can be the one t
     answer = "The number of edges of the longest path then; after a semicolon, all edges that can be taken out for it."
     return GraphWorld(
         facts=facts_of("TreeDiameter", task, answer, "3 ; A-B A-C"),
-        levels=levels("n", [(n + 1,) for (n,) in COUNT], top=18),
+        levels=levels_of("n", [(n + 1,) for (n,) in COUNT], top=18),
         form=Form(("number", "edges")),
         make=tree,
         truth=shorter,
@@ -168,7 +169,7 @@ def tree_split() -> GraphWorld:
     task = "Take edges out so that the tree falls into as many parts as `parts` tells, all with the same number of vertices."
     return GraphWorld(
         facts=facts_of("TreeSplit", task, "The edges to take out.", "A-B C-D"),
-        levels=levels("n parts", PARTS),
+        levels=levels_of("n parts", PARTS),
         form=Form(("edges",)),
         make=splittable,
         truth=lambda g: trees.equal_parts(g.near, int(g.ask["parts"])),
@@ -194,7 +195,7 @@ get colour 1, colour 2, and so on?"""
             "4 0 6",
             "; no13 after a vertex is its plate.",
         ),
-        levels=levels("n hues bans top", HUES),
+        levels=levels_of("n hues bans top", HUES),
         form=Form(("numbers",)),
         make=banned,
         truth=hues_of,
@@ -216,7 +217,7 @@ def triad_list() -> GraphWorld:
 each two of the three have the distance that is asked for."""
     return GraphWorld(
         facts=facts_of("TriadList", task, "Every triple once, in any order, parted by /.", "A B C / B D E"),
-        levels=levels("n far", FAR),
+        levels=levels_of("n far", FAR),
         form=Form(("groups",)),
         make=far_apart,
         truth=lambda g: trees.triads(g, int(g.ask["distance"])),
@@ -234,7 +235,7 @@ def indep_tree() -> GraphWorld:
 as possible. Less than that is worth something, up to 0.2."""
     return GraphWorld(
         facts=facts_of("IndepTree", task, "The vertices that you choose.", "A C D", "; the number after a vertex is its weight."),
-        levels=levels("n", COUNT, top=19),
+        levels=levels_of("n", COUNT, top=19),
         form=Form(("set",)),
         make=weighted,
         truth=lambda g: heaviest_apart(g.masks, g.values),
@@ -260,7 +261,7 @@ done one after another? And in how many of these does the marked job (double rin
         facts=facts_of(
             "TopoCount", task, "Both numbers, in this order.", "20 8", ceilings={**CEILINGS, "constant": 0.04}
         ),
-        levels=levels("n top", ROOTED),
+        levels=levels_of("n top", ROOTED),
         form=Form(("numbers",)),
         make=precedence,
         truth=orders_of,

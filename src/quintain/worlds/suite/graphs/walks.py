@@ -12,8 +12,9 @@ from quintain.worlds.engines.graph.answer import Form
 from quintain.worlds.engines.graph.look import Style
 from quintain.worlds.engines.graph.page import Graph
 from quintain.worlds.engines.graph.place import built, built_plain, links, slots, spanning, web
-from quintain.worlds.engines.graph.sheet import CEILINGS, GraphWorld, facts_of, levels
+from quintain.worlds.engines.graph.sheet import CEILINGS, GraphWorld, facts_of
 from quintain.worlds.engines.graph.walks import length, longest, over_all, shortest, through_all
+from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 
 WALK = "The vertices of the walk in order."
@@ -147,8 +148,8 @@ def shortest_walk() -> GraphWorld:
 `from` is drawn green, `to` with a double ring. A longer one is worth something, up to 0.2."""
     return GraphWorld(
         facts=facts_of("ShortestWalk", task, WALK, EXAMPLE, NUMBERED, ceilings=dict.fromkeys(
-            ("random", "blind", "constant", "first"), 0.08)),
-        levels=levels("n edges top least", SHORT),
+            ("random", "blind", "constant", "first"), 0.1)),
+        levels=levels_of("n edges top least", SHORT),
         form=Form(("path",)),
         make=between,
         truth=lambda g: shortest(g, g.vertex("from"), g.vertex("to")),
@@ -167,7 +168,7 @@ add up to as much as possible: `from` is drawn green, `to` with a double ring. A
 0.2."""
     return GraphWorld(
         facts=facts_of("LongestWalk", task, WALK, EXAMPLE, NUMBERED, ceilings={**CEILINGS, "random": 0.12}),
-        levels=levels("n edges top least", LONG),
+        levels=levels_of("n edges top least", LONG),
         form=Form(("path",)),
         make=between,
         truth=lambda g: longest(g, g.vertex("from"), g.vertex("to")),
@@ -190,7 +191,7 @@ def ham_path() -> GraphWorld:
             EXAMPLE,
             ceilings={**CEILINGS, "constant": NONE},
         ),
-        levels=levels("n edges", ALL),
+        levels=levels_of("n edges", ALL),
         form=Form(("path",), none=True),
         make=between_all,
         truth=lambda g: through_all(g) or (),
@@ -214,7 +215,7 @@ be taken only that way, the others either way. Some drawings have no such walk."
             "A D B A",
             ceilings={**CEILINGS, "constant": NONE},
         ),
-        levels=levels("n edges arrows", TOUR),
+        levels=levels_of("n edges arrows", TOUR),
         form=Form(("path",), none=True),
         make=closed,
         truth=lambda g: over_all(g) or (),

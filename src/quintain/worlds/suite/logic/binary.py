@@ -11,14 +11,14 @@ from typing import Any
 from quintain.registry import register
 from quintain.types import Ints
 from quintain.worlds.art import tiles
-from quintain.worlds.engines.csp.clues import domains_of, levels, planted, settle, thin
+from quintain.worlds.engines.csp.clues import domains_of, planted, settle, thin
 from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, called, columns_of, layout_of, neighbours, rows_of
 from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.rules import Rule, Total
 from quintain.worlds.engines.csp.solve import Solver
 from quintain.worlds.engines.csp.tables import Pair, Relation, Table, ones
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc
 
@@ -116,7 +116,7 @@ def _balance(name: str, strict: int, rules: str, table: Sequence[Sequence[int]])
             ceilings=CEILINGS,
             sayings=SAYINGS,
         ),
-        levels=levels("size blanks", table),
+        levels=levels_of("size blanks", table),
         plant=functools.partial(balance_plant, strict),
         clue=functools.partial(balance_clue, strict),
         model=functools.partial(balance_model, strict),
@@ -185,7 +185,7 @@ at the bottom. A printed 1 is marked, a printed 0 (x in the picture) is not; nei
     table = ((4,), (4,), (4,), (5,), (5,), (6,), (6,), (7,), (7,), (8,))
     return DeskWorld(
         facts=marking("Kakurasu", rules),
-        levels=levels("size", table),
+        levels=levels_of("size", table),
         plant=random_marks,
         clue=kakurasu_clue,
         model=kakurasu_model,
@@ -283,7 +283,7 @@ part of the answer. {UNIQUE}"""
     table = ((4,), (4,), (5,), (5,), (5,), (6,), (6,), (7,), (7,), (8,))
     return DeskWorld(
         facts=marking("Thermometers", rules),
-        levels=levels("size", table),
+        levels=levels_of("size", table),
         plant=thermometer_plant,
         clue=thermometer_clue,
         model=thermometer_model,

@@ -10,22 +10,12 @@ from typing import Any
 
 from quintain.registry import register
 from quintain.types import Ints
-from quintain.worlds.engines.csp.clues import (
-    cages,
-    domains_of,
-    latin,
-    latin_rules,
-    letters,
-    levels,
-    members,
-    planted,
-    settle,
-)
+from quintain.worlds.engines.csp.clues import cages, domains_of, latin, latin_rules, letters, members, planted, settle
 from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, columns_of, rows_of
 from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.tables import APART, LESS, NEXT, Pair, Patterns, Table
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 
 GRID = """Fill the grid so that every row and every column of an NxN grid holds each of the numbers 1 to N once."""
@@ -220,7 +210,7 @@ def futoshiki() -> DeskWorld:
     table = ((4, 6), (4, 4), (4, 2), (5, 6), (5, 4), (5, 2), (6, 6), (6, 4), (7, 12), (7, 8))
     return DeskWorld(
         facts=facts("Futoshiki", rules),
-        levels=levels("size spare", table),
+        levels=levels_of("size spare", table),
         plant=plant,
         clue=futoshiki_clue,
         model=futoshiki_model,
@@ -234,7 +224,7 @@ def renzoku() -> DeskWorld:
     table = ((4, 5), (4, 3), (4, 1), (5, 6), (5, 3), (5, 1), (6, 8), (6, 5), (7, 16), (7, 12))
     return DeskWorld(
         facts=facts("Renzoku", rules),
-        levels=levels("size spare", table),
+        levels=levels_of("size spare", table),
         plant=plant,
         clue=renzoku_clue,
         model=renzoku_model,
@@ -256,7 +246,7 @@ def _towers(name: str, rules: str, clue: Callable[[Sequence[int]], int]) -> Desk
     )
     return DeskWorld(
         facts=facts(name, rules),
-        levels=levels("size hidden spare", table),
+        levels=levels_of("size hidden spare", table),
         plant=plant,
         clue=functools.partial(tower_clue, clue),
         model=functools.partial(tower_model, clue),
@@ -299,7 +289,7 @@ smaller. A cage of one cell shows its number with +."""
     )
     return DeskWorld(
         facts=facts("KenKen", rules),
-        levels=levels("size cage spare", table),
+        levels=levels_of("size cage spare", table),
         plant=plant,
         clue=kenken_clue,
         model=kenken_model,

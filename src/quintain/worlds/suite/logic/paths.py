@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from quintain.registry import register
 from quintain.types import Ints
-from quintain.worlds.engines.csp.clues import domains_of, levels, settle
+from quintain.worlds.engines.csp.clues import domains_of, settle
 from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
 from quintain.worlds.engines.csp.nets import Links
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, neighbours
 from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.rules import Distinct
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.splits import canonical
 from quintain.worlds.suite.logic.sums import END, all_numbers, facts
@@ -36,19 +35,39 @@ def around(size: int, corners: bool) -> tuple[Ints, ...]:
     return tuple(out)
 
 
-@dataclass(frozen=True, slots=True)
-class Hop:
-    """Two variables are places side by side on a square grid; with `corners` also diagonally."""
+class Near(dict[int, int]):
+    """Places on a square grid -> all places beside some of them, with `corners` also diagonally; those of one place are remembered."""
 
-    cells: Ints
-    size: int
-    corners: bool
+    __slots__ = ("corners", "full", "inner", "size")
+
+    def __init__(self, size: int, corners: bool) -> None:
+        self.size, self.corners = size, corners
+        self.full = (1 << size * size) - 1
+        self.inner = sum((1 << size - 1) - 1 << y * size for y in range(size))  # all places but the last column
+
+    def __missing__(self, places: int) -> int:
+        size, inner = self.size, self.inner
+        east, west = (places & inner) << 1, places >> 1 & inner
+        line = places | east | west if self.corners else places
+        found = (east | west | line << size | line >> size) & self.full
+        if not places & (places - 1):
+            self[places] = found
+        return found
+
+
+class Hop:
+    """Two variables are places side by side."""
+
+    __slots__ = ("cells", "near")
+
+    def __init__(self, cells: Ints, near: Near) -> None:
+        self.cells, self.near = cells, near
 
     def narrow(self, domains: list[int]) -> list[int] | None:
         a, b = self.cells
         first, second = domains[a], domains[b]
-        later = second & self.near(first)
-        sooner = first & self.near(later)
+        later = second & self.near[first]
+        sooner = first & self.near[later]
         if not later or not sooner:
             return None
         changed = []
@@ -59,21 +78,6 @@ class Hop:
             domains[b] = later
             changed.append(b)
         return changed
-
-    def near(self, places: int) -> int:
-        """All places beside some of these."""
-        size = self.size
-        inner, full = _columns(size)
-        east, west = (places & inner) << 1, (places & (inner << 1)) >> 1
-        line = places | east | west if self.corners else places
-        return (east | west | line << size | line >> size) & full
-
-
-@functools.lru_cache(maxsize=32)
-def _columns(size: int) -> tuple[int, int]:
-    """All places but the last column, and all."""
-    row = (1 << size - 1) - 1
-    return sum(row << y * size for y in range(size)), (1 << size * size) - 1
 
 
 def walk(rng: Rng, size: int, corners: bool) -> list[int]:
@@ -92,7 +96,8 @@ def walk(rng: Rng, size: int, corners: bool) -> list[int]:
 def hops(size: int, corners: bool) -> tuple[Hop | Distinct, ...]:
     """Each number lies beside the next, all in different cells."""
     count = size * size
-    chain = tuple(Hop((k, k + 1), size, corners) for k in range(count - 1))
+    near = Near(size, corners)
+    chain = tuple(Hop((k, k + 1), near) for k in range(count - 1))
     return (*chain, Distinct(tuple(range(count)), (1 << count) - 1))
 
 
@@ -143,7 +148,7 @@ def path_clue(corners: bool, rng: Rng, truth: Truth, knobs: Knobs) -> Page | Non
 def _path(name: str, rules: str, corners: bool, table: list[tuple[int, int]]) -> DeskWorld:
     return DeskWorld(
         facts=facts(name, rules, "1 2 3 / 6 5 4 / 7 8 9"),
-        levels=levels("size shown", table),
+        levels=levels_of("size shown", table),
         plant=functools.partial(path_plant, corners),
         clue=functools.partial(path_clue, corners),
         model=functools.partial(path_model, corners),
@@ -247,7 +252,7 @@ cells has exactly two neighbours of its letter, each end exactly one."""
             ceilings=CEILINGS,
             sayings=SAYINGS,
         ),
-        levels=levels("size cut most", table),
+        levels=levels_of("size cut most", table),
         plant=flow_plant,
         clue=flow_clue,
         model=flow_model,

@@ -9,7 +9,7 @@ from typing import Any
 
 from quintain.registry import register
 from quintain.types import Ints
-from quintain.worlds.engines.csp.clues import QUICK, letters, levels, members, regions, settle
+from quintain.worlds.engines.csp.clues import QUICK, letters, members, regions, settle
 from quintain.worlds.engines.csp.desk import CEILINGS, DeskWorld, Model, search
 from quintain.worlds.engines.csp.nets import Fleet, Matched
 from quintain.worlds.engines.csp.page import BLANK, WALL, Page, Truth, columns_of, neighbours, rows_of
@@ -17,6 +17,7 @@ from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.rules import Rule, Total
 from quintain.worlds.engines.csp.solve import Solver
 from quintain.worlds.engines.csp.tables import Count
+from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Shape
 from quintain.worlds.splits import canonical, symmetries
@@ -56,10 +57,9 @@ def queen_plant(rng: Rng, knobs: Knobs) -> Truth:
     return Truth(size, size, values, tuple(str(c) for c in shown))
 
 
-def queen_layout(truth: Truth) -> str:
-    """The queens, printed ones apart, in their least image."""
-    signs = [str(2 * v if str(c) in truth.more else v) for c, v in enumerate(truth.values)]
-    return canonical(signs, truth.width, truth.height)
+def queen_layout(page: Page) -> str:
+    """The printed cells in their least image: of few placements come many pages, and a page of several choices."""
+    return canonical([str(v) for v in page.given], page.width, page.height)
 
 
 def queen_clue(rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
@@ -77,14 +77,14 @@ holds two. Name the cells of the queens that are still to place. {PRINTED} {UNIQ
     table = ((7, 4), (7, 3), (7, 2), (8, 3), (8, 2), (8, 1), (9, 2), (10, 2), (11, 2), (12, 2))
     return DeskWorld(
         facts=replace(marking("NQueens", rules), variety=7_000),  # eight queens stand in few ways
-        levels=levels("size shown", table),
+        levels=levels_of("size shown", table),
         plant=queen_plant,
         clue=queen_clue,
         model=queen_model,
         values=both,
         marks=True,
         look=Look(mark="queen"),
-        layout=queen_layout,
+        printed=queen_layout,
     )
 
 
@@ -141,10 +141,9 @@ def _whole(ground: str, cell: int, near: Sequence[Ints]) -> bool:
     return bool(rest) and len(reached) == len(rest)
 
 
-def region_layout(truth: Truth) -> str:
+def region_layout(page: Page) -> str:
     """The borders of the regions in their least image: there are few ways to place few stars."""
-    ground = truth.more[0]
-    images = (letters([ord(ground[i]) for i in order]) for order in symmetries(truth.width, truth.height))
+    images = (letters([ord(page.ground[i]) for i in order]) for order in symmetries(page.width, page.height))
     return min(images)
 
 
@@ -157,14 +156,14 @@ cells of the stars. {PRINTED} {UNIQUE}"""
     table = ((6,), (6,), (6,), (7,), (7,), (7,), (8,), (8,), (8,), (9,))
     return DeskWorld(
         facts=replace(marking("StarBattle", rules), ceilings=CEILINGS | {"blind": 0.03}),
-        levels=levels("size", table),
+        levels=levels_of("size", table),
         plant=star_plant,
         clue=star_clue,
         model=star_model,
         values=both,
         marks=True,
         look=Look(mark="star", regions=True),
-        layout=region_layout,
+        printed=region_layout,
     )
 
 
@@ -228,7 +227,7 @@ of each column and row. Name the cells of the tents. {PRINTED} {UNIQUE}"""
     table = ((5, 4), (5, 4), (6, 6), (6, 6), (6, 7), (7, 9), (7, 9), (8, 12), (8, 12), (9, 16))
     return DeskWorld(
         facts=marking("Tents", rules),
-        levels=levels("size tents", table),
+        levels=levels_of("size tents", table),
         plant=tent_plant,
         clue=tent_clue,
         model=tent_model,
@@ -309,7 +308,7 @@ lamps in the up to four cells beside it. Name the cells of the lamps. {PRINTED} 
     table = ((5,), (5,), (5,), (6,), (6,), (6,), (7,), (7,), (8,), (9,))
     return DeskWorld(
         facts=marking("LightUp", rules),
-        levels=levels("size", table),
+        levels=levels_of("size", table),
         plant=lamp_plant,
         clue=lamp_clue,
         model=lamp_model,
@@ -385,7 +384,7 @@ part of a ship, a printed 0 (x in the picture) is water; neither is part of the 
     table = ((5,), (5,), (5,), (6,), (6,), (6,), (7,), (7,), (8,), (8,))
     return DeskWorld(
         facts=marking("Battleships", rules),
-        levels=levels("size", table),
+        levels=levels_of("size", table),
         plant=fleet_plant,
         clue=fleet_clue,
         model=fleet_model,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -9,13 +10,13 @@ from typing import Any
 
 from quintain.registry import register
 from quintain.types import Ints
-from quintain.worlds.engines.csp.clues import levels, pick_clues
+from quintain.worlds.engines.csp.clues import pick_clues
 from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
-from quintain.worlds.engines.csp.page import BLANK, Page, Truth
+from quintain.worlds.engines.csp.page import BLANK, Page, Truth, rows_of
 from quintain.worlds.engines.csp.page_look import Look, text_notes
 from quintain.worlds.engines.csp.rules import Distinct, Rule
 from quintain.worlds.engines.csp.tables import Pair, Patterns, Relation, Table
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.logic.binary import both, marking
 
@@ -51,20 +52,29 @@ def spoken(note: str) -> tuple[Ints, Callable[[Ints], bool]]:
     return who, lambda v: sum(v[1:]) == number
 
 
-def knave_model(page: Page) -> Model:
+@functools.lru_cache(maxsize=128)
+def allowed(fits: tuple[Ints, ...]) -> Patterns:
+    """These tuples of zeros and ones; few are to be told."""
+    return Patterns(fits, 2)
+
+
+@functools.lru_cache(maxsize=8192)
+def told(note: str) -> Table:
     """A knight's statement is true, a knave's is not."""
-    rules = []
-    for note in page.notes:
-        who, true = spoken(note)
-        cells = tuple(dict.fromkeys(who))
-        fits = []
-        for values in itertools.product((0, 1), repeat=len(cells)):
-            of = dict(zip(cells, values, strict=True))
-            said = tuple(of[p] for p in who)
-            if true(said) == (said[0] == 0):
-                fits.append(values)
-        rules.append(Table(cells, Patterns(fits, 2)))
-    return Model(tuple(rules), (3,) * page.width)
+    who, true = spoken(note)
+    cells = tuple(dict.fromkeys(who))
+    fits = []
+    for values in itertools.product((0, 1), repeat=len(cells)):
+        of = dict(zip(cells, values, strict=True))
+        said = tuple([of[p] for p in who])
+        if true(said) == (said[0] == 0):
+            fits.append(values)
+    return Table(cells, allowed(tuple(fits)))
+
+
+def knave_model(page: Page) -> Model:
+    """All that is said."""
+    return Model(tuple([told(note) for note in page.notes]), (3,) * page.width)
 
 
 def knave_plant(rng: Rng, knobs: Knobs) -> Truth | None:
@@ -112,7 +122,7 @@ alike (both knights or both knaves) or differ, or exactly how many knaves are am
             "Name the knaves by their letters, parted by spaces; before a single one write only, as in: only b.",
             "b d",
         ),
-        levels=levels("people", [(n,) for n in (5, 6, 7, 8, 9, 10, 11, 12, 13, 14)]),
+        levels=levels_of("people", [(n,) for n in (5, 6, 7, 8, 9, 10, 11, 12, 13, 14)]),
         plant=knave_plant,
         clue=knave_clue,
         model=knave_model,
@@ -120,20 +130,14 @@ alike (both knights or both knaves) or differ, or exactly how many knaves are am
         marks=True,
         look=Look(mark="disc", zeros=True, notes=text_notes),
         extra=("says", "is", "knight", "knave", "knaves", "and", "are", "alike", "differ", "exactly", "among"),
-        layout=row_layout,
+        printed=lambda page: "\n".join(page.notes),
         size=lambda knobs: (knobs["people"], 1),
     )
 
 
 THINGS = ("RGBYW", "CDFHM", "TJKLN", "PSVAE")
 SIGNS = tuple("".join(THINGS))
-PLACES: dict[str, Relation] = {
-    "with": Relation(lambda a, b: a == b, 6),
-    "apart from": Relation(lambda a, b: a != b, 6),
-    "beside": Relation(lambda a, b: abs(a - b) == 1, 6),
-    "just left of": Relation(lambda a, b: a + 1 == b, 6),
-    "left of": Relation(lambda a, b: a < b, 6),
-}
+SPOTS = {sign: (row, i) for row, signs in enumerate(THINGS) for i, sign in enumerate(signs)}
 OKAY: dict[str, Callable[[int, int], bool]] = {
     "with": lambda a, b: a == b,
     "apart from": lambda a, b: a != b,
@@ -141,21 +145,35 @@ OKAY: dict[str, Callable[[int, int], bool]] = {
     "just left of": lambda a, b: a + 1 == b,
     "left of": lambda a, b: a < b,
 }
+PLACES = {words: Relation(ok, 6) for words, ok in OKAY.items()}
+
+
+@functools.lru_cache(maxsize=16)
+def house_rules(width: int, height: int) -> tuple[Rule, ...]:
+    """The things of a row are in different houses."""
+    return tuple([Distinct(row, (1 << width) - 1) for row in rows_of(width, height)])
+
+
+@functools.lru_cache(maxsize=8192)
+def house_rule(note: str, width: int) -> Pair | tuple[int, int]:
+    """What a clue says of two things, or the variable of one thing and its house as a bit."""
+    one, *words, other = note.split(" ")
+    if words == ["in", "house"]:
+        return SPOTS[one][0] * width + SPOTS[one][1], 1 << ord(other) - 97
+    first, second = (SPOTS[thing][0] * width + SPOTS[thing][1] for thing in (one, other))
+    return Pair((first, second), PLACES[" ".join(words)])
 
 
 def house_model(page: Page) -> Model:
     """Variables are the houses (columns) of things, row by row."""
     width, height = page.width, page.height
-    index = {sign: r * width + i for r in range(height) for i, sign in enumerate(THINGS[r][:width])}
-    domains = [(1 << width) - 1] * (width * height)
-    rules: list[Rule] = [Distinct(tuple(range(r * width, (r + 1) * width)), (1 << width) - 1) for r in range(height)]
+    domains, rules = [(1 << width) - 1] * (width * height), list(house_rules(width, height))
     for note in page.notes:
-        one, _, rest = note.partition(" ")
-        words, _, other = rest.rpartition(" ")
-        if words == "in house":
-            domains[index[one]] &= 1 << ord(other) - 97
+        rule = house_rule(note, width)
+        if isinstance(rule, Pair):
+            rules.append(rule)
         else:
-            rules.append(Pair((index[one], index[other]), PLACES[words]))
+            domains[rule[0]] &= rule[1]
 
     def cells(values: Ints) -> Ints:
         out = [0] * (width * height)
@@ -233,7 +251,7 @@ of", in the next house. {ONE}"""
             ceilings=CEILINGS,
             sayings=SAYINGS,
         ),
-        levels=levels("houses kinds hard", table),
+        levels=levels_of("houses kinds hard", table),
         plant=house_plant,
         clue=house_clue,
         model=house_model,
@@ -367,7 +385,7 @@ are off. {ONE}"""
             "Name the switches that are on by their letters, parted by spaces; before a single one write only, as in: only b.",
             "b d",
         ),
-        levels=levels("inputs", [(n,) for n in (4, 5, 6, 7, 7, 8, 8, 9, 9, 10)]),
+        levels=levels_of("inputs", [(n,) for n in (4, 5, 6, 7, 7, 8, 8, 9, 9, 10)]),
         plant=circuit_plant,
         clue=circuit_clue,
         model=circuit_model,

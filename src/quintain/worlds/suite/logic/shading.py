@@ -10,13 +10,14 @@ from typing import Any
 
 from quintain.registry import register
 from quintain.types import Ints
-from quintain.worlds.engines.csp.clues import latin, levels, pick_clues, settle
+from quintain.worlds.engines.csp.clues import latin, pick_clues, settle
 from quintain.worlds.engines.csp.desk import DeskWorld, Model
 from quintain.worlds.engines.csp.nets import Islands, Joined, flood, place
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, columns_of, neighbours, rows_of
 from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.rules import Rule
 from quintain.worlds.engines.csp.tables import Count, Parity, Table, ones
+from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.logic.binary import UNIQUE, bits, both, lines_of, marking
 
@@ -72,7 +73,7 @@ def _marks(name: str, rules: str, table: Sequence[Sequence[int]], names: str = "
     """A world whose answers name shaded cells."""
     given: dict[str, Any] = {
         "look": Look(mark="tint", label="printed", zeros=False),
-        "levels": levels(names, table),
+        "levels": levels_of(names, table),
     } | more
     return DeskWorld(facts=marking(name, rules), values=both, marks=True, **given)
 

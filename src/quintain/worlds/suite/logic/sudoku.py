@@ -11,13 +11,13 @@ from typing import Any
 from quintain.registry import register
 from quintain.types import Ints
 from quintain.worlds.art import tiles
-from quintain.worlds.engines.csp.clues import cages, domains_of, letters, levels, members, settle, thin
+from quintain.worlds.engines.csp.clues import cages, domains_of, letters, members, settle, thin
 from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model, search
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, columns_of, neighbours, rows_of
 from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.rules import Distinct, Rule
 from quintain.worlds.engines.csp.tables import Patterns, Table
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Polygon
 from quintain.worlds.splits import symmetries
@@ -93,7 +93,7 @@ what you wrote. {END}"""
             ceilings=CEILINGS,
             sayings=SAYINGS,
         ),
-        levels=levels("blanks", [(n,) for n in (4, 8, 12, 17, 22, 27, 32, 37, 42, 46)]),
+        levels=levels_of("blanks", [(n,) for n in (4, 8, 12, 17, 22, 27, 32, 37, 42, 46)]),
         plant=nine_plant,
         clue=nine_clue,
         model=nine_model,
@@ -206,7 +206,7 @@ count. Thick lines part the letters of the map. {END}"""
         facts=Facts(
             name="SudokuVariant", rules=rules, answer=ANSWER, example=EXAMPLE, ceilings=CEILINGS, sayings=SAYINGS
         ),
-        levels=levels("blanks", [(n,) for n in (7, 10, 13, 15, 17, 19, 21, 23, 25, 26)]),
+        levels=levels_of("blanks", [(n,) for n in (7, 10, 13, 15, 17, 19, 21, 23, 25, 26)]),
         plant=variant_plant,
         clue=variant_clue,
         model=variant_model,

@@ -9,13 +9,13 @@ from typing import Any
 
 from quintain.registry import register
 from quintain.types import Ints
-from quintain.worlds.engines.csp.clues import domains_of, levels, settle, thin
+from quintain.worlds.engines.csp.clues import domains_of, settle, thin
 from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
 from quintain.worlds.engines.csp.page import BLANK, WALL, Page, Truth, columns_of, neighbours, rows_of
 from quintain.worlds.engines.csp.page_look import Look
-from quintain.worlds.engines.csp.rules import Distinct, Rule, Total
+from quintain.worlds.engines.csp.rules import Distinct, Rule, Sum, Total
 from quintain.worlds.engines.csp.tables import Patterns, Table
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 
 END = "There is exactly one solution. Columns have letters, rows have numbers from the top; . is a blank cell."
@@ -81,7 +81,7 @@ at the bottom."""
     )
     return DeskWorld(
         facts=facts("Survo", rules),
-        levels=levels("width height blanks", table),
+        levels=levels_of("width height blanks", table),
         plant=survo_plant,
         clue=survo_clue,
         model=survo_model,
@@ -141,7 +141,7 @@ column and both diagonals have the same sum, which is 34 for 4x4 and 65 for 5x5 
     table = ((4, 4), (4, 5), (4, 6), (4, 7), (4, 8), (4, 9), (5, 10), (5, 11), (5, 12), (5, 13))
     return DeskWorld(
         facts=facts("MagicSquare", rules),
-        levels=levels("size blanks", table),
+        levels=levels_of("size blanks", table),
         plant=magic_plant,
         clue=magic_clue,
         model=magic_model,
@@ -167,11 +167,9 @@ def addends(length: int, total: int, highest: int) -> Patterns:
     return Patterns([p for t in found for p in itertools.permutations(t)], highest + 1)
 
 
-def sum_rules(cells: Ints, total: int) -> list[Rule]:
+def sum_rule(cells: Ints, total: int) -> Rule:
     """A run of different numbers with a sum; long runs without a list of all fillings."""
-    if len(cells) < 5:
-        return [Table(cells, addends(len(cells), total, 9))]
-    return [Distinct(cells), Total(cells, total)]
+    return Table(cells, addends(len(cells), total, 9)) if len(cells) < 6 else Sum(cells, total)
 
 
 def kakuro_model(page: Page) -> Model:
@@ -181,7 +179,7 @@ def kakuro_model(page: Page) -> Model:
         across = cells[1] == cells[0] + 1
         wall = cells[0] - (1 if across else page.width)
         down, _, right = clues[wall].partition("\\")
-        rules += sum_rules(cells, int(right if across else down))
+        rules.append(sum_rule(cells, int(right if across else down)))
     digits: Ints = tuple(1 if v == WALL else 1022 if v == BLANK else 1 << v for v in page.given)
     return Model(tuple(rules), digits)
 
@@ -274,7 +272,7 @@ occurs twice in a run. A clue in a wall, as in a2=14\\6, gives the sum of the ru
             "# # # / # 1 2 / # 3 1",
             "Write the whole grid row by row with # for walls, parted by spaces, and rows by /.",
         ),
-        levels=levels("size walls low", table),
+        levels=levels_of("size walls low", table),
         plant=kakuro_plant,
         clue=kakuro_clue,
         model=kakuro_model,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.grid.bubbles import SAYINGS, BubbleGame, Bubbles
 from quintain.worlds.engines.grid.hues import LEGEND
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = f"""Bubbles hang from the ceiling in rows; every even row is set half a bubble to the right, so a bubble touches up to six
 others. You shoot the first of the bubbles to come: choose the column of the lowest row from which it starts, and left or right. It flies

@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.grid.flood import SAYINGS, Flood, FloodGame
 from quintain.worlds.engines.grid.hues import LEGEND
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = f"""A square board of coloured cells. The flood is all cells that cells of the same colour join to the upper left
 corner, side by side. A move names a colour: the whole flood takes it, and so swallows all cells of that colour beside it. You win

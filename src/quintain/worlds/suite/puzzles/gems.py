@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.grid import gem_pile, gem_swap
 from quintain.worlds.engines.grid.hues import LEGEND
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 ATTACK = f"""Clear a whole pile of gems with a few swaps, all said in one answer. A swap exchanges what two cells beside each
 other in one row hold: two gems, or a gem and an empty cell; it is named by the left one of the two cells. After each swap gems without

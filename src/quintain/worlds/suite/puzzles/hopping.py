@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.slide.hops import Knights, Pegs
 from quintain.worlds.engines.slide.pose import SAYINGS, Pose, PoseGame
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 PEGS = """Pegs stand in holes of a board. A peg jumps over a peg next to it, up, down, left or right, into the free hole behind it, and the
 peg that was jumped over is taken away. You win when one peg is left, wherever it is; you lose when two or more are left and none

@@ -11,8 +11,8 @@ from quintain.worlds.engines.grid.board import layout_of
 from quintain.worlds.engines.grid.chart_tasks import SAYINGS, Route
 from quintain.worlds.engines.grid.charts import Chart, ChartGame
 from quintain.worlds.engines.grid.layouts import maze
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 
 art.add()

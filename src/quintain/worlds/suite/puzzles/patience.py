@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.cards.patience import SAYINGS, Patience, PatienceGame
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 CARDS = """
-A card is a rank (A 2 3 4 5 6 7 8 9 T J Q K) and a suit (C D H S); C and S are black, D and H are red. Columns are written from the
-bottom card to the last, free one."""
+A card is a rank (A 2 3 4 5 6 7 8 9 T J Q K) and a suit (C D H S); C and S count as black, D and H as red, though the picture draws
+clubs (C) green and diamonds (D) blue to tell the suits apart. Columns are written from the bottom card to the last, free one."""
 HOME = """Bring all cards home: each suit is stacked upwards from its ace. Columns are built downwards in alternating colours. """
 KLONDIKE = (
     HOME

@@ -6,8 +6,8 @@ from quintain.registry import register
 from quintain.worlds.engines.slide.jugs import Jugs
 from quintain.worlds.engines.slide.pose import SAYINGS, Pose, PoseGame
 from quintain.worlds.engines.slide.tubes import Tubes
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 TUBES = """Numbered tubes hold layers of coloured water. Pour until every tube is empty or full of one colour. You may pour from one tube
 into another if that one has room and is empty or has the same colour on top. All of the colour on top flows, as far as there is

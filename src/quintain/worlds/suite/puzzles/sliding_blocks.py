@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.slide.blocks import Blocks
 from quintain.worlds.engines.slide.pose import SAYINGS, Pose, PoseGame
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 CARS = """A yard with parked cars, each one cell wide and named by a letter. A car slides along its own length only, over free
 cells, never through another car. Bring the red car, a, to the right end of its row, where the exit is. A turn slides one car by

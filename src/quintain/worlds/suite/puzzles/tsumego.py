@@ -6,8 +6,8 @@ from quintain.registry import register
 from quintain.worlds.engines.board.game import Match
 from quintain.worlds.engines.board.match import SAYINGS
 from quintain.worlds.engines.board.tsumego import GAME
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Go on a small board with walls: # (dark grey) is no point and gives no room. You have X (black), the opponent O (white). In turn
 each puts a stone on a free point (.) or passes. Stones of a colour that are joined by lines form a group; a group whose last free

@@ -6,8 +6,8 @@ from quintain.registry import register
 from quintain.worlds.engines.slide.pipes import Pipes
 from quintain.worlds.engines.slide.pose import SAYINGS, Pose, PoseGame
 from quintain.worlds.engines.slide.twiddle import Twiddle
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 NUMBERS = """Numbers fill a board. A turn takes a block of 2 x 2 cells and turns it by a quarter to the right or to the left, so that its
 four numbers move on by one place around the block. You win when the numbers stand in order, row by row, 1 at the upper left. A block is

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.turns import TurnWorld, levels_of
+from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.engines.words import cross, find, ladder
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 SEARCH = """Find the listed words in a square of letters. A word stands in a straight line: across, down or diagonal, forwards or
 backwards. Columns have letters, rows have numbers from the top. In a picture marked letters are golden, and words that are
@@ -79,7 +79,7 @@ def word_ladder() -> TurnWorld[ladder.Ladder]:
         rules=LADDER,
         answer="Write to and the next word, as in to warm.",
         example="to warm",
-        ceilings={"random": 0.03, "constant": 0.01, "first": 0.03, "blind": 0.01},
+        ceilings={"random": 0.03, "constant": 0.01, "first": 0.05, "blind": 0.01},
         sayings=ladder.SAYINGS,
     )
     table = (

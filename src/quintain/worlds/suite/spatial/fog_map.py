@@ -7,8 +7,8 @@ from quintain.worlds.engines.grid.board import FLOOR, GOAL, WALL
 from quintain.worlds.engines.grid.fog import UNKNOWN, Fog, FogRules
 from quintain.worlds.engines.grid.maps import SAYINGS, MapGame, world
 from quintain.worlds.engines.grid.walk import ANSWER
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You walk through rooms to find a goal, one cell a turn. You see only the cells around you, as many rows and columns far
 as is said below the map, through walls too; what you have seen stays on the map.

@@ -6,8 +6,7 @@ from quintain.registry import register
 from quintain.worlds.engines.raycast.halls import corridor, junction, maze
 from quintain.worlds.engines.raycast.roam import ANSWER, LEGEND, SAYINGS, RoamWorld
 from quintain.worlds.engines.raycast.things import SIGN
-from quintain.worlds.engines.turns import levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 CORRIDOR = f"""You stand in a corridor with blind alleys and look for one thing, told below the picture; step into its cell.
 {LEGEND}"""

@@ -35,7 +35,7 @@ def key_door() -> WalkWorld:
         rules=RULES,
         answer=ANSWER,
         example="up",
-        ceilings={"random": 0.02, "constant": 0.0, "first": 0.0, "blind": 0.02},
+        ceilings={"random": 0.02, "constant": 0.0, "first": 0.0, "blind": 0.03},
         sayings=SAYINGS,
     )
     levels = [dict(zip(KNOBS, row, strict=True), straight=0.05) for row in TABLE]

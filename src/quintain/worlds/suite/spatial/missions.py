@@ -10,8 +10,8 @@ from quintain.worlds.engines.grid.mission import ANSWER, Errand, MissionRules
 from quintain.worlds.engines.grid.mission_look import NOUNS, TILES, fixed_words, frame, lexicon, moving_words
 from quintain.worlds.engines.grid.mission_make import errands
 from quintain.worlds.engines.grid.mission_plan import plan
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 HANDS = """A move takes you one cell on; you can walk over things. Take picks up the thing on which you stand; if you held another,
 that is laid down in its place. Drop lays what you hold down where you stand: on bare floor, not in a doorway. A step into a shut

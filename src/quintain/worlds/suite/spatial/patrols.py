@@ -9,8 +9,8 @@ from quintain.worlds.engines.grid.board import GOAL
 from quintain.worlds.engines.grid.maps import ARROWS, SAYINGS, MapGame, world
 from quintain.worlds.engines.grid.patrol import ANSWER, LINES, LIT, Patrol, PatrolRules
 from quintain.worlds.engines.grid.patrol_look import BLOCKS, GUARDS
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 MOVE = """You walk to the goal, one cell a turn, or wait. After each of your turns {things} move one cell along their
 tracks, to and fro; at the end of its track a {thing} has turned round and goes back the same way. Their arrows show where

@@ -5,8 +5,7 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.raycast.roam import ANSWER, LEGEND, SAYINGS, RoamWorld
 from quintain.worlds.engines.raycast.rooms import room
-from quintain.worlds.engines.turns import levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 ROOM = f"""You stand in a room and look for one thing, told below the picture; step into its cell. All other things are in the way.
 {LEGEND}"""

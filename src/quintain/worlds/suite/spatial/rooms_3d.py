@@ -9,8 +9,7 @@ from quintain.registry import register
 from quintain.worlds.engines.raycast.roam import ANSWER, ANSWER_HANDS, LEGEND, SAYINGS, RoamWorld
 from quintain.worlds.engines.raycast.rooms import fetch, flat, hearts, pair, signpost
 from quintain.worlds.engines.raycast.things import HEART, SIGN
-from quintain.worlds.engines.turns import levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 FLAT = f"""You stand in a flat and look for one thing, told below the picture; step into its cell. It is in another room.
 {LEGEND}"""
@@ -40,7 +39,7 @@ def sign_post_3d() -> RoamWorld:
         rules=SIGNPOST,
         answer=ANSWER,
         example="forward",
-        ceilings={"random": 0.12, "constant": 0.02, "first": 0.02, "blind": 0.15},
+        ceilings={"random": 0.12, "constant": 0.03, "first": 0.02, "blind": 0.15},
         sayings=SAYINGS,
     )
     table = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.graph.streets import SAYINGS, StreetGame, Walker
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """A street map and directions are given, which begin at the start. Each turn you go one block north (up), east (right), south or
 west; where the directions end you say stop, which ends the episode. Only where you stop counts, not how you got there.

@@ -16,8 +16,8 @@ from quintain.worlds.engines.grid.maps import SAYINGS, MapGame, world
 from quintain.worlds.engines.grid.sights import BELTS
 from quintain.worlds.engines.grid.walk import ANSWER
 from quintain.worlds.engines.grid.ways import LAVA, PORTALS, SHUT, Way, WayRules
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 
 FOUR = """You walk through four rooms to reach the goal, one cell a turn. The walls between the rooms have gaps.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.arcade.beat import Beat
 from quintain.worlds.engines.arcade.loop import SAYINGS, Frame, arcade
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Notes fall in four lanes, each at its own speed: 1, 2 or 3 cells per turn (chevrons in the picture). The last
 row is the line. Each turn, press exactly the lanes in which a note reaches the line in this turn, or would fall past it:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.arcade.blocks import Blocks
 from quintain.worlds.engines.arcade.loop import SAYINGS, Frame, arcade
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Pieces fall into a well, one at a time. Each turn you first say what the piece does: left or right moves it by
 one column, turn gives it a quarter turn clockwise (the upper left corner of the box around it stays where it is), drop

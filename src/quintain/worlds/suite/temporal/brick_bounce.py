@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.arcade.bricks import Bricks
 from quintain.worlds.engines.arcade.loop import SAYINGS, Frame, arcade
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You move a paddle, three cells wide, along the bottom row: left, right or wait, one cell per turn. First it
 moves, then the ball flies as many ticks as `speed` says. In a tick the ball goes one cell on, straight or diagonally; side

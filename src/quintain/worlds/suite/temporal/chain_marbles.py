@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.arcade.loop import SAYINGS, Frame, arcade
 from quintain.worlds.engines.arcade.marbles import Marbles
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """A chain of coloured marbles lies on a track that leads to a hole. Its first marble, number 1, is the one nearest to the
 hole along the track. Each turn you shoot the marble in your gun into the chain, or swap it with the next one. shoot3 puts it

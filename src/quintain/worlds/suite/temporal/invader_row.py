@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.arcade.invaders import Invaders
 from quintain.worlds.engines.arcade.loop import SAYINGS, Frame, arcade
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """A block of invaders marches over the board and comes down. You steer a gun along the bottom row: left or right by one
 cell, wait, or shoot, which does nothing while a shot of yours is still in the air or when you have none left. Each turn

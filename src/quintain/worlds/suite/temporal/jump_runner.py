@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.arcade.loop import SAYINGS, Frame, arcade
 from quintain.worlds.engines.arcade.runner import Runner
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You run a course from left to right, seen from the side, to the flag. Each turn you first go one cell left or
 right, if no ground is in the way, or stay in your column; then you rise or fall by one cell. A jump, which needs ground

@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.arcade.lanes import Lanes
 from quintain.worlds.engines.arcade.loop import SAYINGS, Frame, arcade
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You cross a road from the bottom row to a home in the top row, one step or one wait per turn. First you step, then
 all cars drive. The note of a lane (the chevrons in the picture) tells its direction and how many cells its cars drive

@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.arcade.duel import Duel
 from quintain.worlds.engines.arcade.loop import SAYINGS, Frame, arcade
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You move a paddle, three cells wide, along the bottom row: left, right or wait, one cell per turn. The opponent's
 paddle is as wide and moves along the top row. Each turn first your paddle moves, then the opponent's: one cell towards the

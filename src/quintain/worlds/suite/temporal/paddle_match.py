@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.arcade.loop import Frame
 from quintain.worlds.engines.arcade.versus import Versus
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players have a paddle each, three cells wide; each sees its own at the bottom of the court and the other's at the
 top. They move by turns, the 1st and then the 2nd: left, right or wait, one cell (left and right as each sees them, which is the

@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.arcade.loop import SAYINGS, Frame, arcade
 from quintain.worlds.engines.arcade.pellets import Pellets
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You walk through a maze, one step or one wait per turn; walls stop you. First you step, and eat the pellet that
 lies there. Then the ghosts step, one after another in reading order, row by row. You lose if you step onto a ghost, or a

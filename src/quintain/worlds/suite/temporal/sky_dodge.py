@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.arcade.loop import SAYINGS, Frame, arcade
 from quintain.worlds.engines.arcade.sky import Sky
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You fly a ship along the bottom row: left, right or wait, one cell per turn. First you move, then everything
 above falls, each thing at its own speed: 1, 2 or 3 cells per turn (strokes in the picture). What reaches the bottom row

@@ -5,8 +5,8 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.arcade.loop import SAYINGS, Frame, arcade
 from quintain.worlds.engines.arcade.snake import Snake
-from quintain.worlds.engines.turns import TurnWorld, levels_of
-from quintain.worlds.kernel import Facts
+from quintain.worlds.engines.turns import TurnWorld
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You steer a snake. Each turn its head goes one cell up, down, left or right, and the rest of it follows: each
 cell of the body moves to where the one before it was. If the head comes to the apple, the snake eats it and grows by one

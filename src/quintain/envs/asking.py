@@ -1,0 +1,93 @@
+"""An episode as one question: an answer where it has one turn, else the whole plan at once; whoever checks it plays it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from quintain.envs.adapters.play import Heard, Play
+from quintain.envs.course import foresees, shows_all
+from quintain.envs.grammar import GRAMMARS
+from quintain.ports import SOLO
+from quintain.types import Message
+from quintain.worlds.kernel import Plan
+
+WHOLE = (
+    "Do not wait for what comes of an action: where one action is asked for, give all of them in their order, one a line, at most "
+    "{turns}."
+)
+
+
+def unfit(play: Play, levels: Sequence[int]) -> str:
+    """Why a world cannot be asked about at some of the levels, in a sentence; "" if it can.
+
+    A world of one seat can where its episodes have one turn, or where its oracle is certain and stands on nothing that is not shown.
+
+    Example:
+        >>> unfit(Play("KeyDoor"), range(10)), unfit(Play("NimDuel"), [0])
+        ('', 'NimDuel has 2 seats, a question has one')
+    """
+    if play.seats != (SOLO,):
+        return f"{play.name} has {len(play.seats)} seats, a question has one"
+    world = play.env.world
+    for level in levels:
+        play.begin(0, {"level": level})
+        if play.env.limit == 1 or shows_all(world):
+            continue
+        why = "what it stands on is not all shown from the start"
+        if world.facts.proof == "policy":
+            why = "chance or an opponent answers each move"
+        elif foresees(play.name):
+            why = "it is still open what comes"
+        return f"an episode of {play.name} at level {level} has {play.env.limit} turns, and no plan can be asked for beforehand: {why}"
+    return ""
+
+
+def question(play: Play, heard: Heard) -> str:
+    """The text of an instance that has just begun, which asks for all moves where the episode has several turns."""
+    return heard.text if play.env.limit == 1 else f"{heard.text}\n\n{WHOLE.format(turns=play.env.limit)}"
+
+
+def best(play: Play) -> str:
+    """The oracle's answer, as the grammar writes it; "" where it has none."""
+    if play.env.limit == 1:
+        return play.best()
+    plan = play.env.world.solve(play.env.state, SOLO)
+    moves = plan.moves if isinstance(plan, Plan) else ()
+    return play.env.reader.grammar.write("\n".join(move.key for move in moves)).text if moves else ""
+
+
+def grade(play: Play, answer: str | None) -> float:
+    """What an answer to the instance that has just begun earns when it is played, in [0, 1]; 0 for None.
+
+    The moves of a plan are played line by line until the episode is over; a line that cannot be read costs a turn, as it does in play.
+
+    Example:
+        >>> play = Play("KeyDoor", level=1)
+        >>> told = play.begin(3)["agent"]
+        >>> plan = best(play)
+        >>> grade(play, plan), play.begin(3) and grade(play, plan.partition(chr(10))[0])
+        (1.0, 0.0)
+    """
+    if play.env.limit == 1:
+        return min(max(play.say({SOLO: answer or ""})[SOLO].reward, 0.0), 1.0)
+    total = 0.0
+    for line in _lines(play, answer or ""):
+        total += play.say({SOLO: play.env.reader.grammar.write(line).text})[SOLO].reward
+        if play.env.stop is not None:
+            break
+    return min(max(total, 0.0), 1.0)
+
+
+def _lines(play: Play, answer: str) -> list[str]:
+    """The moves of an answer; where it may begin with thoughts, those lines at its end that are moves."""
+    reader = play.env.reader
+    for text in reader.grammar.find(Message.of("assistant", answer)):
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        if reader.grammar is not GRAMMARS["free"]:
+            return lines
+        at = len(lines)
+        while at and play.env.world.read(lines[at - 1], SOLO) is not None:
+            at -= 1
+        if lines[at:]:
+            return lines[at:]
+    return []

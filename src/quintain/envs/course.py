@@ -1,0 +1,145 @@
+"""The way that an oracle goes through an episode, and what may be said of it: nothing that has not been shown."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from typing import Any
+
+from quintain.envs.world import WorldEnv
+from quintain.ports import SOLO
+from quintain.registry import entries
+from quintain.types import QuintainError
+from quintain.worlds.kernel import Answer, Move, Plan, World
+from quintain.worlds.noise import Rng
+
+AHEAD = 4  # moves of a plan that a reason names
+PROBED = [(level, seed) for level in (2, 5) for seed in range(4)]  # instances that tell whether captions tell all
+DEEP = 4  # states of each
+_foreseeing: dict[str, bool] = {}
+_open: dict[str, bool] = {}
+
+
+class NoDemonstration(QuintainError):
+    """The oracle has no plan for a task, or its plan did not earn the reward."""
+
+
+class Course:
+    """The oracle's way through one episode, drawn evenly among equally good moves.
+
+    A plan that was announced is gone on with as long as the state follows it. What `go_on` says of a move is, where the world shows all
+    that its oracle stands on, how many moves are to go and the next of them; else only the next move, and that it is an estimate where
+    it is one. Of an episode of one turn it says nothing.
+
+    Args:
+        env: at the start of an episode; whoever has the course steps it.
+        rng: chooses among equally good moves.
+    """
+
+    def __init__(self, env: WorldEnv, rng: Rng) -> None:
+        self.env, self.rng = env, rng
+        self.plan: Plan | None = None  # how it goes on from where the last drawn move leads
+        self.drawn: deque[tuple[Move, Any]] = deque()  # moves and where they lead
+        self.due: Any = None
+
+    def go_on(self) -> tuple[Move, str]:
+        """The next move, and a line about it.
+
+        Raises:
+            NoDemonstration: the oracle has no plan from here.
+        """
+        if self.due is None or self.due != self.env.state:
+            self.plan = None
+            self.drawn.clear()
+        move, reason = self._announced() if shows_all(self.env.world) else self._guessed()
+        return move, "" if self.env.limit == 1 else reason
+
+    def _announced(self) -> tuple[Move, str]:
+        """One move of a plan that is certain: it is drawn some moves ahead, as what is announced will be done."""
+        if not self.drawn:
+            self.due, self.plan = self.env.state, self.plan or self._asked()
+        while self.plan is not None and len(self.drawn) < AHEAD:
+            self._draw(self.plan)
+        keys = [move.key for move, _ in self.drawn]
+        left = len(keys) + (len(self.plan.moves) if self.plan else 0)
+        move, self.due = self.drawn.popleft()
+        told = ", ".join(keys) + (", ..." if left > len(keys) else "")
+        return move, f"{left} move{'s' if left != 1 else ''} to go: {told}"
+
+    def _draw(self, plan: Plan) -> None:
+        """One more move; another first move counts as equally good only if as few moves follow it."""
+        world, state = self.env.world, self.drawn[-1][1] if self.drawn else self.due
+        move: Move = plan.moves[0]
+        rest: Answer | None = replace(plan, moves=plan.moves[1:], first=())
+        if plan.first:
+            other = self.rng.pick(plan.first)
+            outcome = world.step(state, {SOLO: other})
+            found = None if outcome.done else world.solve(outcome.state, SOLO)
+            if outcome.done or (isinstance(found, Plan) and len(found.moves) == len(plan.moves) - 1):
+                move, rest = other, found
+        outcome = world.step(state, {SOLO: move})
+        self.drawn.append((move, outcome.state))
+        self.plan = rest if isinstance(rest, Plan) and rest.moves and not outcome.done else None
+
+    def _guessed(self) -> tuple[Move, str]:
+        """One move of a plan that rests on what was not shown, or on luck: only this move may be told."""
+        plan = self.plan or self._asked()
+        blind = foresees(self.env.facts.name)  # what comes next may change its plan
+        move = self.rng.pick(plan.first) if plan.first and not blind else plan.moves[0]
+        kept = plan.moves[1:] if not plan.first and not blind else ()
+        self.plan = replace(plan, moves=kept) if kept else None
+        self.due = self.env.world.step(self.env.state, {SOLO: move}).state if kept else None
+        return move, f"{move.key} is best by estimate." if plan.proof == "policy" else f"Next: {move.key}."
+
+    def _asked(self) -> Plan:
+        plan = self.env.world.solve(asked(self.env), SOLO)
+        if not isinstance(plan, Plan) or not plan.moves:
+            raise NoDemonstration(f"{self.env.facts.name}: no plan from here: {plan}")
+        return plan
+
+
+def asked(env: WorldEnv) -> Any:
+    """The state that the oracle is asked about: the present one, or that of the full caption where the oracle would foresee."""
+    if not foresees(env.facts.name):
+        return env.state
+    return env.world.rebuild(env.world.view(env.state, SOLO).caption(2), SOLO)
+
+
+def foresees(name: str) -> bool:
+    """Whether the oracle of a registered world knows what is still to come."""
+    if name not in _foreseeing:
+        _foreseeing[name] = any(e.tags.get("foresees") for e in entries("world") if e.name == name)
+    return _foreseeing[name]
+
+
+def shows_all(world: World[Any]) -> bool:
+    """Whether a certain plan may be told: from the full caption alone the oracle of a single seat makes the same plans.
+
+    It is found out by asking, on a few instances, and remembered by the name of the world. False for estimates, for oracles that foresee,
+    for several seats, and for a world that cannot be rebuilt from its caption.
+    """
+    name = world.facts.name
+    if name not in _open:
+        sure = world.facts.proof != "policy" and world.facts.seats == (SOLO,) and not foresees(name)
+        _open[name] = sure and all(_tells(world, level, seed) for level, seed in PROBED)
+    return _open[name]
+
+
+def _tells(world: World[Any], level: int, seed: int) -> bool:
+    """Whether the captions along a plan of one instance lead to the same plans."""
+    state = world.start(seed, level)
+    for _ in range(DEEP):
+        plan = world.solve(state, SOLO)
+        try:
+            told = world.solve(world.rebuild(world.view(state, SOLO).caption(2), SOLO), SOLO)
+        except (LookupError, ValueError, TypeError, AttributeError, QuintainError):
+            return False  # a rebuilt state may lack what an oracle stands on, and a world of one's own may not rebuild
+        if told != plan:
+            return False
+        if not isinstance(plan, Plan) or not plan.moves:
+            return True
+        outcome = world.step(state, {SOLO: plan.moves[0]})
+        if outcome.done:
+            return True
+        state = outcome.state
+    return True

@@ -1,0 +1,185 @@
+"""The verbs that show and write worlds, from the outside: demos, play, list, offer, new."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from quintain import registry
+from quintain.cli import demos, main
+from quintain.cli.play import Table, actions
+from quintain.types import Task
+
+
+def told(capsys, *arguments: str) -> str:
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def test_demos_leave_no_file_that_is_not_whole(tmp_path, capsys, monkeypatch):
+    out = tmp_path / "rows.jsonl"
+    words = ["demos", "KeyDoor", "-n", "2", "--levels", "0", "--out", str(out)]
+    for wrong in (
+        ["NimDuel"],
+        ["Sokobn"],
+        ["--split", "tain"],
+        ["env.params.sise=6"],
+        ["env.scaffold.grammar=word", "--why"],
+    ):
+        assert main([*words, *wrong]) == 1 and not list(tmp_path.iterdir()), wrong
+        assert main([*words[:-2], *wrong]) == 1 and not capsys.readouterr().out, "all worlds are looked at first"
+    true = demos._line
+
+    def cut(env, task, turns):
+        if task.seed == 1:
+            assert not out.exists()
+            raise KeyboardInterrupt
+        return true(env, task, turns)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(demos, "_line", cut)
+        assert main(words) == 130 and not list(tmp_path.iterdir())
+    assert "2 demonstrations of KeyDoor" in told(capsys, *words)
+    assert [p.name for p in tmp_path.iterdir()] == ["rows.jsonl"] and len(out.read_text().splitlines()) == 2
+    one = tmp_path / "one.jsonl"
+    assert "1 demonstration of KeyDoor\n" in told(capsys, "demos", "KeyDoor", "-n", "1", "--out", str(one))
+
+
+def test_demos_into_a_full_device_say_so():
+    words = [sys.executable, "-m", "quintain.cli", "demos", "KeyDoor", "-n", "3", "--levels", "0"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "CannotWrite: standard output: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+
+
+WALK = ("new", "world", "corner_walk")
+
+
+@pytest.fixture
+def registered_for_now():
+    """Other tests go through the registry: what is registered meanwhile is taken out again."""
+    before = {e.name for e in registry.entries("world")}
+    yield
+    for name in {e.name for e in registry.entries("world")} - before:
+        del registry._entries["world", name]
+
+
+@pytest.mark.usefixtures("registered_for_now")
+def test_a_file_of_ones_own_reaches_every_verb_that_takes_a_world(tmp_path, capsys, monkeypatch):
+    told(capsys, *WALK, "--into", str(tmp_path))
+    file = str(tmp_path / "corner_walk.py")
+    assert "success 1.000" in told(capsys, "eval", "oracle", file, "CornerWalk", "level=0", "-n", "5")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("h\nq\n"))
+    assert "Walk to the goal G" in told(capsys, "play", file, "--level", "0")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("q\n"))
+    assert "turn 0/18" in told(capsys, "play", f"run.imports=['{file}']", "CornerWalk", "env.params.size=9")
+    for row in map(json.loads, told(capsys, "demos", file, "-n", "2", "--why", "env.params.size=9").splitlines()):
+        assert row["world"] == "CornerWalk" and row["params"] == {"size": 9}
+        answers = [m["content"] for m in row["messages"] if m["role"] == "assistant"]
+        assert all(answer.startswith("Next: ") for answer in answers), "what cannot be rebuilt is told move by move"
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    told(capsys, "offer", "mcp", file, "CornerWalk")
+    assert main(["export", file, "--out", str(tmp_path / "out")]) == 1
+    assert "CornerWalk at level 0 has 10 turns, and no plan can be asked" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["play", "KeyDor"], "did you mean 'KeyDoor'"),
+        (
+            ["play", "KeyDoor", "size=3"],
+            "only env.params.KNOB=VALUE and run.imports=[FILE.py], such as env.params.size=6",
+        ),
+        (["play", "KeyDoor", "env.params.sise=3"], "unknown knob 'sise'; did you mean 'size'?"),
+        (["play", "KeyDoor", "Sokoban"], "name one world, not KeyDoor, Sokoban"),
+        (["play", "env.params.size=3"], "name one world, not none"),
+        (["play", "nowhere.py"], "there is no file"),
+        (["demos", "KeyDoor", "size=3"], "only env.scaffold.KEY=VALUE, env.params.KNOB=VALUE"),
+        (["new", "world", "key_door"], "the world 'KeyDoor' is registered already, which key_door.py would hide"),
+        (["new", "algorithm", "grpo"], "the algorithm 'grpo' is registered already"),
+    ],
+)
+def test_mistakes_about_worlds_name_the_way_on(words, said, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 1
+    assert said in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_a_file_without_a_world_says_so(tmp_path, capsys):
+    (tmp_path / "bare.py").write_text("x = 1\n")
+    assert main(["demos", str(tmp_path / "bare.py")]) == 1
+    assert "bare.py registers no world" in capsys.readouterr().err
+
+
+def table(name: str, **more) -> Table:
+    return Table(Task(key="play", env=name, level=2, **more), single=True)
+
+
+def test_arrows_go_forward_where_there_is_no_up_and_other_keys_cost_no_turn(capsys):
+    at = table("Maze3D", seed=1)
+    assert at.keys["up"] == at.keys["w"] == "forward" and at.keys["left"] == at.keys["a"] == "left"
+    assert "up arrow or w: forward" in at.rules() and "malformed" not in at.rules()
+    for key in ("f", "z", "down", "\x1b"):
+        assert at.hear(key) and at.env.turn == 0
+        assert "does nothing here; ? shows which key does what" in capsys.readouterr().out
+    assert at.hear("left") and at.env.turn == 1 and at.hear("up") and at.env.turn == 2
+    assert "malformed" not in capsys.readouterr().out
+    assert at.hear("?") and at.env.turn == 2 and at.env.facts.rules in capsys.readouterr().out
+
+
+def test_every_action_of_a_world_played_with_keys_has_one():
+    for name in ("KeyDoor", "PlaceNext3D", "UnlockPick", "BlockFall", "Sokoban", "ConveyorFloor"):
+        at = table(name)
+        assert set(actions(at.env)) == set(at.keys.values()) and {"left", "right"} <= at.keys.keys(), name
+        assert not set(at.keys) & {"h", "u", "r", "q", "?"}
+        assert all(at.env.world.read(action, at.seat) for action in at.keys.values())
+    assert not table("MiniSudoku").keys and not table("WordLadder").keys
+    assert not Table(Task(key="play", env="KeyDoor", level=2)).keys, "lines are read where there is no terminal"
+
+
+def test_a_restart_asks_while_an_episode_is_under_way(capsys):
+    at = table("EmptyRoom")
+    assert at.hear("r") and "gives up" not in capsys.readouterr().out, "nothing is lost yet"
+    move = at.env.world.view(at.env.state, at.seat).legal()[0].key
+    at.hear(move)
+    assert at.hear("r") and at.env.turn == 1 and "r once more restarts" in capsys.readouterr().out
+    at.hear(move)
+    assert at.env.turn == 2 and at.hear("r") and at.env.turn == 2
+    assert at.hear("r") and at.env.turn == 0
+
+
+def test_a_frame_fits_the_terminal(capsys, monkeypatch):
+    for name, lines, columns in (("EmptyRoom", 24, 80), ("Maze3D", 24, 80), ("KeyDoor", 60, 40), ("Sokoban", 12, 80)):
+        monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((columns, lines)))  # noqa: B023
+        at = table(name)
+        at.picture = 32
+        at.show()
+        shown = capsys.readouterr().out.splitlines()
+        pixels = [line for line in shown if "▀" in line]
+        assert len(shown) < lines and 2 <= len(pixels) <= 32, name
+        assert all(line.count("▀") <= columns for line in pixels)
+
+
+def test_typed_moves_are_told_to_end_with_enter(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("?\nq\n"))
+    shown = told(capsys, "play", "WordLadder")
+    assert shown.count("then Enter.") == 2 and "? rules" in shown
+
+
+def test_a_list_of_worlds_has_a_header_and_fits_a_terminal(capsys, monkeypatch):
+    rows = json.loads(told(capsys, "list", "worlds", "--json"))
+    assert all(row["id"] == row["name"] and row["proof"] == row["oracle"] for row in rows)
+    assert {"SnakeRun", "SkyDodge"} <= {row["id"] for row in rows if row["foresees"]} < {row["id"] for row in rows}
+    plain = told(capsys, "list", "worlds").splitlines()
+    assert plain[0].split() == ["name", "domain", "engine", "seats", "oracle", "summary"] and max(map(len, plain)) > 120
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((100, 30)))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    short = told(capsys, "list", "worlds").splitlines()
+    assert max(map(len, short)) == 100 and len(short) == len(plain) == len(rows) + 2

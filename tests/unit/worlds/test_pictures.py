@@ -1,0 +1,91 @@
+"""Pictures say what they show: sizes of type, edges of boards, signs that are told apart."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from quintain.envs.world import world_of
+from quintain.worlds.art import shapes_of
+from quintain.worlds.scene import Polygon, Run, Scene
+
+SIDE = 256  # pixels of a picture
+
+
+def scene_of(name: str, level: int, seed: int = 1) -> Scene:
+    """A start as the first seat sees it."""
+    world = world_of(name)
+    return world.view(world.start(seed, level), world.facts.seats[0]).scene()
+
+
+def pixels(scene: Scene, run: Run) -> float:
+    """The height of letters."""
+    return run.size * SIDE / max(scene.width, scene.height)
+
+
+def runs(scene: Scene) -> list[Run]:
+    return [shape for shape in scene.shapes if isinstance(shape, Run)]
+
+
+@pytest.mark.parametrize(("name", "least"), [("KnightsKnaves", 9.5), ("ZebraHouses", 10), ("PackBoxes", 8)])
+def test_type_is_large_enough_to_read(name: str, least: float) -> None:
+    for seed in range(4):
+        scene = scene_of(name, 9, seed)
+        read = [run for run in runs(scene) if name != "PackBoxes" or run.text.isupper()]
+        assert min(pixels(scene, run) for run in read) >= least
+
+
+def test_letters_of_pieces_with_cut_cells_stay_small() -> None:
+    for seed in range(4):
+        scene = scene_of("Tangram", 9, seed)
+        whole = [run for run in runs(scene) if run.text.isupper()]
+        assert all(run.size <= 0.95 for run in whole) and min(run.size for run in whole) < 0.6
+
+
+def lines(tile: str) -> set[tuple[float, float]]:
+    """Where the lines of a point lead."""
+    return {shape.points[1] for shape in shapes_of(tile.split("+")[0]) if isinstance(shape, Polygon)}
+
+
+def test_lines_of_go_end_at_the_edge() -> None:
+    scene = scene_of("GoBoard", 0)
+    size = scene.columns - 1
+    board = [scene.cells[(row + 1) * scene.columns + column + 1] for row in range(size) for column in range(size)]
+    assert lines(board[0]) == {(1.0, 0.5), (0.5, 1.0)} and lines(board[-1]) == {(0.0, 0.5), (0.5, 0.0)}
+    assert len(lines(board[size + 1])) == 4
+
+
+def test_walls_end_lines_of_go() -> None:
+    scene = scene_of("Tsumego", 5)
+    wide = scene.columns
+    for at, tile in enumerate(scene.cells):
+        beside = scene.cells[at + 1] if (at + 1) % wide else "go-wall"
+        if "go-" in tile and at > wide and at % wide and tile != "go-wall" and beside == "go-wall":
+            assert (1.0, 0.5) not in lines(tile)
+
+
+def test_signs_of_go_are_stones_in_pictures() -> None:
+    for name in ("GoBoard", "Tsumego"):
+        for level in (0, 2, 5):
+            scene = scene_of(name, level)
+            assert scene.cells[0].startswith(("go-X-", "go-O-"))
+            assert not any(word in {"X", "O"} for run in runs(scene) for word in run.text.split())
+
+
+def test_the_bar_of_counters_is_as_wide_as_the_board() -> None:
+    scene = scene_of("BeatTap", 5)
+    bar = [tile for tile in scene.cells if tile.startswith("hud")]
+    assert scene.columns == 4 and len(bar) == 8 and all(scene.cells)
+
+
+def test_a_counter_of_invaders_is_no_invader() -> None:
+    assert shapes_of("icon-march") != shapes_of("raid-invader")
+
+
+def test_names_of_rows_stand_apart_from_gates() -> None:
+    scene = scene_of("MirrorPlace", 9)
+    names = [run for run in runs(scene) if run.color == "ink"]
+    gates = [run for run in runs(scene) if run.color != "ink"]
+    nearest = min(math.dist((a.x, a.y), (b.x, b.y)) for a in names for b in gates)
+    assert nearest > 0.8, "cells"
