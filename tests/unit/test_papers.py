@@ -202,4 +202,4 @@ def test_the_list_is_json_and_a_table(capsys: pytest.CaptureFixture[str]) -> Non
     assert json.loads(capsys.readouterr().out) == ROWS
     assert main(["papers"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(ROWS) + 1 and max(map(len, lines)) <= 140
+    assert len(lines) == len(ROWS) + 2 and max(map(len, lines)) <= 140  # a head and a count
