@@ -12,6 +12,7 @@ from tests.e2e.runs import begin, prints
 
 from quintain.cli import main
 from quintain.ledger import RunDir, audit
+from quintain.runtime import launch
 
 QUIET = ["eval.instances=0", "run.steps=6", "run.checkpoint_every=2"]
 STEP = 8 * 4  # episodes of a step of the recipe
@@ -62,11 +63,8 @@ def asked_to_stop(folder: Path, words: list[str], when: Callable[[str], bool]) -
         process.kill()
 
 
-def drains(folder: Path, words: list[str], when: Callable[[str], bool] | None = None, begun: bool = True) -> Path:
-    """The folder of a run that was asked to stop and did as it should; its rewards come again.
-
-    One that has not `begun` has a single rank to tell of it, as the others never met it.
-    """
+def drains(folder: Path, words: list[str], when: Callable[[str], bool] | None = None) -> Path:
+    """The folder of a run that was asked to stop and did as it should; its rewards come again."""
     waits = when or (lambda printed: (folder / "waiting").exists())
     status, seconds = asked_to_stop(folder, words, waits)
     told = (folder / "out.txt").read_text()
@@ -75,7 +73,7 @@ def drains(folder: Path, words: list[str], when: Callable[[str], bool] | None = 
     with RunDir.open(folder / "tiny") as store:
         ends = [(e.actor, e.payload["reason"]) for e in store.events(["stopped"])]
         assert ends and {reason for _, reason in ends} == {"drained"}
-        assert len(ends) == len({actor for actor, _ in ends}) == (2 if begun and "runtime.processes=2" in words else 1)
+        assert len(ends) == len({actor for actor, _ in ends}) == (2 if "runtime.processes=2" in words else 1)
     (folder / "wait").unlink()
     return folder / "tiny"
 
@@ -131,11 +129,23 @@ def test_a_warm_start_begins_anew(processes, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_a_run_that_is_stopped_before_it_begins_begins_with_the_resume(tmp_path):
-    log = tmp_path / "tiny" / "rank1.log"  # the other process has only just been started
-    folder = drains(tmp_path, command(tmp_path, "runtime.processes=2"), lambda printed: log.exists(), begun=False)
-    assert "nothing had begun" in (tmp_path / "out.txt").read_text()
-    assert main(["train", "--resume", str(folder)]) == 0 and whole(folder)
+def test_a_run_that_is_stopped_before_it_begins_begins_with_the_resume(tmp_path, monkeypatch, capsys):
+    starts = launch._start
+
+    def stopped(*given):
+        child = starts(*given)
+        signal.raise_signal(signal.SIGTERM)  # here the ranks have not met, however fast the machine is
+        return child
+
+    with monkeypatch.context() as patch:
+        patch.setattr(launch, "_start", stopped)
+        assert main(command(tmp_path, "runtime.processes=2")) == 75
+    told = capsys.readouterr().out
+    assert "nothing had begun" in told and "continue with: quintain train --resume" in told
+    with RunDir.open(tmp_path / "tiny") as store:
+        assert [(e.actor, e.payload["reason"]) for e in store.events(["stopped"])] == [("rank0", "drained")]
+    (tmp_path / "wait").unlink()
+    assert main(["train", "--resume", str(tmp_path / "tiny")]) == 0 and whole(tmp_path / "tiny")
 
 
 @pytest.mark.slow
