@@ -147,6 +147,11 @@ class TITLE:
     def caption(self, state: Line, seat: str, level: int) -> str:
         return " ".join("P" if i == state.at else "G" if i == state.goal else "." for i in range(state.size))
 
+    def rebuild(self, caption: str, seat: str) -> Line:
+        cells = caption.split()
+        at = cells.index("P")
+        return Line(len(cells), at, cells.index("G") if "G" in cells else at)
+
     def static(self, state: Line, seat: str) -> tuple[str, ...]:
         return (f"G{state.goal}",)
 
@@ -184,6 +189,13 @@ def test_the_oracle_earns_the_reward_from_any_instance():
             said = env.advance({SOLO: Message.of("assistant", f"<action>{plan.moves[0].key}</action>")})[SOLO]
             total += sum(said.reward.values())
         assert total == 1.0
+
+
+def test_the_caption_tells_all():
+    world = TITLE()
+    for seed in range(20):
+        state = world.start(seed, seed % 10)
+        assert world.rebuild(world.caption(state, SOLO, 2), SOLO) == state
 
 
 def test_nonsense_is_an_event_and_earns_nothing():

@@ -79,14 +79,31 @@ def test_a_file_of_ones_own_reaches_every_verb_that_takes_a_world(tmp_path, caps
     assert "Walk to the goal G" in told(capsys, "play", file, "--level", "0")
     monkeypatch.setattr(sys, "stdin", io.StringIO("q\n"))
     assert "turn 0/18" in told(capsys, "play", f"run.imports=['{file}']", "CornerWalk", "env.params.size=9")
-    for row in map(json.loads, told(capsys, "demos", file, "-n", "2", "--why", "env.params.size=9").splitlines()):
+    for row, answers in _demos(capsys, file, "env.params.size=9"):
         assert row["world"] == "CornerWalk" and row["params"] == {"size": 9}
-        answers = [m["content"] for m in row["messages"] if m["role"] == "assistant"]
-        assert all(answer.startswith("Next: ") for answer in answers), "what cannot be rebuilt is told move by move"
+        assert all(answer[0].isdigit() and " to go: " in answer for answer in answers[:-1])
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     told(capsys, "offer", "mcp", file, "CornerWalk")
-    assert main(["export", file, "--out", str(tmp_path / "out")]) == 1
-    assert "CornerWalk at level 0 has 10 turns, and no plan can be asked" in capsys.readouterr().err
+    told(capsys, "export", file, "-n", "4", "--out", str(tmp_path / "out"))
+    assert "Do not wait for what comes of an action" in (tmp_path / "out" / "train" / "metadata.jsonl").read_text()
+
+
+@pytest.mark.usefixtures("registered_for_now")
+def test_a_world_that_cannot_be_rebuilt_is_told_move_by_move(tmp_path, capsys):
+    told(capsys, "new", "world", "straight_walk", "--into", str(tmp_path))
+    file = tmp_path / "straight_walk.py"
+    head, _, rest = file.read_text().partition("    def rebuild")
+    file.write_text(head + rest[rest.index("    def static") :])
+    for _, answers in _demos(capsys, str(file)):
+        assert all(answer.startswith("Next: ") for answer in answers)
+    assert main(["export", str(file), "--out", str(tmp_path / "out")]) == 1
+    assert "StraightWalk at level 0 has 10 turns, and no plan can be asked" in capsys.readouterr().err
+
+
+def _demos(capsys, *words: str) -> list[tuple[dict, list[str]]]:
+    """Two demonstrations with reasons, and what each answers."""
+    rows = [json.loads(line) for line in told(capsys, "demos", *words, "-n", "2", "--why").splitlines()]
+    return [(row, [m["content"] for m in row["messages"] if m["role"] == "assistant"]) for row in rows]
 
 
 @pytest.mark.parametrize(
