@@ -76,7 +76,8 @@ class Table:
         facts = self.env.facts
         told = "   ".join(f"{key} {what}" for key, what in COMMANDS.items())
         if not self.keys:
-            return f"{facts.rules}\n{facts.answer} Type a move, or one of these, then Enter.\n{told}"
+            how = "Type a move, or one of these, then Enter; where it is a move too, put / before it."
+            return f"{facts.rules}\n{facts.answer} {how}\n{told}"
         shown = {action: key for key, action in reversed(self.keys.items())}
         arrows = {self.keys[way]: f"{way} arrow or {key}" for key, way in LETTERS.items() if way in self.keys}
         pressed = "   ".join(f"{arrows.get(action, key)}: {action}" for action, key in reversed(shown.items()))
@@ -107,6 +108,9 @@ class Table:
 
     def _meant(self, word: str) -> str | None:
         """A command or a move; None, and a word about it, for a key that means nothing, which costs no turn."""
+        if not self.keys and self._legal(word):
+            return word
+        word = word.removeprefix("/")
         word = COMMANDS.get(word, word)
         if word in COMMANDS.values() or not self.keys or self.env.stop is not None:
             return word
@@ -114,14 +118,23 @@ class Table:
             print(f"{word!r} does nothing here; ? shows which key does what")
         return self.keys.get(word)
 
+    def _legal(self, word: str) -> bool:
+        """Whether a word is a legal move of the seat that is to move."""
+        view = self.env.world.view(self.env.state, self.seat)
+        move = self.env.world.read(word, self.seat) if self.env.stop is None else None
+        legal = view.legal() if move is not None else ()
+        return move is not None and (not legal or move.key in {m.key for m in legal})
+
     def hear(self, word: str) -> bool:
         """Obey a command or play a move; False ends the game."""
         from quintain.worlds.kernel import Plan
 
-        if word in ("q", "quit", "\x03", "\x04"):
+        if word in ("\x03", "\x04"):
             return False
         if (meant := self._meant(word)) is None:
             return True
+        if meant == "quit":
+            return False
         word, warned = meant, self.warned
         self.warned = word == "restart" and self.env.stop is None and bool(self.past) and not warned
         if word == "hint":

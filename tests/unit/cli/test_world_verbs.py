@@ -200,3 +200,12 @@ def test_a_list_of_worlds_has_a_header_and_fits_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     short = told(capsys, "list", "worlds").splitlines()
     assert max(map(len, short)) == 100 and len(short) == len(plain) == len(rows) + 2
+
+
+def test_a_move_that_is_spelled_like_a_command_is_played(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("h\n/h\nu\nq\n"))
+    said = told(capsys, "play", "ConnectK", "--level", "9")
+    assert "turn 1/40" in said and "try: " in said.partition("turn 1/40")[2]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("h\nq\n"))
+    said = told(capsys, "play", "ConnectK", "--level", "2")
+    assert "try: " in said and "turn 1/" not in said, "there is no column h"
