@@ -102,7 +102,7 @@ TEXTARENA: dict[str, tuple[int, Listing]] = {  # players, and their legal moves
 def _mines(env: Any, rng: random.Random) -> list[str]:
     """Reveal, or one time in ten flag, a cell that is neither revealed nor flagged."""
     word = "flag" if rng.random() < 0.1 else "reveal"
-    return [f"{word} {row} {column}" for row, column in _unseen(env) if word == "flag" or not env.flags[row][column]]
+    return [f"{word} {row} {column}" for row, column in _unseen(env) if not env.flags[row][column]]
 
 
 def _tiles(env: Any, rng: random.Random) -> list[str]:

@@ -67,7 +67,7 @@ def pace(name: str) -> dict[str, float]:
 
 
 def apart(what: str, name: str) -> dict[str, Any]:
-    """A row (`--row`) or its pace (`--pace`) from a process of its own."""
+    """A row (`--row`) or only its paces (`--pace`) from a process of its own."""
     done = subprocess.run([sys.executable, __file__, what, name], stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
 
@@ -84,14 +84,17 @@ def main() -> int:
     parser.add_argument("--pace", metavar="WORLD", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.row or given.pace:
-        print(json.dumps(one(given.row) if given.row else pace(given.pace)))
+        print(json.dumps(one(given.row) if given.row else paced(pace(given.pace))))
         return 0
     if given.paces:
         known = rows()
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # a process each: none pays for what others keep
             found = list(pool.map(partial(apart, "--pace"), known))
-        write({name: {**row, **paced(one)} for (name, row), one in zip(known.items(), found, strict=True)})
-        return 0
+        made = {name: {**row, **one} for (name, row), one in zip(known.items(), found, strict=True)}
+        write(made)
+        late = [line for name, row in made.items() for line in broken(name, row)]
+        print("\n".join(late) or f"{len(made)} worlds are as fast as is due")
+        return 1 if late else 0
     chosen, failed = given.worlds or stale(), 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for done in as_completed(asked := {pool.submit(apart, "--row", name): name for name in chosen}):

@@ -15,31 +15,22 @@ from quintain.envs.world import world_of
 from quintain.worlds.kernel import LEVELS, GenerationError
 
 HONEST = Path(__file__).parents[1] / "claims" / "worlds" / "honest.json"  # written by tools/honest.py
-ODD = (  # worlds, how others have them, how we do; written by hand
-    ("TriadList", "count the triples at equal distance", "list them: a number can be guessed, a list cannot"),
-    ("CoinStrip PileIntervals", "games on a board", "questions about a drawn game (engine geometry), answered at once"),
-    ("HeapDuel", "Nim", "Kayles: one pin or two neighbours, and heaps split; Nim is NimGame"),
-    ("Hanabi2", "two agents", "one seat; the partner is part of the world and plays by its conventions"),
-    (
-        "DotsBoxes DotsBoxesDuel",
-        "who closes a box moves twice in a row",
-        "the same, and the other says `pass` between the two",
-    ),
-    ("Tsumego", "name the first move", "play it out against the best defence"),
-    ("WordSearch", "mark all words in one answer", "one word a turn"),
-    ("Game2048", "a score", "a goal number that is to be reached within the turns"),
-    ("SpreadTime TreeDiameter", "a number", "the number and the cells or edges behind it"),
-    ("SwapAttack", "how few swaps are needed", "the swaps themselves, replayed"),
-    ("FlowLinks", "among puzzles", "in the domain logic, as the page is filled in at once"),
-    (
-        "MazeRoute",
-        "among puzzles",
-        "in the domain spatial, as it is walked; MazePlan, the whole way at once, is a puzzle",
-    ),
-    ("WordleBox", "among word puzzles", "in the domain games, beside the other games of guessing"),
-)
-
-
+# worlds, how others have them, how they are here; written by hand
+ODD = """
+TriadList | count the triples at equal distance | list them: a number can be guessed, a list cannot
+CoinStrip PileIntervals | games on a board | questions about a drawn game (engine geometry), answered at once
+HeapDuel | Nim | Kayles: one pin or two neighbours, and heaps split; Nim is NimGame
+Hanabi2 | two agents | one seat; the partner is part of the world and plays by its conventions
+DotsBoxes DotsBoxesDuel | who closes a box moves twice in a row | the same, and the other says `pass` between the two
+Tsumego | name the first move | play it out against the best defence
+WordSearch | mark all words in one answer | one word a turn
+Game2048 | a score | a goal number that is to be reached within the turns
+SpreadTime TreeDiameter | a number | the number and the cells or edges behind it
+SwapAttack | how few swaps are needed | the swaps themselves, replayed
+FlowLinks | among puzzles | in the domain logic, as the page is filled in at once
+MazeRoute | among puzzles | in the domain spatial, as it is walked; MazePlan, the whole way at once, is a puzzle
+WordleBox | among word puzzles | in the domain games, beside the other games of guessing
+"""
 KEPT = """## What keeps them honest
 
 Contract tests run over the registry (`tests/contracts/test_worlds*.py`), so a new world is held to them at once: the same observation
@@ -52,9 +43,9 @@ equal golden ones.
 
 `make worlds` plays a few instances of each world, with every commit other seeds and levels. `make honest` plays all instances of the
 worlds whose code has changed and writes what came of it to `claims/worlds/honest.json`, with a hash of all code that the world stands
-on; tests fail where the hash is another or the row does not show what the world declares: the oracle earns the full reward (600
-episodes at levels 0, 5 and 9) or, in games of chance and against opponents, its declared floor (24 episodes), and gives up on at most
-1 % of the starts up to level 7; players who do not look (random, the first legal move, constant moves and the commonest answer, plans of
+on; tests fail where the hash is another or the row does not show what the world declares: in 600 episodes at levels 0, 5 and 9 the
+oracle earns the full reward or, in games of chance and against opponents, its declared floor, and it gives up on at most 1 % of the
+starts up to level 7; players who do not look (random, the first legal move, constant moves and the commonest answer, plans of
 other instances) stay below declared ceilings at levels 2 to 9; of 10,000 starts at level 5 the declared number differ; what a level
 asks for rises with it on the whole; the slowest hundredth of starts takes 50 ms at most at each level from 0 to 7, and a core makes at
 least 100 steps a second with text, 50 with a picture, and 60 starts, all on a core that adds a million numbers in 40 ms. Each world's
@@ -117,7 +108,8 @@ each other are told.
 
 def _odd() -> str:
     lines = "| world | usually | here |\n|---|---|---|\n"
-    for names, usual, here in ODD:
+    for row in ODD.strip().splitlines():
+        names, usual, here = row.split(" | ")
         linked = ", ".join(f"[{name}](worlds/{name}.md)" for name in names.split())
         lines += f"| {linked} | {usual} | {here} |\n"
     return lines
@@ -181,7 +173,8 @@ def _one(row: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 
 {table}
 {_knobs(row["name"], levels, knobs)}What a level asks for is the length of the
-oracle's plan, or the turns of an episode against an opponent, or the open places of an instance that is answered at once.
+oracle's plan, or the open places of an instance that is answered at once, or, where the oracle estimates, the legal moves among which
+it chose in an episode in which all seats play as it does (its moves, where none are listed).
 
 ## Measured
 

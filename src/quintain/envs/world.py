@@ -242,9 +242,8 @@ class WorldEnv:
             return Message(role, (body,))
         if self.stop is None:
             return Message(role, (body, Image(pixels=self.painters[seat].paint(view.scene()))))
-        side = (
-            self.scaffold.image
-        )  # no policy answers to the last picture, so it is painted only for those who look at it
+        side = self.scaffold.image
+        # no policy answers to the last picture, so it is painted only for those who look at it
         return Message(role, (body, Image.late(lambda: Painter(side).paint(view.scene()))))
 
     def snapshot(self) -> Any:

@@ -18,7 +18,7 @@ _WORD = re.compile(r"[a-z\d]+", re.IGNORECASE)
 
 
 def elements(world: World[Any], state: Any, text: str) -> dict[str, list[str]]:
-    """What could stand in an answer, by shape: the words and the atoms of the caption, of the lexicon and of the answer itself.
+    """What could stand in an answer, by shape: the words and the atoms of the caption, of the world's example and of the answer itself.
 
     The shape of a word has `a` for each letter and `9` for each number.
     """

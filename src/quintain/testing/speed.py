@@ -78,7 +78,7 @@ def _paint(said: Mapping[str, Feedback]) -> None:
     """Look at the pictures, as the last ones of an episode are painted only then."""
     for part in (part for told in said.values() for message in told.messages for part in message.parts):
         if isinstance(part, Image):
-            assert part.pixels is not None
+            _ = part.pixels
 
 
 def _random_moves(env: WorldEnv, rng: Rng) -> dict[str, Any]:

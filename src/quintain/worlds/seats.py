@@ -23,9 +23,9 @@ def seated(world: Class) -> Class:
         ...     print(error)
         KuhnDuel: unknown seat 'nobody'; there are: first, second
     """
-    for name in ("view", "solve", "rebuild"):
-        setattr(world, name, _of_a_seat(getattr(world, name)))
-    world.step = _of_those_that_move(world.step)  # type: ignore[attr-defined]
+    parts = {"view": _of_a_seat, "solve": _of_a_seat, "rebuild": _of_a_seat, "step": _of_those_that_move}
+    for name, made in parts.items():
+        setattr(world, name, made(getattr(world, name)))
     return world
 
 

@@ -13,6 +13,8 @@ import pytest
 from quintain import registry
 from quintain.cli import demos, main
 from quintain.cli.play import Table, actions
+from quintain.envs import course
+from quintain.envs.world import world_of
 from quintain.types import Task
 
 
@@ -68,6 +70,9 @@ def registered_for_now():
     yield
     for name in {e.name for e in registry.entries("world")} - before:
         del registry._entries["world", name]
+        course._open.pop(name, None)
+        course._foreseeing.pop(name, None)
+    world_of.cache_clear()
 
 
 @pytest.mark.usefixtures("registered_for_now")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import time
+
 import numpy as np
 import pytest
 
@@ -32,6 +36,9 @@ def test_a_pace_plays_instances_from_its_seed_on_and_paints_every_observation(mo
     monkeypatch.setattr(WorldEnv, "begin", begun)
     monkeypatch.setattr(WorldEnv, "advance", advanced)
     monkeypatch.setattr(Painter, "paint", painted)
-    assert pace("MiniSudoku", 0, 32, 0.05, seed=700) > 0
-    assert seeds == list(range(700, 700 + len(seeds))) and len(seeds) > 1
+    monkeypatch.setattr(time, "process_time", functools.partial(next, itertools.count(0.0, 0.01)))
+    assert pace("MiniSudoku", 0, 32, 0.1, seed=700) == pytest.approx(
+        50
+    )  # a start and a step, each of a tick of the clock
+    assert seeds == list(range(700, 705))
     assert counts["painted"] == counts["told"]

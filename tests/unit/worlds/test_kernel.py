@@ -114,7 +114,7 @@ class Endless:
 
     @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> list[int]:
-        """`walls` different numbers below `size` squared, the first of which is 0."""
+        """1, then `walls` different numbers from 1 to `size` squared; fails where one of them is 0."""
         chosen, rng = check_knobs(knobs, self.levels, level), Rng("endless", seed)
         found: set[int] = set()
         while len(found) < chosen["walls"]:

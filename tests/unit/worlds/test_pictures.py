@@ -58,11 +58,13 @@ def test_lines_of_go_end_at_the_edge() -> None:
 
 def test_walls_end_lines_of_go() -> None:
     scene = scene_of("Tsumego", 5)
-    wide = scene.columns
+    wide, met = scene.columns, 0
     for at, tile in enumerate(scene.cells):
         beside = scene.cells[at + 1] if (at + 1) % wide else "go-wall"
         if "go-" in tile and at > wide and at % wide and tile != "go-wall" and beside == "go-wall":
+            met += 1
             assert (1.0, 0.5) not in lines(tile)
+    assert met
 
 
 def test_signs_of_go_are_stones_in_pictures() -> None:
@@ -80,6 +82,7 @@ def test_the_bar_of_counters_is_as_wide_as_the_board() -> None:
 
 
 def test_a_counter_of_invaders_is_no_invader() -> None:
+    assert "hud+icon-march" in scene_of("InvaderRow", 5).cells
     assert shapes_of("icon-march") != shapes_of("raid-invader")
 
 

@@ -24,6 +24,8 @@ class Breakthrough:
         self.steps: tuple[tuple[tuple[int, Ints], ...], ...] = tuple(
             tuple(self._ahead_of(cell, way) for cell in range(size * size)) for way in (-1, 1)
         )
+        rise = [(size - 1 - row) ** 2 / size for row in range(size) for _ in range(size)]
+        self.worths = tuple((0.0, 4 + up, -4 - down) for up, down in zip(rise, reversed(rise), strict=True))
         self.order = (range(self.cells - 1, -1, -1), range(self.cells))  # from a side's own back row: no good player's
 
     def _ahead_of(self, cell: int, way: int) -> tuple[int, Ints]:
@@ -62,10 +64,5 @@ class Breakthrough:
         return None
 
     def value(self, position: Ints) -> float:
-        size, total = self.size, 0.0
-        for cell, code in enumerate(position[: self.cells]):
-            if code == 1:
-                total += 4 + (size - 1 - cell // size) ** 2 / size
-            elif code == 2:
-                total -= 4 + (cell // size) ** 2 / size
-        return (total if not position[-1] else -total) / (8 * size)
+        total = sum([worths[code] for worths, code in zip(self.worths, position, strict=False)])
+        return (total if not position[-1] else -total) / (8 * self.size)

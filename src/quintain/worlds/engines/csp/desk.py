@@ -198,7 +198,7 @@ class DeskWorld:
         if self.marks:
             return self._read_marks(words)
         known = {s.lower(): i for i, s in enumerate(self.signs)}
-        rows = [len([w for w in _GAP.split(row) if w]) for row in re.split(r"[/\n]", text)]
+        rows = [n for row in re.split(r"[/\n]", text) if (n := len([w for w in _GAP.split(row) if w]))]
         if not self.signs and (packed := _packed(words, rows, text)):
             rows, words = [len(packed)] * len(packed), list("".join(packed))
         out = []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
 from quintain.types import Ints
+from quintain.worlds.engines.csp.rules import taking
 
 
 def flood(start: int, free: int, width: int, full: int) -> int:
@@ -145,9 +145,9 @@ class Islands:
 
 @functools.lru_cache(maxsize=64)
 def lines_of(cells: Ints, width: int) -> tuple[Callable[[Sequence[int]], Ints], ...]:
-    """What takes the domains of each row and each column, of which there are two or more."""
+    """What takes the domains of each row and each column."""
     rows = [cells[i : i + width] for i in range(0, len(cells), width)]
-    return tuple([itemgetter(*line) for line in (*rows, *zip(*rows, strict=True))])
+    return tuple([taking(line) for line in (*rows, *zip(*rows, strict=True))])
 
 
 @functools.lru_cache(maxsize=8192)

@@ -168,6 +168,7 @@ class Look:
         hued: values are colours, and cells with the same one look joined.
         bare: printed zeros in cells with something on the ground are not drawn.
         zeros: cells without a mark get a small cross.
+        named: the letters of columns and the numbers of rows are large, as notes speak of them.
         notes: how notes are drawn, over the grid's lower margin or beside it: page -> (cells of room below, shapes).
     """
 
@@ -179,6 +180,7 @@ class Look:
     hued: bool = False
     bare: bool = False
     zeros: bool = True
+    named: bool = False
     notes: Callable[[Page], tuple[float, float, tuple[Shape, ...]]] | None = None
 
 
@@ -248,7 +250,7 @@ def plate_of(page: Page, look: Look, signs: Lines) -> Plate:
     top = top or 1
     columns, rows = left + page.width + after[0], top + page.height + after[1]
     out = [""] * (columns * rows)
-    kind = "name" if look.notes is text_notes else "label"  # notes speak of columns by their letters
+    kind = "name" if look.named else "label"
     for x in range(page.width):
         out[(top - 1 - before[1]) * columns + left + x] = text_tile(kind, LETTERS[x])
     for y in range(page.height if page.height > 1 else 0):
@@ -321,8 +323,9 @@ def text_notes(page: Page) -> tuple[float, float, tuple[Shape, ...]]:
     """Notes as lines of text below the grid, in the columns, breaks and size in which they come out largest."""
     least, head = page.width + 1.5, page.height + 1.0
     best, found = 0.0, (least, 0.0, (["-"], 1, 0.5))
-    for columns, most, tenths in itertools.product((1, 2), NOTE_LENGTHS, range(4, 10)):
-        lines, size = [part for note in page.notes for part in textwrap.wrap(note, most)], tenths / 10
+    broken = [[part for note in page.notes for part in textwrap.wrap(note, most)] for most in NOTE_LENGTHS]
+    for columns, lines, tenths in itertools.product((1, 2), broken, range(4, 10)):
+        size = tenths / 10
         rows = (len(lines) + columns - 1) // columns
         wide = max(least, (max(map(len, lines)) * 0.54 * size + 0.3) * columns)
         high = 1.24 * size * rows + 0.3

@@ -12,6 +12,7 @@ from quintain.types import Ints
 Changes = tuple[tuple[int, int], ...]  # place among the cells of a rule, new domain
 SMALL = 256  # domains below it are few enough to meet again
 KEPT = 2048  # answers that one kind of rule remembers
+MOST = 1 << 16  # domains whose least value and span are
 
 
 class Rule(Protocol):
@@ -37,6 +38,8 @@ class _Table(dict[int, int]):
         self.of = of
 
     def __missing__(self, key: int) -> int:
+        if len(self) >= MOST:
+            self.clear()
         value = self[key] = self.of(key)
         return value
 
@@ -55,7 +58,7 @@ class Known(dict[Ints, Changes | None]):
 
     def __missing__(self, now: Ints) -> Changes | None:
         found = self.of(now)
-        if max(now) < SMALL:
+        if max(now, default=0) < SMALL:
             if len(self) >= KEPT:
                 self.clear()
             self[now] = found
@@ -89,9 +92,9 @@ def recalled(self: Local, domains: list[int]) -> Sequence[int] | None:
     return changed
 
 
-def taking(cells: Ints) -> Callable[[list[int]], Ints]:
+def taking(cells: Ints) -> Callable[[Sequence[int]], Ints]:
     """What takes the domains of some cells."""
-    return itemgetter(*cells) if len(cells) > 1 else lambda domains: (domains[cells[0]],)
+    return itemgetter(*cells) if len(cells) > 1 else lambda domains: tuple([domains[cell] for cell in cells])
 
 
 class Distinct:
@@ -174,7 +177,7 @@ def _total(total: int, now: Sequence[int]) -> Changes | None:
         if room < 0 or need < 0:
             return None
         least_slack, again = min(room, need), False
-        if max(spans) <= least_slack:
+        if max(spans, default=0) <= least_slack:
             break
         for i, span in enumerate(spans):
             if span > least_slack:

@@ -15,7 +15,6 @@ from quintain.worlds.kernel import (
     Answer,
     Events,
     Facts,
-    GenerationError,
     Move,
     Outcome,
     Plan,
@@ -75,11 +74,7 @@ class AskWorld:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
-        try:
-            things = drawn(lambda r: self.make(r, chosen), self._layout, rng, split)
-        except (ValueError, IndexError) as error:  # knobs of a user that leave nothing to choose from
-            raise GenerationError(f"{self.facts.name}: no figure fits the knobs {chosen}") from error
-        return Figure(things)
+        return Figure(drawn(lambda r: self.make(r, chosen), self._layout, rng, split))
 
     def _layout(self, things: Things) -> str:
         return layout(things, self.side)

@@ -78,7 +78,7 @@ class Labels:
 
     def __init__(self, canvas: Canvas) -> None:
         self.canvas = canvas
-        self.strokes: list[Segment] = [*canvas.lines]
+        self.strokes = [_stroke(line) for line in canvas.lines]
         runs = [shape for shape in canvas.shapes if isinstance(shape, Run)]
         self.rects: list[Rect] = [rect_of(run.text, run.x, run.y, run.size) for run in runs]
         for dot in [shape for shape in canvas.shapes if isinstance(shape, Disc) and shape.fill]:
@@ -89,7 +89,7 @@ class Labels:
         order = sorted(angles, key=lambda angle: abs(angle.wide))
         for angle in order:
             for begin in angle.begins:
-                self.strokes += [(*p, *q) for p, q in itertools.pairwise(angle.arc(begin))]
+                self.strokes.append(_stroke(*[(*p, *q) for p, q in itertools.pairwise(angle.arc(begin))]))
         for angle in order:
             spot = self.place(angle.text, angle.color, _spots(angle))
             arc = Polygon(points=angle.arc(spot.begin), line=angle.color, thick=0.06, closed=False)
@@ -108,7 +108,7 @@ class Labels:
         self.rects.append(rect)
         self.canvas.shapes += _written(text, color, best, rect, plate=least > 0)
         if best.leader:
-            self.strokes.append((*best.leader, *_end(rect, best.leader)))
+            self.strokes.append(_stroke((*best.leader, *_end(rect, best.leader))))
         return best
 
     def _covered(self, rect: Rect, leader: Place | None, most: float) -> float:
@@ -123,12 +123,18 @@ class Labels:
             if math.dist(end, leader) < SHORT or any(crosses(other, (*leader, *end)) for other in self.rects):
                 return 9.0
         covered = sum([on_ring(rect, ring) for ring in self.canvas.rings])
-        for stroke in self.strokes:
-            if crosses(rect, stroke):
-                covered += 1
+        for around, segments in self.strokes:
+            if meets(rect, around):
+                covered += sum([crosses(rect, segment) for segment in segments])
                 if covered >= most:
                     break
         return covered
+
+
+def _stroke(*segments: Segment) -> tuple[Rect, tuple[Segment, ...]]:
+    """A line of some segments, and the rectangle that it fills."""
+    xs, ys = [x for s in segments for x in s[::2]], [y for s in segments for y in s[1::2]]
+    return (min(xs), min(ys), max(xs), max(ys)), segments
 
 
 def _spots(angle: Angle) -> Iterator[Spot]:
@@ -141,7 +147,7 @@ def _spots(angle: Angle) -> Iterator[Spot]:
     for away, k in itertools.product(AWAY, range(TURNS)):
         for begin in angle.begins:
             x, y = angle.on(begin, 0.5, ARC)
-            turn = begin + angle.wide / 2 + math.pi * (k + 1) // 2 * (-1) ** k * 2 / TURNS
+            turn = begin + angle.wide / 2 + math.pi * ((k + 1) // 2) * (-1) ** k * 2 / TURNS
             yield Spot(x + away * math.cos(turn), y + away * math.sin(turn), begin, (x, y))
 
 

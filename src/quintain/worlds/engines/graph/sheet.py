@@ -17,7 +17,6 @@ from quintain.worlds.kernel import (
     Answer,
     Events,
     Facts,
-    GenerationError,
     Move,
     Outcome,
     Plan,
@@ -81,11 +80,7 @@ class GraphWorld:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
-        try:
-            graph = drawn(lambda r: self._drawn(r, chosen), self.layout, rng, split)
-        except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
-            raise GenerationError(f"{self.facts.name}: no graph has the knobs {chosen} ({error})") from error
-        return Page(graph)
+        return Page(drawn(lambda r: self._drawn(r, chosen), self.layout, rng, split))
 
     def _drawn(self, rng: Rng, knobs: Mapping[str, Any]) -> Graph | None:
         graph = self.make(rng, knobs)

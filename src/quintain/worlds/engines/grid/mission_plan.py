@@ -123,7 +123,7 @@ def _route(state: Errand, targets: Iterable[int]) -> tuple[list[int], list[int]]
         if status != OPENED:
             cost[cell] = 2 if status != LOCKED or colour == mine else BARRED
             gates |= 1 << cell
-    wanted, within = sum(1 << cell for cell in targets), inner(board.width, board.height)
+    wanted, within = sum(1 << cell for cell in {*targets} if cell >= 0), inner(board.width, board.height)
     waves, left = {0: 1 << state.at}, _floor(board) & ~(1 << state.at)  # the cells so far away, those not met yet
     for away in _counted(waves):
         wave = waves[away]

@@ -27,7 +27,6 @@ from quintain.worlds.kernel import (
     Answer,
     Events,
     Facts,
-    GenerationError,
     Move,
     Outcome,
     Plan,
@@ -86,10 +85,7 @@ class WalkWorld:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
-        try:
-            return drawn(lambda r: self.make(r, chosen), self._canonical, rng, split)
-        except (ValueError, TypeError) as error:
-            raise GenerationError(f"{self.facts.name}: no board has the knobs {chosen} ({error})") from error
+        return drawn(lambda r: self.make(r, chosen), self._canonical, rng, split)
 
     def _canonical(self, state: Walk) -> str:
         return canonical(self.layout(state), state.board.width, state.board.height)

@@ -25,7 +25,6 @@ from quintain.worlds.kernel import (
     Answer,
     Choices,
     Facts,
-    GenerationError,
     Move,
     Outcome,
     View,
@@ -83,10 +82,7 @@ class RoamWorld:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)
         rng = Rng(self.facts.name, seed, level, split)
-        try:
-            return drawn(lambda r: self._drawn(r, chosen), layout_of, rng, split)
-        except (ValueError, TypeError, IndexError) as error:
-            raise GenerationError(f"{self.facts.name}: no floor has the knobs {chosen} ({error})") from error
+        return drawn(lambda r: self._drawn(r, chosen), layout_of, rng, split)
 
     def _drawn(self, rng: Rng, knobs: Mapping[str, Any]) -> Stand | None:
         """An instance with its budget: half as many turns again as the oracle takes, who has to look around as well."""

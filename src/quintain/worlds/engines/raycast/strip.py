@@ -88,7 +88,7 @@ def _walk(rng: Rng, floor: Floor, pose: Pose, moves: int) -> list[Pose]:
     poses, last = [pose], "f"
     for _ in range(moves):
         ahead = floor.ahead[pose[1]][pose[0]] >= 0
-        options = ("fffflr" if ahead else "lr") if last == "f" else "ffff" if ahead else ""
+        options = ("fffflr" if ahead else "lr") if last == "f" else "f" if ahead else ""
         if not options:
             return []
         last = rng.pick(options)

@@ -186,13 +186,11 @@ def exchange(at: tuple[int, int], moves: tuple[tuple[int, int], ...], limit: int
 
     Two waves meet, from the start and from the goal; they are alike but for the colours, so that one of them is made.
     """
-    up = max(
-        [to for _, to in moves], default=0
-    ).bit_length()  # a position is one number, the black knights above the white ones
+    # a position is one number, the black knights above the white ones
+    up = max([to for _, to in moves], default=0).bit_length()
     low = (1 << up) - 1
-    turns: dict[
-        int, list[tuple[int, int]]
-    ] = {}  # by what is taken, the knight that may move and the bits that turn over
+    # by what is taken, the knight that may move and the bits that turn over
+    turns: dict[int, list[tuple[int, int]]] = {}
     waves, seen, reached, total = [[at[0] | at[1] << up]], {at[0] | at[1] << up}, [0, 0], 2
     while True:
         side = len(waves[reached[0]]) > len(waves[reached[1]])

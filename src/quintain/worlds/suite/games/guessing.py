@@ -39,7 +39,10 @@ def mastermind() -> TurnWorld[Guessing]:
 
 @register("world", "WordleBox", domain="games", engine="words")
 def wordle_box() -> TurnWorld[Guessing]:
-    """Guess a word of 3 to 6 letters after a few tries that chance has made; the oracle parts the words that are left."""
+    """Guess a word of 3 to 6 letters after a few tries that chance has made; the oracle parts the words that are left.
+
+    The fewer letters and the fewer tries are given, the more words are left.
+    """
     facts = Facts(
         name="WordleBox",
         rules=WORD,
@@ -51,7 +54,7 @@ def wordle_box() -> TurnWorld[Guessing]:
         sayings=SAYINGS,
     )
     table = (
-        *((3, 26, 7, 2), (3, 26, 7, 1), (6, 26, 7, 1), (6, 26, 8, 1), (4, 26, 8, 1)),
-        *((5, 26, 8, 1), (4, 26, 9, 1), (5, 26, 9, 1), (4, 26, 9, 0), (5, 26, 9, 0)),
+        *((6, 26, 7, 2), (6, 26, 7, 1), (5, 26, 7, 2), (5, 26, 8, 1), (4, 26, 8, 2)),
+        *((4, 26, 8, 1), (5, 26, 9, 0), (3, 26, 9, 2), (3, 26, 9, 1), (4, 26, 9, 0)),
     )
     return TurnWorld(facts=facts, levels=levels_of(KNOBS, table), game=GuessGame("word"), schema=Guessing)

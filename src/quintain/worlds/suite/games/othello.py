@@ -41,7 +41,7 @@ def othello() -> BoardWorld:
         answer=ANSWER,
         example="c4",
         proof="policy",
-        floor=0.85,
+        floor=0.8,
         ceilings={"random": 0.3, "constant": 0.1, "first": 0.3, "blind": 0.3},
         sayings=SAYINGS,
     )
