@@ -16,6 +16,7 @@ from quintain.worlds.scene import Scene, Shape
 from quintain.worlds.splits import canonical
 
 UNDER = "You stand on "
+BOARDS = 128  # whose tables of a tuple for each cell are kept: many more make the garbage collector stop for long
 ARROWS = "^v<>"
 _UNTURNED = str.maketrans(ARROWS + "|!", ">>>>-=")  # what points somewhere points elsewhere on a turned board
 SAYINGS = {"illegal": "Something is in the way; nothing happened."}
@@ -227,7 +228,7 @@ def unread(caption: str) -> NoReturn:
     raise QuintainError(f"this is no full caption of a walker's map: {caption[:60]!r}")
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=BOARDS)
 def steps(board: Board) -> tuple[tuple[int, ...], ...]:
     """[cell][direction]: where a step leads, or -1 at walls and edges."""
     return tuple(zip(*board.next, strict=True))

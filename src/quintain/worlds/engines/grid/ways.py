@@ -9,7 +9,7 @@ from typing import Any
 
 from quintain.worlds.directions import CHOICES
 from quintain.worlds.engines.grid.board import FLOOR, GOAL, OPEN, WALL, Board
-from quintain.worlds.engines.grid.maps import ARROWS, goal_of, steps
+from quintain.worlds.engines.grid.maps import ARROWS, BOARDS, goal_of, steps
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
@@ -29,7 +29,7 @@ class Way:
     opened: int = 0
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=BOARDS)
 def landings(board: Board) -> tuple[tuple[int, ...], ...]:
     """[cell][direction]: the cell on which a step ends, or -1 where it cannot be made or leads back to its start."""
     twins = _twins(board)
@@ -70,7 +70,7 @@ def circles(board: Board) -> bool:
     return False
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=512)
 def distances(board: Board, opened: int) -> tuple[int, ...]:
     """For each cell the fewest turns to the goal, or `FAR`; to open a door takes one more than to walk on."""
     shut = {c for i, c in enumerate(board.doors) if not opened >> i & 1}
@@ -91,7 +91,7 @@ def distances(board: Board, opened: int) -> tuple[int, ...]:
     return tuple(best)
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=BOARDS)
 def _sources(board: Board) -> tuple[tuple[int, ...], ...]:
     """For each cell those from which one step ends on it."""
     out: list[list[int]] = [[] for _ in board.cells]
