@@ -76,7 +76,7 @@ class Table:
         facts = self.env.facts
         told = "   ".join(f"{key} {what}" for key, what in COMMANDS.items())
         if not self.keys:
-            how = "Type a move, or one of these, then Enter; where it is a move too, put / before it."
+            how = "Type a move, or one of these, then Enter. Where it is a move too, put / before it."
             return f"{facts.rules}\n{facts.answer} {how}\n{told}"
         shown = {action: key for key, action in reversed(self.keys.items())}
         arrows = {self.keys[way]: f"{way} arrow or {key}" for key, way in LETTERS.items() if way in self.keys}

@@ -15,6 +15,7 @@ from quintain.worlds.kernel import (
     Choices,
     Events,
     Facts,
+    GenerationError,
     Move,
     Outcome,
     Plan,
@@ -172,6 +173,9 @@ class LampWorld:
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Lamps:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)
+        for side in (chosen["width"], chosen["height"]):
+            if not 2 <= side <= LARGEST:
+                raise GenerationError(f"a board of lamps with side {side}; sides must be 2 to {LARGEST}")
         return drawn(lambda r: pressed(r, chosen), _canonical, Rng(self.facts.name, seed, level, split), split)
 
     def view(self, state: Lamps, seat: str) -> View[Lamps]:

@@ -16,6 +16,7 @@ from quintain.worlds.kernel import (
     Answer,
     Events,
     Facts,
+    GenerationError,
     Move,
     Outcome,
     Plan,
@@ -37,6 +38,7 @@ WON = {SOLO: {"success": 1.0}}
 ILLEGAL: Events = {SOLO: ("illegal",)}
 ANSWER = "Where a tile slides to: one of up, down, left, right."
 SAYINGS = {"illegal": "No tile can slide that way; nothing moved."}
+SIDES = range(2, 5)
 GAP = "."
 
 
@@ -93,6 +95,8 @@ class TileWorld:
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Slid:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)
+        if chosen["width"] not in SIDES or chosen["height"] not in SIDES:
+            raise GenerationError(f"{chosen['width']} x {chosen['height']} tiles; both sides must be 2, 3 or 4")
         return drawn(lambda r: scrambled(r, chosen), layout_of, Rng(self.facts.name, seed, level, split), split)
 
     def view(self, state: Slid, seat: str) -> View[Slid]:

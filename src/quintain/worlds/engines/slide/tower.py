@@ -16,6 +16,7 @@ from quintain.worlds.kernel import (
     Choices,
     Events,
     Facts,
+    GenerationError,
     Move,
     Outcome,
     Plan,
@@ -31,6 +32,7 @@ from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 PEGS = "abcde"
+MOST_DISCS = 9
 WON = {SOLO: {"success": 1.0}}
 ILLEGAL: Events = {SOLO: ("illegal",)}
 ANSWER = "The peg to take the top disc from, then the peg to put it on, as two letters."
@@ -95,6 +97,9 @@ class TowerWorld:
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> Discs:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)
+        if not (2 <= chosen["discs"] <= MOST_DISCS and 3 <= chosen["pegs"] <= len(PEGS)):
+            given = f"{chosen['discs']} discs on {chosen['pegs']} pegs"
+            raise GenerationError(f"{given}; use 2 to {MOST_DISCS} discs and 3 to {len(PEGS)} pegs")
         return drawn(lambda r: scattered(r, chosen), layout_of, Rng(self.facts.name, seed, level, split), split)
 
     def view(self, state: Discs, seat: str) -> View[Discs]:
