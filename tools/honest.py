@@ -29,7 +29,8 @@ def rows() -> dict[str, dict[str, Any]]:
 def write(known: dict[str, dict[str, Any]]) -> None:
     """Put rows on record."""
     ROWS.parent.mkdir(parents=True, exist_ok=True)
-    ROWS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    lines = [f"{json.dumps(name)}: {json.dumps(known[name], sort_keys=True)}" for name in sorted(known)]
+    ROWS.write_text("{\n" + ",\n".join(lines) + "\n}\n")  # a line each, so that a change shows whose it is
 
 
 def stale() -> list[str]:

@@ -10,7 +10,9 @@ import pytest
 from quintain.envs.world import world_of
 from quintain.ports import SOLO
 from quintain.worlds.cells import names_of
+from quintain.worlds.engines.csp.nets import Fleet
 from quintain.worlds.engines.csp.page import BLANK, WALL, Page
+from quintain.worlds.engines.csp.tables import Count
 from quintain.worlds.kernel import Plan
 from quintain.worlds.noise import Rng
 
@@ -509,3 +511,15 @@ def test_rows_are_read_with_and_without_gaps() -> None:
     wide = "10 2 3 / 4 5 16 / 7 8 9"
     assert world_of("Survo").read(wide.replace(" / ", "\n"), SOLO) == world_of("Survo").read(wide, SOLO)
     assert world_of("Survo").read("1 12 / 3 4", SOLO).value == (1, 12, 3, 4)
+
+
+def test_rules_on_no_cell_and_on_lines_of_one_hold_or_do_not() -> None:
+    assert Count((), 2, 0, 4).narrow([]) == () and Count((), 2, 1, 4).narrow([]) is None
+    assert not Fleet((0, 1, 2), 1, (1,)).narrow([3, 3, 3])
+
+
+def test_rows_may_be_parted_by_a_slash_at_the_end_of_a_line() -> None:
+    world = world_of("Survo")
+    plan = world.solve(world.start(3, 4), SOLO)
+    assert isinstance(plan, Plan)
+    assert world.read(plan.moves[0].key.replace(" / ", " /\n"), SOLO) == plan.moves[0]
