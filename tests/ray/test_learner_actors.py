@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import signal
+from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from safetensors.torch import load_file
 from tests.ray.test_cluster_run import closed, finish, left, named, start, until, write
 
+import ray
 from quintain.ledger import RunDir
+from quintain.runtime.ray import RayRank
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
@@ -114,3 +118,14 @@ def test_a_run_with_restarts_goes_on_by_itself_after_a_silent_learner_actor(tmp_
     assert status == 0 and "silent for 5 s" in said and "restart 1 of 2" in said and "resumed at step" in said, said
     assert not left([victim])
     closed(run, 12)
+
+
+def test_why_a_silent_rank_ended_is_told_before_its_death_can_be(tmp_path, monkeypatch):
+    call = SimpleNamespace(remote=lambda: object(), options=lambda **_: call)
+    rank = RayRank(SimpleNamespace(pool="learn"), 0.01, SimpleNamespace(stay=call, beat=call), tmp_path)
+    monkeypatch.setattr(ray, "wait", lambda calls, timeout: ([], calls))
+    seen: list[bool] = []
+    monkeypatch.setattr(ray, "kill", lambda handle, no_restart: seen.append(gone.done()))
+    gone: Future[str] = Future()
+    rank._look(gone)
+    assert gone.result() == "silent for 0.01 s" and seen == [True]

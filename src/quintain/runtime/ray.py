@@ -305,17 +305,24 @@ class RayRank:
     def gone(self) -> Future[str]:
         """A thread looks for its end, so that a silent one is noticed while the event loop is held up, and only then."""
         gone: Future[str] = Future()
-        threading.Thread(target=lambda: gone.set_result(self._end()), name="learner-rank", daemon=True).start()
+        threading.Thread(target=self._look, args=(gone,), name="learner-rank", daemon=True).start()
         return gone
 
-    def _end(self) -> str:
+    def _look(self, gone: Future[str]) -> None:
+        why = self._end()
+        gone.set_result(f"silent for {self.silent_s:g} s" if why is None else why)
+        if why is None:  # told before it is killed: a call that its death ends would else be first to say why
+            with contextlib.suppress(exceptions.RayError):  # the cluster may be down by now
+                ray.kill(self._handle, no_restart=True)
+
+    def _end(self) -> str | None:
+        """Why it ended, None where it is silent."""
         stays = self._handle.stay.remote()
         try:
             while not ray.wait([stays], timeout=self.silent_s / 3 or None)[0]:
                 beat = self._handle.beat.options(concurrency_group="pulse").remote()  # in a thread of its own
                 if not ray.wait([beat], timeout=self.silent_s)[0]:
-                    ray.kill(self._handle, no_restart=True)
-                    return f"silent for {self.silent_s:g} s"
+                    return None
             ray.get(stays)
         except Exception as error:  # whatever Ray says: it cannot be reached any more
             return first_line(error)
