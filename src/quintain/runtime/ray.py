@@ -309,24 +309,18 @@ class RayRank:
         return gone
 
     def _look(self, gone: Future[str]) -> None:
-        why = self._end()
-        gone.set_result(f"silent for {self.silent_s:g} s" if why is None else why)
-        if why is None:  # told before it is killed: a call that its death ends would else be first to say why
-            with contextlib.suppress(exceptions.RayError):  # the cluster may be down by now
-                ray.kill(self._handle, no_restart=True)
-
-    def _end(self) -> str | None:
-        """Why it ended, None where it is silent."""
         stays = self._handle.stay.remote()
         try:
             while not ray.wait([stays], timeout=self.silent_s / 3 or None)[0]:
                 beat = self._handle.beat.options(concurrency_group="pulse").remote()  # in a thread of its own
                 if not ray.wait([beat], timeout=self.silent_s)[0]:
-                    return None
+                    gone.set_result(f"silent for {self.silent_s:g} s")  # before a call can fail of its death
+                    return ray.kill(self._handle, no_restart=True)
             ray.get(stays)
+            gone.set_result("ended")
         except Exception as error:  # whatever Ray says: it cannot be reached any more
-            return first_line(error)
-        return "ended"
+            if not gone.done():
+                gone.set_result(first_line(error))
 
     def told(self) -> dict[str, Any]:
         """Its pool, for the status of the run."""
