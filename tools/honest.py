@@ -1,6 +1,8 @@
 """Every world on many instances: `python tools/honest.py [WORLD...]` measures the worlds whose code has changed since, or those named.
 
 A row per world goes to claims/worlds/honest.json, with a hash of all code that the world stands on; tests fail where it is another.
+Where only the form of the code has changed, `--as-at COMMIT` lets rows stand that were measured on that commit's code: those of worlds
+that are and look the same then and now, state by state, in a sample of every level and split.
 Exit status 1 where a world does not keep what it declares.
 """
 
@@ -11,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import partial
@@ -73,6 +76,58 @@ def apart(what: str, name: str) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
+def conduct(name: str) -> list[str]:
+    """Digests of the code of a world and of what it does in a sample: runs on the code of any commit, so it asks little of it."""
+    from quintain.codec import digest_of
+    from quintain.envs.world import world_of
+    from quintain.testing.honest import digest
+    from quintain.testing.worlds import fingerprint, oracle_player, play, task_of
+    from quintain.worlds.splits import SPLITS
+
+    world = world_of(name)
+    played = [play(task_of(name, seed, level), oracle_player()) for level in range(10) for seed in range(2)]
+    seen = [
+        fingerprint(name, seeds=3, levels=range(10)),
+        [digest_of(world.start(7, level, split=split)) for level in range(10) for split in SPLITS],
+        [(one.reward, str(one.stop), [move.key for move in one.moves], digest_of(one.states[-1])) for one in played],
+    ]
+    return [digest(name), digest_of(seen)]
+
+
+def conducts(names: list[str], root: Path) -> dict[str, list[str]]:
+    """`conduct` of worlds, on the code under a root; those that it cannot make lack."""
+    env = os.environ | {"PYTHONPATH": str(root / "src")}
+    call = [sys.executable, __file__, "--conduct"]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        asked = partial(subprocess.run, stdout=subprocess.PIPE, env=env)
+        done = list(pool.map(lambda name: asked([*call, name]), names))
+    return {name: json.loads(one.stdout) for name, one in zip(names, done, strict=True) if one.returncode == 0}
+
+
+def let_stand(commit: str) -> int:
+    """Renew the hash of rows that were measured on the code of a commit, of worlds that do the same now."""
+    git, known, asked = ["git", "-C", str(ROOT), "worktree"], rows(), stale()
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([*git, "add", "--detach", folder, commit], check=True)
+        try:
+            then = conducts(asked, Path(folder))
+        finally:
+            subprocess.run([*git, "remove", "--force", folder], check=True)
+    now = conducts(asked, ROOT)
+    for name in asked:
+        code, did = then.get(name, ["", ""])
+        if known.get(name, {}).get("digest") != code:
+            print(f"{name:20} has no row of {commit}")
+        elif now[name][1] != did:
+            print(f"{name:20} does otherwise than at {commit}")
+        else:
+            known[name]["digest"] = now[name][0]
+    write(known)
+    left = stale()
+    print(f"{len(asked) - len(left)} rows stand, {len(left)} are to be measured")
+    return 1 if left else 0
+
+
 def main() -> int:
     """Measure, write, tell."""
     from quintain.registry import names
@@ -81,12 +136,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("worlds", nargs="*", metavar="WORLD", help="these, whether their code has changed or not")
     parser.add_argument("--paces", action="store_true", help="measure only the speed of all worlds on record")
+    parser.add_argument("--as-at", metavar="COMMIT", help="let rows of that commit stand whose worlds do the same now")
     parser.add_argument("--row", metavar="WORLD", help=argparse.SUPPRESS)
     parser.add_argument("--pace", metavar="WORLD", help=argparse.SUPPRESS)
+    parser.add_argument("--conduct", metavar="WORLD", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.row or given.pace:
         print(json.dumps(one(given.row) if given.row else paced(pace(given.pace))))
         return 0
+    if given.conduct:
+        print(json.dumps(conduct(given.conduct)))
+        return 0
+    if given.as_at:
+        return let_stand(given.as_at)
     if given.paces:
         known = rows()
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # a process each: none pays for what others keep

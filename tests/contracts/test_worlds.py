@@ -29,7 +29,8 @@ from quintain.testing import honest
 from quintain.testing.worlds import acting, fingerprint, other_noise, shown, task_of, walk
 from quintain.types import QuintainError, Stop
 from quintain.worlds.art import shapes_of
-from quintain.worlds.kernel import LEVELS, BadKnob, BadSeed, Plan, UnknownLevel, UnknownSeat, diff
+from quintain.worlds.kernel import LEVELS, BadSeed, Plan, UnknownLevel, UnknownSeat, diff
+from quintain.worlds.knobs import BadKnob
 from quintain.worlds.noise import Rng
 from quintain.worlds.painter import Painter
 from quintain.worlds.splits import SPLITS
@@ -173,7 +174,9 @@ def test_knobs_outside_of_what_levels_set_are_refused(name: str) -> None:
         for value in wrong:
             with pytest.raises(BadKnob, match=re.escape(f"knob {knob}={value!r}: it takes ")):
                 world.start(0, 5, **{knob: value})
-        assert world.start(0, 5, **{knob: values[5]}) == world.start(0, 5)
+        for level, split in ((0, "test"), (5, "train"), (9, "test")):
+            own = json.loads(json.dumps({knob: values[level]}))  # as files and command lines give it
+            assert world.start(0, level, split=split, **own) == world.start(0, level, split=split)
 
 
 @EVERY

@@ -76,7 +76,8 @@ from typing import Any
 
 from quintain.ports import SOLO
 from quintain.registry import register
-from quintain.worlds.kernel import LEVELS, Answer, Choices, Facts, Move, Outcome, Plan, Unsolvable, View, check_knobs, check_level
+from quintain.worlds.kernel import LEVELS, Answer, Choices, Facts, Move, Outcome, Plan, Unsolvable, View, check_level
+from quintain.worlds.knobs import check_knobs
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Disc, Scene
 

@@ -1,4 +1,4 @@
-"""Names of the cells of a board: a letter for the column, a number for the row from the top, as in `b3`.
+"""Cells of a board: their names, a letter for the column and a number for the row from the top, as in `b3`, and sets of them as bits.
 
 Boards whose actions name a cell share these names in captions, pictures, words and answers.
 """
@@ -13,6 +13,7 @@ from quintain.worlds.art import tiles
 from quintain.worlds.scene import Run, Scene
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_SIGNS = [chr(code) for code in range(128)]
 _NAMED = re.compile(r"([a-z])\s*(\d{1,2})", re.ASCII)
 _PLACED = re.compile(r"\(?\s*(?:r|row)?\s*(\d{1,2})\s*(?:,|\s|c(?=\d))\s*(?:c|col|column)?\s*(\d{1,2})\s*\)?", re.ASCII)
 
@@ -120,3 +121,18 @@ def labelled(cells: Sequence[str], width: int, corner: str = "") -> Scene:
 @functools.lru_cache(maxsize=128)
 def _letters(width: int) -> tuple[str, ...]:
     return tuple(f"label-{sign}" for sign in LETTERS[:width])
+
+
+@functools.lru_cache(maxsize=64)
+def _telling(signs: str) -> dict[int, str]:
+    return {ord(sign): "1" if sign in signs else "0" for sign in _SIGNS}
+
+
+def bits_of(cells: str, signs: str) -> int:
+    """The cells that show one of these signs.
+
+    Example:
+        >>> bin(bits_of("#..#", "#"))
+        '0b1001'
+    """
+    return int(cells[::-1].translate(_telling(signs)), 2)

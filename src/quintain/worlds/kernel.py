@@ -8,24 +8,20 @@ declarations under `worlds/suite` make one from an engine, a generator and a pag
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import index
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from quintain.codec import digest_of, encode
 from quintain.ports import SOLO
-from quintain.registry import unknown
 from quintain.types import QuintainError
-from quintain.worlds.noise import Rng, at_most
+from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 
 S = TypeVar("S")
 Seen = TypeVar("Seen", contravariant=True)
 
 LEVELS = 10
-DRAWS = 300_000  # that an instance with knobs of its own may take; no level takes 70,000
 CAPTION_LEVELS = (0, 1, 2)
 Rewards = Mapping[str, Mapping[str, float]]  # seat -> name -> value
 Events = Mapping[str, tuple[str, ...]]  # seat -> what happened to it
@@ -42,10 +38,6 @@ class BadSeed(QuintainError):
 
 class UnknownSeat(QuintainError):
     """A seat that a world does not have, or moves of others than those that are to move."""
-
-
-class BadKnob(QuintainError):
-    """A knob that a world does not have, or with a value that it does not take."""
 
 
 class GenerationError(QuintainError):
@@ -76,35 +68,6 @@ def levels_of(knobs: str | Sequence[str], table: Sequence[Sequence[Any]], **shar
     """
     names = knobs.split() if isinstance(knobs, str) else knobs
     return [{**dict(zip(names, row, strict=True)), **shared} for row in table]
-
-
-def check_knobs(given: Mapping[str, Any], levels: Sequence[Mapping[str, Any]], level: int) -> dict[str, Any]:
-    """The knobs of a level, overridden by those that are `given`.
-
-    A knob takes what some level sets, a number also all between, a switch 0 and 1: those are known to be made in good time.
-
-    Raises:
-        UnknownLevel: there is no such level.
-        BadKnob: there is no such knob, or it does not take such a value; the message says what it takes.
-
-    Example:
-        >>> check_knobs({"size": 6}, [{"size": 5, "walls": 2}, {"size": 8, "walls": 4}], 1)
-        {'size': 6, 'walls': 4}
-    """
-    known = levels[check_level(level)]
-    for name, value in given.items():
-        if name not in known:
-            raise BadKnob(unknown("knob", name, known))
-        values = [knobs[name] for knobs in levels if name in knobs]
-        values = [0, 1] if set(values) <= {0, 1} else values  # a switch
-        kinds = {type(v) for v in values}
-        if not kinds <= {int, float}:
-            if not any(type(v) is type(value) and v == value for v in values):
-                raise BadKnob(f"knob {name}={value!r}: it takes {', '.join(dict.fromkeys(map(repr, values)))}")
-        elif type(value) not in kinds | {int} or not min(values) <= value <= max(values):
-            sort = "a number" if float in kinds else "an integer"
-            raise BadKnob(f"knob {name}={value!r}: it takes {sort} from {min(values)} to {max(values)}")
-    return {**known, **given}
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,35 +306,6 @@ class Choices:
 def digest(state: Any) -> str:
     """Equal states, equal digests (see `codec.digest_of`)."""
     return digest_of(state)
-
-
-def overridable(start: Callable[..., S]) -> Callable[..., S]:
-    """Makes a world's `start` end in good time, with a `GenerationError`, where no instance has the knobs that it is given.
-
-    What a level sets is known to be possible; knobs that override it may contradict the rest. Seeds are integers, or a `BadSeed`.
-    """
-
-    @functools.wraps(start)
-    def begun(self: Any, seed: int, level: int, *, split: str = "train", **knobs: Any) -> S:
-        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-            raise BadSeed(f"{self.facts.name}: seed {seed!r} is no integer")
-        seed = index(seed)
-        if not knobs:
-            return start(self, seed, level, split=split)
-        try:
-            with at_most(DRAWS):
-                return start(self, seed, level, split=split, **knobs)
-        except (BadKnob, UnknownLevel):
-            raise
-        except Exception as error:
-            given, usual = (
-                ", ".join(f"{name}={value!r}" for name, value in of.items()) for of in (knobs, self.levels[level])
-            )
-            raise GenerationError(
-                f"{self.facts.name}: no instance of level {level} has {given} ({error}); take values nearer to those of the level: {usual}"
-            ) from error
-
-    return begun
 
 
 def diff(old: Any, new: Any, path: str = "") -> dict[str, tuple[Any, Any]]:

@@ -13,7 +13,8 @@ from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.board.rows import RowGame, row_game
 from quintain.worlds.engines.board.search import LADDER, check_opponent, choices, replies
-from quintain.worlds.kernel import BadKnob, GenerationError, Plan, Unsolvable
+from quintain.worlds.kernel import GenerationError, Plan, Unsolvable
+from quintain.worlds.knobs import BadKnob
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.games.tic_tac_toe import tic_tac_toe, tic_tac_toe_duel
 

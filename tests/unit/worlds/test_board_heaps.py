@@ -12,7 +12,8 @@ from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.board.heaps import STEP, heap_game
 from quintain.worlds.engines.board.search import choices
-from quintain.worlds.kernel import BadKnob, Move, Plan, Unsolvable
+from quintain.worlds.kernel import Move, Plan, Unsolvable
+from quintain.worlds.knobs import BadKnob
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.games.nim_game import nim_duel, nim_game
 

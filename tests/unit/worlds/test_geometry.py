@@ -19,7 +19,8 @@ from quintain.types import QuintainError
 from quintain.worlds.engines.geometry.ask import AskWorld
 from quintain.worlds.engines.geometry.figure import LETTERS, Things, Words, named, of, spot
 from quintain.worlds.engines.geometry.mirrors import entry, trace
-from quintain.worlds.kernel import BadKnob, Unsolvable
+from quintain.worlds.kernel import Unsolvable
+from quintain.worlds.knobs import BadKnob
 from quintain.worlds.suite.geometry import circle_theorem
 
 ASKS = [e.name for e in entries("world") if e.tags["engine"] == "geometry" and isinstance(world_of(e.name), AskWorld)]

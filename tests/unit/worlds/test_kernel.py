@@ -9,18 +9,9 @@ from typing import Any
 
 import pytest
 
-from quintain.worlds.kernel import (
-    BadKnob,
-    Choices,
-    GenerationError,
-    Move,
-    UnknownLevel,
-    check_knobs,
-    check_level,
-    diff,
-    digest,
-    overridable,
-)
+from quintain.worlds import knobs
+from quintain.worlds.kernel import Choices, GenerationError, Move, UnknownLevel, check_level, diff, digest
+from quintain.worlds.knobs import DRAWS, RARE, BadKnob, check_knobs, overridable
 from quintain.worlds.noise import Rng
 
 
@@ -86,6 +77,29 @@ def test_values_that_a_knob_does_not_take_are_refused_with_those_that_it_does(
         check_knobs({knob: value}, LEVELS_OF, 0)
 
 
+@pytest.mark.parametrize(
+    ("values", "takes", "refused"),
+    [
+        ([(2, 2), (3,)], [([2, 2], (2, 2)), ((3,), (3,)), ([3], (3,))], [[2], [2.0, 2], [[2, 2]], "(3,)", [True]]),
+        ([0, 1], [(0, 0), (1, 1)], [True, 0.5, 2]),
+        ([1, 1], [(0, 0), (1, 1)], [True, -1]),
+        ([0.0, 1.0], [(0.5, 0.5), (1, 1)], [True, 1.5]),
+        ([0.0, 0.0], [(0, 0), (0.0, 0.0)], [1, 0.5]),
+        ([False, False], [(True, True), (False, False)], [1, "true"]),
+    ],
+)
+def test_a_knob_takes_lists_for_tuples_and_switches_of_its_own_kind(
+    values: list[Any], takes: list[tuple[Any, Any]], refused: list[Any]
+) -> None:
+    levels = [{"of": value} for value in values]
+    for value, known in takes:
+        found = check_knobs({"of": value}, levels, 0)["of"]
+        assert found == known and type(found) is type(known)
+    for value in refused:
+        with pytest.raises(BadKnob, match="it takes"):
+            check_knobs({"of": value}, levels, 0)
+
+
 def test_choices_read_names_and_synonyms_in_any_case() -> None:
     choices = Choices("up", "down", synonyms={"u": "up"})
     assert choices.read("up") is choices.read("  U\n") is choices["up"] == Move("up")
@@ -135,4 +149,27 @@ def test_knobs_that_contradict_each_other_end_in_good_time_and_are_named() -> No
     with pytest.raises(BadKnob):
         world.start(0, 0, walls=41)
     rng = Rng("free")
-    assert [rng.uniform() for _ in range(400_000)][-1] < 1, "no limit is left behind"
+    assert [rng.uniform() for _ in range(DRAWS + 1)][-1] < 1, "no limit is left behind"
+
+
+class Slow:
+    """A world whose instances take as many draws as a level says."""
+
+    facts = SimpleNamespace(name="Slow")
+    levels = ({"draws": 1}, {"draws": 101}, {"draws": 100 * RARE + 1})
+
+    @overridable
+    def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> int:
+        chosen, rng = check_knobs(knobs, self.levels, level), Rng("slow", seed)
+        for _ in range(chosen["draws"]):
+            rng.uniform()
+        return chosen["draws"]
+
+
+def test_what_a_level_sets_itself_is_not_limited_and_rare_splits_may_draw_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knobs, "DRAWS", 100)
+    world = Slow()
+    assert world.start(0, 1, draws=101) == world.start(0, 0, split="test", draws=101) == 101
+    for level, split, draws in ((0, "train", 101), (0, "all", 101), (1, "validation", 100 * RARE + 1)):
+        with pytest.raises(GenerationError, match=f"no instance of level {level} has draws={draws} "):
+            world.start(0, level, split=split, draws=draws)

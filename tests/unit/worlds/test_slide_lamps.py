@@ -9,7 +9,8 @@ import pytest
 from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.slide.lamps import CHOICES, Lamps, Panel, bits_of, fewest, name_of, switch, wiring
-from quintain.worlds.kernel import BadKnob, Plan, Unsolvable
+from quintain.worlds.kernel import Plan, Unsolvable
+from quintain.worlds.knobs import BadKnob
 from quintain.worlds.splits import canonical, split_of
 from quintain.worlds.suite.puzzles.lights_out import lights_out
 

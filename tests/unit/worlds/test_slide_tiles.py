@@ -10,7 +10,8 @@ from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.slide import tiles, tiles_solve
 from quintain.worlds.engines.slide.tiles import CHOICES, Frame, Slid, layout_of, slid, solvable
-from quintain.worlds.kernel import BadKnob, Plan, Unknown, Unsolvable
+from quintain.worlds.kernel import Plan, Unknown, Unsolvable
+from quintain.worlds.knobs import BadKnob
 from quintain.worlds.noise import Rng
 from quintain.worlds.splits import split_of, symmetries
 from quintain.worlds.suite.puzzles.fifteen_tiles import fifteen_tiles

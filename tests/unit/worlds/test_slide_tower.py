@@ -13,7 +13,8 @@ from quintain.types import QuintainError
 from quintain.worlds.engines.slide import tower_solve
 from quintain.worlds.engines.slide.tower import CHOICES, Discs, Rack, layout_of
 from quintain.worlds.engines.slide.tower_solve import plan_of
-from quintain.worlds.kernel import BadKnob, GenerationError, Plan, Unsolvable
+from quintain.worlds.kernel import GenerationError, Plan, Unsolvable
+from quintain.worlds.knobs import BadKnob
 from quintain.worlds.splits import split_of
 from quintain.worlds.suite.puzzles.hanoi import hanoi
 

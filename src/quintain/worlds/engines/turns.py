@@ -6,18 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from quintain.worlds.kernel import (
-    Answer,
-    Facts,
-    Move,
-    Outcome,
-    Plan,
-    Unsolvable,
-    View,
-    check_knobs,
-    check_level,
-    overridable,
-)
+from quintain.worlds.kernel import Answer, Facts, Move, Outcome, Plan, Unsolvable, View, check_level
+from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated

@@ -206,10 +206,12 @@ class Cabinet:
             ]
             cells, width = [c for row in rows for c in row], width + 1
         bar: list[str] = []
-        for i, (name, value) in enumerate(look.counters):  # as many in a line as the board is wide
-            bar += ["hud"] * (i > 0 and i % (width // 2) == 0 and width % 2)
-            bar += [f"hud+icon-{name}", f"hud+value-{value}"]
-        bar += ["hud"] * (-len(bar) % width)
+        counters, fit = list(look.counters), width // 2  # a counter takes two cells; so many fit in a line
+        for i in range(0, len(counters), fit):
+            line = [
+                tile for name, value in counters[i : i + fit] for tile in (f"hud+icon-{name}", f"hud+value-{value}")
+            ]
+            bar += line + ["hud"] * (width - len(line))
         rows = (len(bar) + len(cells)) // width
         return Scene(width=width, height=rows, cells=(*bar, *cells), columns=width)
 

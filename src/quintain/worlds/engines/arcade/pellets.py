@@ -186,7 +186,7 @@ class Pellets:
     def _legs(self, frame: Frame) -> Iterator[Leg]:
         """Ways to the nearest pellets that come to no cell more than `VISITS` times."""
         stage, ((pellets,), *ghosts), at = frame.stage, frame.things, frame.at[0]
-        maze, prey, turn = (stage.cells, stage.width), hunted(ghosts), frame.turn
+        maze, hunters, turn = (stage.cells, stage.width), hunted(ghosts), frame.turn
         spots, ways = sum([1 << ghost[0] for ghost in ghosts]), paces(*maze)
         wave: list[tuple[int, tuple[Ints, ...], int, Path]] = [(at, tuple(ghosts), spots, None)]
         visits = [0] * len(stage.cells)
@@ -194,7 +194,7 @@ class Pellets:
         while wave and found < 2 and turn < stage.turns:
             after, hunt = [], (stage.turns - turn) % PACE == 0
             turn += 1
-            alike = not (prey and hunt)  # the ghosts then do the same whatever the player does
+            alike = not (hunters and hunt)  # the ghosts then do the same whatever the player does
             for cell, now, spots, path in wave:
                 later, there = haunted(maze, now, NONE, hunt) if alike else (now, 0)
                 for name, to, bit in ways[cell]:

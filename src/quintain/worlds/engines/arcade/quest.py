@@ -36,10 +36,10 @@ def played(rules: Rules, frame: Frame, words: Iterable[str]) -> Frame:
 def quest(
     start: Frame, legs: Legs, worth: Callable[[Frame], Any], limit: int, least: Callable[[Frame], int] | None = None
 ) -> tuple[str, ...] | int:
-    """The actions of a way to win, least `worth` first; how many frames were opened if none was found, negative when all were.
+    """The actions of a way to win, least `worth` first; if none was found, how many frames may be opened, or, negative, how many were all.
 
     With `least`, the fewest legs that a frame still needs, it gives up as soon as too few may be opened. The legs of a frame must
-    then come in order of `worth`, which must not grow while less is needed: each is made when it is the next to look at.
+    then come in order of `worth`, and a frame of less `worth` must not need more legs: each leg is made when it is the next to look at.
     """
     heap: list[tuple[Any, int]] = [(worth(start), 0)]
     made: list[tuple[int, tuple[str, ...], Frame]] = [(-1, (), start)]

@@ -106,7 +106,7 @@ def goals(code: int, at: int, own: int, other: int) -> int:
 def nets(white: Men, black: Men) -> Iterator[tuple[int, int, int]]:
     """White's moves after which the black king is attacked and has nowhere to go: number of the man, what it is then, its new cell.
 
-    Whether the white king is safe is looked at only where the black king is alone.
+    Of what endangers the white king only the black king is heeded; callers look at the rest.
     """
     king = black[0][1]
     own, other, near = bits([at for _, at in white]), bits([at for _, at in black]), NEAR[king]

@@ -93,8 +93,8 @@ def scattered(rng: Rng, men: str, fixed: Mapping[int, int] = NONE) -> list[int]:
         cells[cell] = code
     kings = [cell for cell, code in fixed.items() if SIGNS[code] in "Kk"]
     for sign in men:
-        low, count, far = (8, 48, ()) if sign in "Pp" else (0, 64, STEPS[kings[0]] if sign in "Kk" and kings else ())
-        while cells[at := low + int(uniform() * count)] or at in far:
+        low, count, shut = (8, 48, ()) if sign in "Pp" else (0, 64, STEPS[kings[0]] if sign in "Kk" and kings else ())
+        while cells[at := low + int(uniform() * count)] or at in shut:
             pass
         cells[at] = CODE[sign]
         if sign in "Kk":

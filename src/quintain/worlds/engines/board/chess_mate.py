@@ -17,7 +17,6 @@ from quintain.worlds.noise import Rng
 EDGE = frozenset([c for c in range(64) if c // 8 in (0, 7) or c % 8 in (0, 7)])
 ROOM = 1  # steps of a king that is soon mated
 LAST = (range(8), range(56, 64))
-MANY = 256  # a position has fewer moves
 Step = tuple[int, int, int]  # a white man's number, what it is then, its new cell
 
 
@@ -81,7 +80,7 @@ def _mates(white: Men, black: Men) -> Iterator[Step]:
             yield step
 
 
-def _solved(white: Men, black: Men, n: int, most: int = MANY) -> list[Step]:
+def _solved(white: Men, black: Men, n: int, most: int | None = None) -> list[Step]:
     """What `forced` finds, of it no more than `most`."""
     found = list(islice(_mates(white, black), most))
     for k in range(1, n):

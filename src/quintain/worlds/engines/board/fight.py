@@ -89,8 +89,8 @@ class Fight:
         return row * self.size + column if bit else self.size * self.size
 
 
-def points(cells: Sequence[int], size: int) -> list[int]:
-    """The points with each of the codes 0 to 3."""
+def sets_of(cells: Sequence[int], size: int) -> list[int]:
+    """The points with each of the codes 0 to 3, as sets."""
     found = [0, 0, 0, 0]
     for cell, code in enumerate(cells):
         found[code] |= 1 << cell + cell // size

@@ -141,7 +141,8 @@ class WildLines:
         )
         spans = [(cell, *ray[: line - 1]) for cell, lines in enumerate(rays(size, size, WAYS)) for ray in lines]
         begun = [(span[1] - span[0], 1 << span[0]) for span in spans if len(span) == line]
-        # for each way: how far the cells of a line lie from its first, and where lines may begin
+        # for each way: how far the cells of a line lie from its first, and where lines may begin; `masks` has the first cell highest,
+        # here it is lowest: a board turned by half a turn has the same lines
         self.ways = [
             (range(0, line * step, step), sum(bit for other, bit in begun if other == step))
             for step in {s for s, _ in begun}

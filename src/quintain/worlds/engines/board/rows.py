@@ -130,7 +130,7 @@ class RowGame:
         return free & self.lacking(stones)
 
     def lacking(self, stones: int) -> int:
-        """The cells, and some beside the board, all others of whose line, one of those through it, hold these stones."""
+        """Cells such that the stones hold all others of some line through them; some of the cells may lie beside the board."""
         known = self._lacking.get(stones)
         if known is None:
             known = 0
@@ -207,12 +207,12 @@ class RowGame:
         best = max(worths.values())
         return Verdict(best, tuple(c for c, worth in worths.items() if worth == best))
 
-    def distance(self, mine: int, yours: int, most: int = FORCING) -> int:
+    def distance(self, mine: int, yours: int) -> int:
         """Within how many own moves the side to move wins against any defence, 0 if no such win is found.
 
-        Wins within `DEEP` moves are all found; longer ones, up to `most`, where each move makes a threat.
+        Wins within `deep` moves are all found; longer ones, up to `FORCING`, where each move makes a threat.
         """
-        return next((n for n in range(1, most + 1) if self.forced(mine, yours, n, n <= self.deep)), 0)
+        return next((n for n in range(1, FORCING + 1) if self.forced(mine, yours, n, n <= self.deep)), 0)
 
     def forced(self, mine: int, yours: int, n: int, quiet: bool) -> bool:
         """Whether the side to move wins within `n` own moves; without `quiet`, by moves that each threaten to win."""

@@ -13,11 +13,10 @@ from typing import Any
 from quintain.types import Ints
 from quintain.worlds.art import tiles
 from quintain.worlds.cells import names_of
-from quintain.worlds.engines.board.fight import Fight, fight_on, points
+from quintain.worlds.engines.board.fight import Fight, fight_on, sets_of
 from quintain.worlds.engines.board.forced import Forced
 from quintain.worlds.engines.board.game import Match
-from quintain.worlds.engines.board.go import ART, FREE, beside, ground, in_colours, put
-from quintain.worlds.engines.board.go import points as allowed
+from quintain.worlds.engines.board.go import ART, FREE, beside, ground, in_colours, points, put
 from quintain.worlds.engines.board.men import DIAGONAL, Board, rays
 from quintain.worlds.engines.board.men_look import MenLook
 from quintain.worlds.noise import Rng
@@ -67,7 +66,7 @@ class Tsumego:
         return (*(0,) * self.cells, FREE, 0)
 
     def paths(self, position: Ints) -> Iterable[Ints]:
-        return [(self.cells,), *[(cell,) for cell in allowed(position, self.size)]]
+        return [(self.cells,), *[(cell,) for cell in points(position, self.size)]]
 
     def moved(self, position: Ints, path: Ints) -> Ints:
         if path[0] == self.cells:
@@ -93,7 +92,7 @@ class Tsumego:
 def _fight(position: Ints) -> tuple[Fight, int, int, int]:
     """What is fought on, the stones of side 0 and side 1, and the point that a ko forbids."""
     size = round((len(position) - 4) ** 0.5)
-    free, mine, yours, _ = points(position[: size * size], size)
+    free, mine, yours, _ = sets_of(position[: size * size], size)
     ko = position[-4]
     return fight_on(size, free | mine | yours), mine, yours, 1 << ko + ko // size if ko >= 0 else 0
 
@@ -104,10 +103,12 @@ def winning(position: Ints) -> tuple[Ints, ...]:
     after = [(0, mine, yours, 0), *fight.puts(mine, yours, ko)]
     if take:
         n = (n + 1) // 2
-        won = [at for at, own, left, to in after if not left or (n > 1 and not fight.saves(left, own, to, n - 1))]
+        won = [
+            bit for bit, own, rest, barred in after if not rest or (n > 1 and not fight.saves(rest, own, barred, n - 1))
+        ]
     else:
-        won = [at for at, own, left, to in after if not fight.takes(left, own, to, n // 2)]
-    return tuple([(fight.number(at),) for at in won])
+        won = [bit for bit, own, rest, barred in after if not fight.takes(rest, own, barred, n // 2)]
+    return tuple([(fight.number(bit),) for bit in won])
 
 
 def defence(position: Ints) -> Ints:
@@ -116,13 +117,15 @@ def defence(position: Ints) -> Ints:
     after = [*fight.puts(mine, yours, ko), (0, mine, yours, 0)]
     left = position[-2] // 2 if take else (position[-2] + 1) // 2
     if take:
-        held = (at for n in range(left, 0, -1) for at, own, rest, to in after if not fight.takes(rest, own, to, n))
+        held = (
+            bit for n in range(left, 0, -1) for bit, own, rest, barred in after if not fight.takes(rest, own, barred, n)
+        )
         return (fight.number(next(held, after[0][0])),)
     for n in range(1, left + 1):
-        for at, own, rest, to in after:
-            if not rest or (n > 1 and not fight.saves(rest, own, to, n - 1)):
-                return (fight.number(at),)
-    threats = (at for n in range(1, left) for at, own, rest, _ in after if fight.takes(own, rest, 0, n))
+        for bit, own, rest, barred in after:
+            if not rest or (n > 1 and not fight.saves(rest, own, barred, n - 1)):
+                return (fight.number(bit),)
+    threats = (bit for n in range(1, left) for bit, own, rest, _ in after if fight.takes(own, rest, 0, n))
     return (fight.number(next(threats, 0)),)
 
 

@@ -25,20 +25,8 @@ from quintain.worlds.engines.csp.sheet import (
     scene_of,
 )
 from quintain.worlds.engines.csp.solve import NODES, Found, Solver
-from quintain.worlds.kernel import (
-    Answer,
-    Events,
-    Facts,
-    Move,
-    Outcome,
-    Plan,
-    Unknown,
-    Unsolvable,
-    View,
-    check_knobs,
-    check_level,
-    overridable,
-)
+from quintain.worlds.kernel import Answer, Events, Facts, Move, Outcome, Plan, Unknown, Unsolvable, View, check_level
+from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated

@@ -11,19 +11,8 @@ from quintain.ports import SOLO
 from quintain.worlds.engines.geometry.answers import Form
 from quintain.worlds.engines.geometry.canvas import Canvas, answered
 from quintain.worlds.engines.geometry.figure import SAID, Figure, Things, Words, brief_text, full_text, layout, parse
-from quintain.worlds.kernel import (
-    Answer,
-    Events,
-    Facts,
-    Move,
-    Outcome,
-    Plan,
-    Unsolvable,
-    View,
-    check_knobs,
-    check_level,
-    overridable,
-)
+from quintain.worlds.kernel import Answer, Events, Facts, Move, Outcome, Plan, Unsolvable, View, check_level
+from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated

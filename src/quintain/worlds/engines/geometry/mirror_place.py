@@ -14,20 +14,8 @@ from quintain.types import QuintainError
 from quintain.worlds.cells import framed, name_of, names_of, read_cell, unframed
 from quintain.worlds.engines.geometry.mirror_look import OWN, box_scene, numbers, ray
 from quintain.worlds.engines.geometry.mirrors import BACK, FREE, SLASH, STEP, WALL, Place, entry, gates, trace, turned
-from quintain.worlds.kernel import (
-    Answer,
-    Events,
-    Facts,
-    Move,
-    Outcome,
-    Plan,
-    Unknown,
-    Unsolvable,
-    View,
-    check_knobs,
-    check_level,
-    overridable,
-)
+from quintain.worlds.kernel import Answer, Events, Facts, Move, Outcome, Plan, Unknown, Unsolvable, View, check_level
+from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated

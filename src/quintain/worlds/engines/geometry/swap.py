@@ -11,19 +11,8 @@ from typing import Any
 from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.cells import name_of, names_of, read_cell
-from quintain.worlds.kernel import (
-    Answer,
-    Events,
-    Facts,
-    Move,
-    Outcome,
-    Plan,
-    Unsolvable,
-    View,
-    check_knobs,
-    check_level,
-    overridable,
-)
+from quintain.worlds.kernel import Answer, Events, Facts, Move, Outcome, Plan, Unsolvable, View, check_level
+from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated

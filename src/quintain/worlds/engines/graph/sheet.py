@@ -12,20 +12,8 @@ from quintain.worlds.cells import names_of
 from quintain.worlds.engines.graph.answer import CELL, NONE, Form
 from quintain.worlds.engines.graph.look import PLAIN, Style, scene_of
 from quintain.worlds.engines.graph.page import NAMES, Graph, Page, canonical, full_caption, parse_caption
-from quintain.worlds.kernel import (
-    NOTHING,
-    Answer,
-    Events,
-    Facts,
-    Move,
-    Outcome,
-    Plan,
-    Unsolvable,
-    View,
-    check_knobs,
-    check_level,
-    overridable,
-)
+from quintain.worlds.kernel import NOTHING, Answer, Events, Facts, Move, Outcome, Plan, Unsolvable, View, check_level
+from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated

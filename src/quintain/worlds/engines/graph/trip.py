@@ -11,19 +11,8 @@ from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.graph.look import FOOT_Y, PLAIN, Style, scene_of
 from quintain.worlds.engines.graph.page import NAMES, Graph, canonical, parse_graph
-from quintain.worlds.kernel import (
-    Answer,
-    Events,
-    Facts,
-    Move,
-    Outcome,
-    Plan,
-    Unsolvable,
-    View,
-    check_knobs,
-    check_level,
-    overridable,
-)
+from quintain.worlds.kernel import Answer, Events, Facts, Move, Outcome, Plan, Unsolvable, View, check_level
+from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Run, Scene, Shape
 from quintain.worlds.seats import seated

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from quintain.worlds.art import tiles
+from quintain.worlds.cells import bits_of
 from quintain.worlds.directions import CHOICES
 from quintain.worlds.engines.grid.board import FLOOR, GOAL, WALL, Board, open_steps
 from quintain.worlds.engines.grid.floorplan import begun, divided
 from quintain.worlds.engines.grid.maps import steps
-from quintain.worlds.engines.grid.waves import bits_of, grown, inner, lowest, waves
+from quintain.worlds.engines.grid.waves import grown, inner, lowest, waves
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng

@@ -13,19 +13,8 @@ from quintain.types import QuintainError
 from quintain.worlds.directions import CHOICES, DIRECTIONS
 from quintain.worlds.engines.grid import art
 from quintain.worlds.engines.grid.board import DIGITS
-from quintain.worlds.kernel import (
-    Answer,
-    Events,
-    Facts,
-    Move,
-    Outcome,
-    Plan,
-    Unsolvable,
-    View,
-    check_knobs,
-    check_level,
-    overridable,
-)
+from quintain.worlds.kernel import Answer, Events, Facts, Move, Outcome, Plan, Unsolvable, View, check_level
+from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 
+from quintain.worlds.cells import bits_of
 from quintain.worlds.engines.grid.board import FLOOR, Board, neighbours
 from quintain.worlds.engines.grid.maps import steps
 from quintain.worlds.engines.grid.mission import (
@@ -21,7 +22,7 @@ from quintain.worlds.engines.grid.mission import (
     Task,
     acted,
 )
-from quintain.worlds.engines.grid.waves import bits_of, grown, inner, lowest
+from quintain.worlds.engines.grid.waves import grown, inner, lowest
 from quintain.worlds.kernel import Answer, Move, Plan, Unknown, Unsolvable
 
 BARRED = 10_000  # cost of a locked door without its key: such ways are taken only where there is no other

@@ -5,23 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-_SIGNS = [chr(code) for code in range(128)]
-
-
-@functools.lru_cache(maxsize=64)
-def _telling(signs: str) -> dict[int, str]:
-    return {ord(sign): "1" if sign in signs else "0" for sign in _SIGNS}
-
-
-def bits_of(cells: str, signs: str) -> int:
-    """The cells that show one of these signs.
-
-    Example:
-        >>> bin(bits_of("#..#", "#"))
-        '0b1001'
-    """
-    return int(cells[::-1].translate(_telling(signs)), 2)
-
 
 @functools.lru_cache(maxsize=64)
 def inner(width: int, height: int) -> tuple[int, int]:

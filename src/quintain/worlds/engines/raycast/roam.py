@@ -21,17 +21,8 @@ from quintain.worlds.engines.raycast.look import (
 from quintain.worlds.engines.raycast.rules import BESIDE, FORWARD, SURVIVE, ahead, enters, over, step, stood
 from quintain.worlds.engines.raycast.things import HEART, word
 from quintain.worlds.engines.turns import digit_words
-from quintain.worlds.kernel import (
-    Answer,
-    Choices,
-    Facts,
-    Move,
-    Outcome,
-    View,
-    check_knobs,
-    check_level,
-    overridable,
-)
+from quintain.worlds.kernel import Answer, Choices, Facts, Move, Outcome, View, check_level
+from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated

@@ -138,7 +138,7 @@ def parked(rng: Rng, knobs: Mapping[str, Any], row: int) -> tuple[Node, int] | N
     masks = _laid(rng, knobs, row)
     if not masks:
         return None
-    start, lanes = _packed(masks, yard)
+    start, lanes = _as_number(masks, yard)
     seen = [(lane.seen, lane) for lane in lanes]
     near = functools.cache(lambda at: [at ^ turned for line, lane in seen for turned in lane[at & line]])
     came, _, whole = spread([start], near, nodes)
@@ -152,7 +152,7 @@ def parked(rng: Rng, knobs: Mapping[str, Any], row: int) -> tuple[Node, int] | N
     return tuple([car | mask & ~LOW for car, mask in zip(cars, masks, strict=True)]), far[at]
 
 
-def _packed(masks: Node, yard: Size) -> tuple[int, list[_Lane]]:
+def _as_number(masks: Node, yard: Size) -> tuple[int, list[_Lane]]:
     """A position of cars as a number, and their lanes."""
     start, lanes = 0, []
     for i, mask in enumerate(masks):
@@ -259,11 +259,11 @@ def _far(
                 out.append(at ^ turned)
         return out
 
-    came, _, whole = spread(_packs(places, last), near, WAVE)
+    came, _, whole = spread(_layouts(places, last), near, WAVE)
     return tuple((at, n) for at, n in _lengths(came).items() if bounds[0] <= n <= bounds[1]), whole
 
 
-def _packs(places: Sequence[tuple[Sequence[int], int]], taken: int) -> list[int]:
+def _layouts(places: Sequence[tuple[Sequence[int], int]], taken: int) -> list[int]:
     """Every way to lay so many blocks on the places of each kind, beside what is taken."""
     if not places:
         return [taken]
@@ -272,7 +272,7 @@ def _packs(places: Sequence[tuple[Sequence[int], int]], taken: int) -> list[int]
     for i, new in enumerate(spots):
         if not new & cells:
             left = [(spots[i + 1 :], count - 1), *rest] if count > 1 else rest
-            out += _packs(left, taken | new)
+            out += _layouts(left, taken | new)
     return out
 
 

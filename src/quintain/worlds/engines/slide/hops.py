@@ -10,7 +10,7 @@ from typing import Any
 
 from quintain.types import QuintainError
 from quintain.worlds.art import tiles
-from quintain.worlds.cells import framed, labelled, names_of, read_cell, unframed
+from quintain.worlds.cells import bits_of, framed, labelled, names_of, read_cell, unframed
 from quintain.worlds.engines.slide.pose import Pose, along, budget, meet
 from quintain.worlds.kernel import Answer, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
@@ -53,11 +53,6 @@ def jumps(holes: int, width: int, height: int) -> tuple[Jump, ...]:
                 if sum(jump) & holes == sum(jump):
                     out.append(jump)
     return tuple(out)
-
-
-def bits_of(text: str, signs: str) -> int:
-    """The cells with one of these signs, as bits."""
-    return sum(1 << c for c, sign in enumerate(text) if sign in signs)
 
 
 def last_peg(pegs: int, moves: tuple[Jump, ...], limit: int) -> tuple[list[int] | None, int]:

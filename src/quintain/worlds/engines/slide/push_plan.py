@@ -11,7 +11,8 @@ from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.slide.push import WON, CrateWorld
 from quintain.worlds.engines.slide.push_board import LETTERS, Crates
-from quintain.worlds.kernel import Answer, Facts, Move, Outcome, Plan, Unsolvable, View, overridable
+from quintain.worlds.kernel import Answer, Facts, Move, Outcome, Plan, Unsolvable, View
+from quintain.worlds.knobs import overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Run, Scene
 from quintain.worlds.seats import seated

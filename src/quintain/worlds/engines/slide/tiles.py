@@ -23,10 +23,9 @@ from quintain.worlds.kernel import (
     Unknown,
     Unsolvable,
     View,
-    check_knobs,
     check_level,
-    overridable,
 )
+from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated

@@ -9,7 +9,7 @@ from quintain.registry import register
 from quintain.worlds.engines.geometry.answers import Form
 from quintain.worlds.engines.geometry.ask import PARTIAL, SAYINGS, AskWorld
 from quintain.worlds.engines.geometry.figure import LETTERS, Things, Words, number_words
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Shape
 
@@ -25,7 +25,7 @@ TABLE = (
     *((2, 0, 30, 10), (2, 0, 15, 10), (2, 0, 5, 20), (3, 0, 5, 20), (3, 90, 5, 20), (4, 90, 1, 40)),
     *((4, 30, 1, 40), (5, 30, 1, 40), (6, 30, 1, 50), (6, 6, 1, 50)),
 )
-LEVELS = [dict(zip(("dials", "tilt", "minutes", "marks"), row, strict=True)) for row in TABLE]
+LEVELS = levels_of("dials tilt minutes marks", TABLE)
 MIDDLES = { 2: ((2.2, 4), (5.8, 4)), 3: ((2.2, 2.2), (5.8, 2.2), (4, 5.6)), 4: ((2.2, 2.2), (5.8, 2.2), (2.2, 5.6), (5.8, 5.6)),
     5: ((1.5, 2.2), (4, 2.2), (6.5, 2.2), (2.5, 5.4), (5.5, 5.4)), 6: ((1.5, 2.2), (4, 2.2), (6.5, 2.2), (1.5, 5.4), (4, 5.4), (6.5, 5.4)),
 }  # fmt: skip

@@ -11,7 +11,7 @@ from quintain.worlds.art import tiles
 from quintain.worlds.cells import labelled
 from quintain.worlds.engines.geometry.shades import HUES, SHADES, shade
 from quintain.worlds.engines.geometry.swap import Board, SwapWorld, Tiles
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Scene
 
@@ -31,7 +31,7 @@ TABLE = (
     (6, 5, 17, 1),
     (6, 6, 22, 1),
 )
-LEVELS = [dict(zip(("width", "height", "swaps", "gap"), row, strict=True)) for row in TABLE]
+LEVELS = levels_of("width height swaps gap", TABLE)
 
 tiles({shade(h, s): (Box(x=0, y=0, width=1, height=1, fill=shade(h, s)),) for h in range(HUES) for s in range(SHADES)})
 tiles({"hue-fixed": (Disc(x=0.5, y=0.5, radius=0.1, fill="ink"),)})

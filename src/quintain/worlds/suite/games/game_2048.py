@@ -5,7 +5,7 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.grid.merge import SAYINGS, MergeWorld
 from quintain.worlds.engines.grid.walk import ANSWER
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You sweep all numbers of a square board to one side. Two equal numbers that meet merge into their sum, once a
 sweep. After each sweep that moved something, a 2 (or at times a 4) appears on an empty cell. Reach the goal number
@@ -40,5 +40,5 @@ def game_2048() -> MergeWorld:
         ceilings={"random": 0.06, "constant": 0.0, "first": 0.06, "blind": 0.15},
         sayings=SAYINGS,
     )
-    levels = [dict(zip(("side", "goal", "turns"), row, strict=True)) for row in TABLE]
+    levels = levels_of("side goal turns", TABLE)
     return MergeWorld(facts=facts, levels=levels)

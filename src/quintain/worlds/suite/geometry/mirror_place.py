@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.geometry.mirror_place import MirrorWorld
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = r"""A ray comes into a box by one gate and must leave it by another. Gates are numbered clockwise from the upper left corner:
 along the top from left to right, down the right side, along the bottom from right to left, up the left side. The ray goes straight
@@ -22,7 +22,7 @@ TABLE = (
     (7, 14, 5),
     (8, 19, 5),
 )
-LEVELS = [dict(zip(("size", "walls", "mirrors"), row, strict=True)) for row in TABLE]
+LEVELS = levels_of("size walls mirrors", TABLE)
 
 
 @register("world", "MirrorPlace", domain="geometry", engine="geometry")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.csp.probe import SAYINGS, ProbeWorld
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Open every cell that hides no mine, one cell a turn. An open cell shows how many of the up to eight cells around it hide
 mines; a 0 opens the cells around it by itself. Opening a mine ends the game. The numbers always make some closed cell
@@ -39,4 +39,4 @@ def mastermines() -> ProbeWorld:
         ceilings={"random": 0.02, "constant": 0.01, "first": 0.01, "blind": 0.02},
         sayings=SAYINGS,
     )
-    return ProbeWorld(facts=facts, levels=[dict(zip(KNOBS, row, strict=True)) for row in TABLE])
+    return ProbeWorld(facts=facts, levels=levels_of(KNOBS, TABLE))

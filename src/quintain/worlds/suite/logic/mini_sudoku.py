@@ -5,14 +5,14 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.csp.fill import SAYINGS, FillWorld
 from quintain.worlds.engines.csp.rules import Distinct, Rule
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Fill the blank cells of the grid so that every row, every column and every box holds each digit once.
 A 4x4 grid takes the digits 1 to 4 and has boxes of 2 rows and 2 columns; a 6x6 grid takes 1 to 6 and has boxes of 2 rows
 and 3 columns. There is exactly one solution. Columns have letters, rows have numbers from the top; . is a blank cell."""
 
 TABLE = ((4, 3), (4, 5), (4, 7), (4, 9), (4, 11), (6, 12), (6, 16), (6, 19), (6, 22), (6, 25))  # size, blanks
-LEVELS = [dict(zip(("size", "blanks"), row, strict=True)) for row in TABLE]
+LEVELS = levels_of("size blanks", TABLE)
 
 
 def regions(size: int) -> str:

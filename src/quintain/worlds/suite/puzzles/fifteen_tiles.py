@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.slide.tiles import ANSWER, SAYINGS, TileWorld
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Numbered tiles fill a board but for one gap. A turn slides a tile that is next to the gap into it: `up` moves
 the tile below the gap up, `left` moves the tile right of the gap to the left. You win when the numbers stand in order,
@@ -38,4 +38,4 @@ def fifteen_tiles() -> TileWorld:
         ceilings={"random": 0.01, "constant": 0.0, "first": 0.0, "blind": 0.01},
         sayings=SAYINGS,
     )
-    return TileWorld(facts=facts, levels=[dict(zip(KNOBS, row, strict=True)) for row in TABLE])
+    return TileWorld(facts=facts, levels=levels_of(KNOBS, TABLE))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.slide.tower import ANSWER, SAYINGS, TowerWorld
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Discs of different sizes lie on pegs; disc 1 is the smallest. A turn takes the top disc of a peg and puts it
 on another peg that is empty or whose top disc is larger. You win when every disc lies on the peg that the goal shows.
@@ -38,4 +38,4 @@ def hanoi() -> TowerWorld:
         sayings=SAYINGS,
         variety=7_000,
     )
-    return TowerWorld(facts=facts, levels=[dict(zip(KNOBS, row, strict=True), tower=0) for row in TABLE])
+    return TowerWorld(facts=facts, levels=levels_of(KNOBS, TABLE, tower=0))

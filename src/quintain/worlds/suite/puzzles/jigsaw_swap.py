@@ -10,7 +10,7 @@ from quintain.registry import register
 from quintain.worlds.art import tiles
 from quintain.worlds.cells import labelled
 from quintain.worlds.engines.geometry.swap import Board, SwapWorld, Tiles
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Scene, Shape
 
@@ -33,7 +33,7 @@ TABLE = (
     (5, 4, 13, 5),
     (5, 5, 16, 6),
 )
-LEVELS = [dict(zip(("width", "height", "swaps", "turned"), row, strict=True)) for row in TABLE]
+LEVELS = levels_of("width height swaps turned", TABLE)
 PIECES = tuple("".join(p) for p in itertools.product("rgby-", repeat=4))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.slide.push import ANSWER, SAYINGS, CrateWorld
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You push boxes onto targets, one cell a turn. Walk into a box to push it; it moves if the cell behind it is
 free. Boxes cannot be pulled, so a box in a corner stays there. You win when every box is on a target.
@@ -37,4 +37,4 @@ def sokoban() -> CrateWorld:
         ceilings={"random": 0.03, "constant": 0.01, "first": 0.01, "blind": 0.02},
         sayings=SAYINGS,
     )
-    return CrateWorld(facts=facts, levels=[dict(zip(KNOBS, row, strict=True)) for row in TABLE])
+    return CrateWorld(facts=facts, levels=levels_of(KNOBS, TABLE))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.slide.push_plan import SAYINGS, PlanWorld
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You push boxes onto targets. Write the whole plan as one answer: every step of it, in order. Walking into a box pushes it by one
 cell, if the cell behind it is free; boxes cannot be pulled. The plan is played step by step. You win when every box is on a target;
@@ -38,4 +38,4 @@ def sokoban_plan() -> PlanWorld:
         ceilings={"random": 0.02, "constant": 0.01, "first": 0.01, "blind": 0.02},
         sayings=SAYINGS,
     )
-    return PlanWorld(facts=facts, levels=[dict(zip(KNOBS, row, strict=True)) for row in TABLE])
+    return PlanWorld(facts=facts, levels=levels_of(KNOBS, TABLE))

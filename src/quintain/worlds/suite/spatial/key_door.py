@@ -6,7 +6,7 @@ from quintain.registry import register
 from quintain.worlds.engines.grid.board import layout_of
 from quintain.worlds.engines.grid.layouts import rooms
 from quintain.worlds.engines.grid.walk import ANSWER, SAYINGS, WalkWorld
-from quintain.worlds.kernel import Facts
+from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You walk over a map to reach the goal, one cell a turn. A locked door bars the way: walk onto its key first,
 then into the door, which opens. Each key opens one door; all of them are needed to get through.
@@ -38,5 +38,5 @@ def key_door() -> WalkWorld:
         ceilings={"random": 0.02, "constant": 0.0, "first": 0.0, "blind": 0.03},
         sayings=SAYINGS,
     )
-    levels = [dict(zip(KNOBS, row, strict=True), straight=0.05) for row in TABLE]
+    levels = levels_of(KNOBS, TABLE, straight=0.05)
     return WalkWorld(facts=facts, levels=levels, make=rooms, layout=layout_of)
