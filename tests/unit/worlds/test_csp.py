@@ -8,6 +8,7 @@ import pytest
 
 from quintain.ports import SOLO
 from quintain.types import QuintainError
+from quintain.worlds.engines.csp import rules as csp_rules
 from quintain.worlds.engines.csp.fill import read_entry, read_whole, whole
 from quintain.worlds.engines.csp.rules import Distinct, Total, holds
 from quintain.worlds.engines.csp.sheet import Form, Sheet, layout_of, parse_caption
@@ -288,3 +289,10 @@ def test_other_captions_are_refused(text: str) -> None:
 def test_too_many_blanks_are_refused() -> None:
     with pytest.raises(GenerationError, match="no instance"):
         WHOLE.start(0, 0, blanks=14)
+
+
+def test_a_table_does_not_grow_without_end(monkeypatch) -> None:
+    monkeypatch.setattr(csp_rules, "MOST", 8)
+    table = csp_rules._Table(lambda key: key * key)
+    for key in (*range(100), *range(3)):
+        assert table[key] == key * key and len(table) <= 8

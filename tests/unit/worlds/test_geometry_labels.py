@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 
@@ -10,7 +11,18 @@ from quintain.envs.world import world_of
 from quintain.ports import SOLO
 from quintain.worlds.brush import reach
 from quintain.worlds.engines.geometry.canvas import Canvas
-from quintain.worlds.engines.geometry.labels import Angle, Labels, Rect, crosses, meets, on_ring, rect_of
+from quintain.worlds.engines.geometry.labels import (
+    AWAY,
+    TURNS,
+    Angle,
+    Labels,
+    Rect,
+    _spots,
+    crosses,
+    meets,
+    on_ring,
+    rect_of,
+)
 from quintain.worlds.kernel import LEVELS
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene
 
@@ -76,3 +88,15 @@ def test_a_narrow_angle_has_a_leader_to_its_number() -> None:
     Labels(canvas).angles([Angle((0.5, 4.0), (0.0,), 0.057, "3", "blue")])
     lines = [shape for shape in canvas.shapes if isinstance(shape, Polygon) and shape.line == "blue"]
     assert len(lines) == 2, "an arc and a leader"
+
+
+def test_beside_a_full_angle_a_number_is_tried_in_every_direction_the_nearest_to_the_angle_first() -> None:
+    angle = Angle((4.0, 4.0), (0.5,), 1.0, "50", "blue")
+    (x, y), around = angle.on(0.5, 0.5, 0.4), [spot for spot in _spots(angle) if spot.leader == angle.on(0.5, 0.5, 0.4)]
+    nearest = [spot for spot in around if math.dist((spot.x, spot.y), (x, y)) < AWAY[0] + 1e-6][-TURNS:]
+    turns = [math.remainder(math.atan2(spot.y - y, spot.x - x) - 1.0, math.tau) for spot in nearest]
+    steps = [round(turn / (math.tau / TURNS), 6) for turn in turns]
+    assert sorted(step % TURNS for step in steps) == list(range(TURNS)), "each once"
+    assert [abs(step) for step in steps] == sorted(abs(step) for step in steps), (
+        "from the middle of the angle to behind it"
+    )

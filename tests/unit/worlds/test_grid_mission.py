@@ -9,7 +9,8 @@ from typing import NamedTuple
 import pytest
 
 from quintain.ports import SOLO
-from quintain.worlds.engines.grid.mission import CHOICES
+from quintain.worlds.engines.grid.mission import CHOICES, HELD
+from quintain.worlds.engines.grid.mission_plan import _route
 from quintain.worlds.kernel import Plan
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.spatial.missions import mission_room, unlock_pick
@@ -143,3 +144,13 @@ def test_a_locked_door_asks_for_its_key():
     assert [m.key for m in world.solve(state, SOLO).moves] == ["right", "take", "right", "right", "right", "take"]
     shut = world.step(world.step(state, {SOLO: CHOICES["right"]}).state, {SOLO: CHOICES["right"]})
     assert shut.events == {SOLO: ("illegal",)}
+
+
+def test_what_is_held_lies_nowhere_so_that_no_way_leads_there():
+    state = WORLDS["mission_room"].start(0, 0)
+    assert _route(state, [HELD]) is None
+    there = next(
+        c for c, sign in enumerate(state.board.cells) if sign == "." and c not in (state.at, *state.board.doors)
+    )
+    way = _route(state, [there])
+    assert way is not None and way == _route(state, [HELD, there])
