@@ -121,7 +121,7 @@ def let_stand(commit: str) -> int:
         elif now[name][1] != did:
             print(f"{name:20} does otherwise than at {commit}")
         else:
-            known[name]["digest"] = now[name][0]
+            known[name] |= {"digest": now[name][0], "measured": known[name].get("measured", code)}
     write(known)
     left = stale()
     print(f"{len(asked) - len(left)} rows stand, {len(left)} are to be measured")

@@ -49,7 +49,9 @@ starts up to level 7; players who do not look (random, the first legal move, con
 other instances) stay below declared ceilings at levels 2 to 9; of 10,000 starts at level 5 the declared number differ; what a level
 asks for rises with it on the whole; the slowest hundredth of starts takes 50 ms at most at each level from 0 to 7, and a core makes at
 least 100 steps a second with text, 50 with a picture, and 60 starts, all on a core that adds a million numbers in 40 ms. Each world's
-page shows its figures. `make fuzz` says ten thousand bent and malformed actions in every world (`make worlds` two hundred, others with
+page shows its figures. Where only the form of the code has changed, `make honest ARGS="--as-at COMMIT"` lets the rows of that commit
+stand for the worlds that are and look the same there and here, state by state: in random playouts and the oracle's play at each level,
+and in starts of each split; such a row keeps the hash of the code that was measured. `make fuzz` says ten thousand bent and malformed actions in every world (`make worlds` two hundred, others with
 every commit).
 """
 
@@ -97,8 +99,8 @@ On one core of the machine that measured them, the median world takes {_round(te
 
 The table of levels on the page of a world names its knobs. `env.params.KNOB=VALUE` overrides what the level sets, in `quintain play`,
 `demos`, `export` and `offer` as in `train` and `eval`: `quintain play KeyDoor env.params.size=7 --level 3`. A name that is not in the
-table is refused with the nearest one; a knob takes what some level sets, a number also all between, and knobs that contradict
-each other are told.
+table is refused with the nearest one; a knob takes what some level sets (several numbers as a list: `'env.params.ships=[3,2]'`), a
+number also all between, and knobs that contradict each other are told.
 
 ## Worlds that differ from the usual form
 
