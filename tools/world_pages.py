@@ -51,8 +51,8 @@ asks for rises with it on the whole; the slowest hundredth of starts takes 50 ms
 least 100 steps a second with text, 50 with a picture, and 60 starts, all on a core that adds a million numbers in 40 ms. Each world's
 page shows its figures. Where only the form of the code has changed, `make honest ARGS="--as-at COMMIT"` lets the rows of that commit
 stand for the worlds that are and look the same there and here, state by state: in random playouts and the oracle's play at each level,
-and in starts of each split; such a row keeps the hash of the code that was measured. `make fuzz` says ten thousand bent and malformed actions in every world (`make worlds` two hundred, others with
-every commit).
+and in starts of each split; such a row keeps the hash of the code that was measured. `make fuzz` says ten thousand bent and malformed
+actions in every world (`make worlds` two hundred, others with every commit).
 """
 
 

@@ -98,14 +98,14 @@ def test_cars_that_block_one_another_cannot_leave():
 def test_every_packing_is_found_once():
     known = {piece.mask: piece.bits for piece in blocks_make._pieces((3, 2)).values()}
     places = [([known[mask] for mask in blocks_make._spots(w, h, (3, 2))], 1) for w, h in ((1, 1), (2, 1), (1, 2))]
-    packs = blocks_make._packs(places, 0)
+    packs = blocks_make._layouts(places, 0)
     assert len(packs) == len(set(packs)) == 8  # the standing one at either end; the others have four ways
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_positions_as_numbers_are_the_same_game(seed: int):
     masks = blocks_make._laid(Rng("cars", seed), {"width": 5, "height": 5, "cars": 6}, 2)
-    start, lanes = blocks_make._packed(masks, (5, 5))
+    start, lanes = blocks_make._as_number(masks, (5, 5))
     after = [start ^ turned for lane in lanes for turned in lane[start & lane.seen]]
     cars = [tuple([lane.cars[at >> lane.field & 7] for lane in lanes]) for at in after]
     near = blocks_make.near_of((5, 5), True)(masks)
