@@ -2,7 +2,8 @@
 
 A row per world goes to claims/worlds/honest.json, with a hash of all code that the world stands on; tests fail where it is another.
 Where only the form of the code has changed, `--as-at COMMIT` lets rows stand that were measured on that commit's code: those of worlds
-that are and look the same then and now, state by state, in a sample of every level and split.
+that are and look the same then and now, state by state, in a sample of every level and split. What measures must be the same, and how
+fast they are is measured anew by `--paces`.
 Exit status 1 where a world does not keep what it declares.
 """
 
@@ -22,6 +23,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 ROWS = ROOT / "claims" / "worlds" / "honest.json"
+MEASURES = ("src/quintain/testing/honest.py", "src/quintain/testing/worlds.py")
 
 
 def rows() -> dict[str, dict[str, Any]]:
@@ -70,6 +72,14 @@ def pace(name: str) -> dict[str, float]:
     return {kind: float(f"{value:.3g}") for kind, value in paces(name).items()}
 
 
+def begun(name: str) -> dict[str, Any]:
+    """How long starts take, of a row."""
+    from quintain.testing.honest import CLOCKED, WHOLE, _starts
+
+    found = _starts(name, WHOLE._replace(starts=WHOLE.starts[:CLOCKED]))
+    return {key: found[key] for key in ("starts_s", "slowness") if key in found}
+
+
 def apart(what: str, name: str) -> dict[str, Any]:
     """A row (`--row`) or only its paces (`--pace`) from a process of its own."""
     done = subprocess.run([sys.executable, __file__, what, name], stdout=subprocess.PIPE, check=True)
@@ -86,9 +96,12 @@ def conduct(name: str) -> list[str]:
 
     world = world_of(name)
     played = [play(task_of(name, seed, level), oracle_player()) for level in range(10) for seed in range(2)]
+    begun = {(n, level, "train") for level in range(10) for n in range(500, 510 if level != 5 else 700)}
+    begun |= {(n, level, split) for n in range(3) for level in range(10) for split in SPLITS}
     seen = [
+        repr((world.facts, world.levels)),
         fingerprint(name, seeds=3, levels=range(10)),
-        [digest_of(world.start(7, level, split=split)) for level in range(10) for split in SPLITS],
+        [digest_of(world.start(n, level, split=split)) for n, level, split in sorted(begun)],
         [(one.reward, str(one.stop), [move.key for move in one.moves], digest_of(one.states[-1])) for one in played],
     ]
     return [digest(name), digest_of(seen)]
@@ -106,19 +119,24 @@ def conducts(names: list[str], root: Path) -> dict[str, list[str]]:
 
 def let_stand(commit: str) -> int:
     """Renew the hash of rows that were measured on the code of a commit, of worlds that do the same now."""
-    git, known, asked = ["git", "-C", str(ROOT), "worktree"], rows(), stale()
+    git, known, asked = ["git", "-C", str(ROOT)], rows(), stale()
+    if subprocess.run([*git, "diff", "--quiet", commit, "--", *MEASURES]).returncode:
+        print(
+            f"{commit}: there is no such commit, or what measures has changed since ({', '.join(MEASURES)}); no row can stand"
+        )
+        return 1
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([*git, "add", "--detach", folder, commit], check=True)
+        subprocess.run([*git, "worktree", "add", "--detach", folder, commit], check=True)
         try:
             then = conducts(asked, Path(folder))
         finally:
-            subprocess.run([*git, "remove", "--force", folder], check=True)
+            subprocess.run([*git, "worktree", "remove", "--force", folder], check=True)
     now = conducts(asked, ROOT)
     for name in asked:
         code, did = then.get(name, ["", ""])
         if known.get(name, {}).get("digest") != code:
             print(f"{name:20} has no row of {commit}")
-        elif now[name][1] != did:
+        elif now.get(name, ["", ""])[1] != did:
             print(f"{name:20} does otherwise than at {commit}")
         else:
             known[name] |= {"digest": now[name][0], "measured": known[name].get("measured", code)}
@@ -142,7 +160,7 @@ def main() -> int:
     parser.add_argument("--conduct", metavar="WORLD", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.row or given.pace:
-        print(json.dumps(one(given.row) if given.row else paced(pace(given.pace))))
+        print(json.dumps(one(given.row) if given.row else begun(given.pace) | paced(pace(given.pace))))
         return 0
     if given.conduct:
         print(json.dumps(conduct(given.conduct)))
@@ -153,6 +171,7 @@ def main() -> int:
         known = rows()
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # a process each: none pays for what others keep
             found = list(pool.map(partial(apart, "--pace"), known))
+        known = {name: {key: row[key] for key in row if key != "slowness"} for name, row in known.items()}
         made = {name: {**row, **one} for (name, row), one in zip(known.items(), found, strict=True)}
         write(made)
         late = [line for name, row in made.items() for line in broken(name, row)]

@@ -100,7 +100,7 @@ On one core of the machine that measured them, the median world takes {_round(te
 The table of levels on the page of a world names its knobs. `env.params.KNOB=VALUE` overrides what the level sets, in `quintain play`,
 `demos`, `export` and `offer` as in `train` and `eval`: `quintain play KeyDoor env.params.size=7 --level 3`. A name that is not in the
 table is refused with the nearest one; a knob takes what some level sets (several numbers as a list: `'env.params.ships=[3,2]'`), a
-number also all between, and knobs that contradict each other are told.
+number also all between, one that is 0 or 1 at all levels both, and knobs that contradict each other are told.
 
 ## Worlds that differ from the usual form
 
@@ -147,7 +147,7 @@ def _one(row: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     knobs = list(dict.fromkeys(knob for level in levels for knob in level))
     table = f"| level | {' | '.join(map(str, range(LEVELS)))} |\n|{'---|' * (LEVELS + 1)}\n" if knobs else ""
     for knob in knobs:
-        table += f"| `{knob}` | {' | '.join(str(level.get(knob, '')) for level in levels)} |\n"
+        table += f"| `{knob}` | {' | '.join(str(list(v) if isinstance(v := level.get(knob, ''), tuple) else v) for level in levels)} |\n"
     table += f"| asks for | {' | '.join(f'{e:g}' for e in found['effort'])} |\n" if table else ""
     players = {**found["players"], "plans of other instances": found["blind"]}
     earned = ", ".join(f"{kind} {mean:.3f}" for kind, mean in players.items())

@@ -210,8 +210,9 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """
     known = list(known)
     lower = {k.lower(): k for k in known}
-    near = [k for k in lower if sorted(k) == sorted(name.lower())]  # two letters that changed places
-    near = near or difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
+    asked = str(name).lower()
+    near = [k for k in lower if sorted(k) == sorted(asked)]  # two letters that changed places
+    near = near or difflib.get_close_matches(asked, lower, n=1, cutoff=0.5)
     if near:
         return f"unknown {what} {name!r}; did you mean {lower[near[0]]!r}?"
     return f"unknown {what} {name!r}; there are: {', '.join(known) or 'none'}"

@@ -13,7 +13,7 @@ VERBS = {
     "train": "train an agent by reinforcement learning: a recipe, a TOML file, or key=value",
     "sft": "supervised steps on a world's oracle demonstrations only",
     "demos": "write the oracle's play of worlds as chats, to fine-tune any model on",
-    "export": "write worlds of one turn as a dataset: questions, pictures, answers",
+    "export": "write worlds as a dataset of questions, pictures, answers",
     "eval": "evaluate a player: random, oracle, a run, a model folder, a URL",
     "serve": "an OpenAI-compatible endpoint of a policy that records what is said",
     "offer": "a world for other programs, over MCP or HTTP",

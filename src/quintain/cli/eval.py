@@ -203,7 +203,7 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     _own_setting(given.player, files)
     if given.greedy:
         cast = _calm(cast)
-    check_playing(config)
+    check_playing(config, config.eval.split)
     drawn = held_out(config, given.n, given.seed)
     start = time.perf_counter()
     groups = asyncio.run(_played(play(drawn, cast, make_rollout(config, given.k), make_reward(config)), cast))

@@ -39,6 +39,9 @@ def places(items: Sequence[str], keys: Sequence[str] = ("scaffold", "params")) -
         QuintainError: another key is given, a file fails, or no world is named.
     """
     worlds, overrides = sources(items)
+    for word in worlds:
+        if word.startswith("env."):
+            raise QuintainError(f"{word} has no value; write {word}=VALUE")
     told = {"scaffold": "env.scaffold.KEY=VALUE", "params": "env.params.KNOB=VALUE"}
     for word in overrides:
         if not word.startswith(("run.imports=", *(f"env.{key}." for key in keys))):

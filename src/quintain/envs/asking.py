@@ -34,7 +34,7 @@ def unfit(play: Play, levels: Sequence[int]) -> str:
         if play.env.limit == 1 or shows_all(world):
             continue
         why = "what it stands on is not all shown from the start"
-        if world.facts.proof == "policy":
+        if not world.facts.exact:
             why = "chance or an opponent answers each move"
         elif foresees(play.name):
             why = "it is still open what comes"

@@ -120,7 +120,7 @@ def shows_all(world: World[Any]) -> bool:
     """
     name = world.facts.name
     if name not in _open:
-        sure = world.facts.proof != "policy" and world.facts.seats == (SOLO,) and not foresees(name)
+        sure = world.facts.exact and world.facts.seats == (SOLO,) and not foresees(name)
         _open[name] = sure and all(_tells(world, level, seed) for level, seed in PROBED)
     return _open[name]
 

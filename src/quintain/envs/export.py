@@ -105,7 +105,9 @@ def _fitting(
     if why := unfit(play, levels):
         one = [level for level in levels if not unfit(play, [level])]
         fits = f"; of these levels {', '.join(map(str, one))} can be asked about" if one else ""
-        raise ExportError(f"{why}{fits}; quintain demos writes such worlds of one seat as chats")
+        raise ExportError(
+            f"{why}{fits}{'' if len(play.env.world.facts.seats) > 1 else '; quintain demos writes such worlds as chats'}"
+        )
     return play
 
 

@@ -15,6 +15,7 @@ from quintain.ports import Env
 from quintain.registry import build, register
 from quintain.types import Feedback, QuintainError, Stop, Task
 from quintain.worlds.kernel import NOTHING, Move, World
+from quintain.worlds.knobs import started
 from quintain.worlds.painter import Painter
 
 KEPT = 4096  # readings of short messages that are remembered
@@ -66,10 +67,11 @@ class Reader:
 
     def start(self, task: Task) -> Any:
         """The first state of a task; the members of a group share one, as states never change."""
+        plain = type(task.seed) is type(task.level) is int  # True and 1.0 are equal to 1, and none of a world's
         key = (task.seed, task.level, task.split, repr(task.params) if task.params else "")
-        state = self.starts.get(key)
+        state = self.starts.get(key) if plain else None
         if state is None:
-            state = self.world.start(task.seed, task.level, split=task.split, **task.params)
+            state = started(self.world, task.seed, task.level, task.split, task.params)
             if len(self.starts) >= KEPT:
                 self.starts.clear()
             self.starts[key] = state
@@ -315,7 +317,11 @@ class WorldEnv:
             raise ValueError("there is no task")
         views = {seat: self.world.view(self.state, seat) for seat in self.facts.seats}
         for view in views.values():
-            view.caption(1)  # what is no state of the world fails here, not at the next step
+            (
+                view.caption(2),
+                view.legal(),
+                view.scene(),
+            )  # most that is no state of the world fails here, not at the next step
         self.movers = {seat for seat, view in views.items() if self.stop is None and view.acts}
 
     def fork(self) -> WorldEnv:

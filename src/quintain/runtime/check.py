@@ -13,6 +13,7 @@ from quintain.runtime.playing import make_reward, make_rollout, training_only
 from quintain.runtime.stage import data_sampler, env_of
 from quintain.window import OverLimit
 from quintain.worlds.kernel import check_level
+from quintain.worlds.knobs import started
 
 
 def check(config: Config) -> None:
@@ -23,7 +24,8 @@ def check(config: Config) -> None:
         UnknownName: a part that does not exist; the nearest one is named.
         UnknownLevel: a world is asked for a level that it has not.
     """
-    check_playing(config)
+    evaluated = config.eval.instances or config.eval.final_instances
+    check_playing(config, "train", *([config.eval.split] if evaluated else []))
     make_rollout(config, config.rollout.group_size, **training_only(config))
     groups_of_rank(config, config.runtime.processes)
     OverLimit(config.run.over_limit, config.run.ahead).check(config.run.max_lag)
@@ -42,20 +44,26 @@ def check(config: Config) -> None:
         )
 
 
-def check_playing(config: Config) -> None:
+def check_playing(config: Config, *splits: str) -> None:
     """Refuse what would otherwise show only when the first episode is played or scored; also an evaluation wants this much.
+
+    Args:
+        config: of the run.
+        splits: those whose instances will be played.
 
     Raises:
         ConfigError: nothing gives a reward, or a function as a reward wants the answers of data that have none.
         UnknownLevel: a world is asked for a level that it has not.
         BadKnob: it is given a knob that it does not take.
-        GenerationError: no instance has those knobs.
+        GenerationError: no instance of one of the splits has those knobs.
     """
     name, knobs = env_of(config), config.env.params
     if name in names("world"):
         for level in sorted(set(map(check_level, config.env.levels))):
-            if knobs:  # a start tells more than a look at each: knobs may contradict each other
-                world_of(name).start(0, level, **knobs)
+            for split in (
+                splits if knobs else ()
+            ):  # a start tells more than a look at each: knobs may contradict each other
+                started(world_of(name), 0, level, split, knobs)
     make_rollout(config, config.rollout.group_size)
     make_reward(config)
     if config.data and ":" in config.reward["name"]:

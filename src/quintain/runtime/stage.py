@@ -21,6 +21,7 @@ from quintain.runtime.env_host import make_envs
 from quintain.runtime.env_pool import Schema
 from quintain.runtime.env_process import local
 from quintain.types import Task
+from quintain.worlds.knobs import lexicon
 
 Envs = Callable[[Task], Env]
 Hold = Callable[
@@ -123,7 +124,7 @@ def _world_renderer(config: Config, world: Any, scaffold: Scaffold) -> Renderer:
             "set model=FOLDER, or env.scaffold.style=words to build a word-level model"
         )
     one = 1 if turn_tokens(config) == 1 else 0
-    return WordRenderer([w for level in config.env.levels for w in world.words(level)], turn_tokens=one)
+    return WordRenderer(lexicon(world, config.env.levels, config.env.params), turn_tokens=one)
 
 
 def _text_stage(config: Config, env: Envs, sampler: Callable[..., Sampler]) -> Stage:

@@ -99,7 +99,8 @@ class Plan:
 
     `proof` is `construction` (the generator kept it), `solver` (exact; the shortest where the engine says so) or
     `policy` (stochastic worlds: the best next moves by estimate, so ask again after each step). `first` holds every
-    first move that is as good as `moves[0]`; `value` is the total reward to expect.
+    first move that is as good as `moves[0]`; `value` is the total reward to expect. Turns are the env's: late in an episode a plan may be
+    longer than what is left of them.
     """
 
     moves: tuple[Move, ...]
@@ -156,6 +157,11 @@ class Facts:
     variety: int = 9_000
     shared_starts: bool = False
 
+    @property
+    def exact(self) -> bool:
+        """Whether the oracle's plans are sure, not estimates."""
+        return self.proof != "policy"
+
 
 class Lens(Protocol[Seen]):
     """How one seat sees a state: pure methods that show only what the seat may know. Engines are their own lens."""
@@ -198,6 +204,8 @@ class View(Generic[S]):
 
     def caption(self, level: int = 2) -> str:
         """The state in text; see `Lens.caption`."""
+        if level not in CAPTION_LEVELS:
+            raise UnknownLevel(f"there is no caption level {level!r}; they are 0, 1 and 2")
         return self.lens.caption(self.state, self.seat, level) if level else ""
 
     def legal(self) -> tuple[Move, ...]:

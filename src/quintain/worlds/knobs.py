@@ -9,14 +9,17 @@ from typing import Any, TypeVar
 
 from quintain.registry import unknown
 from quintain.types import QuintainError
-from quintain.worlds.kernel import BadSeed, GenerationError, UnknownLevel, check_level
-from quintain.worlds.noise import at_most
-from quintain.worlds.splits import ALL
+from quintain.worlds.kernel import LEVELS, BadSeed, GenerationError, Plan, UnknownLevel, Unsolvable, check_level
+from quintain.worlds.noise import at_most, seed_of
+from quintain.worlds.splits import ALL, check_split
 
 S = TypeVar("S")
 
-DRAWS = 2_000_000  # that an instance with knobs of its own may take; of those that levels set the rarest seen took 443,480
-RARE = 10  # as many times more for a split that has a tenth of the layouts
+DRAWS = (
+    1_000_000  # that an instance with knobs of its own may take; of those that levels set the rarest seen took 443,480
+)
+AGAIN = 20  # instances that are made of knobs of its own before they are said to allow none that can be won in time
+RARE = 5  # times as many for a split that has a tenth of the layouts
 
 
 class BadKnob(QuintainError):
@@ -51,15 +54,20 @@ def _taken(name: str, value: Any, values: list[Any]) -> Any:
     if kinds == {bool}:
         values = [False, True]
     if kinds <= {int, float}:
-        low, high = (0, 1) if kinds == {int} and set(values) <= {0, 1} else (min(values), max(values))
+        switch = kinds == {int} and set(values) <= {0, 1}
+        low, high = (0, 1) if switch else (min(values), max(values))
         if type(value) in kinds | {int} and low <= value <= high:
             return value
-        takes = f"{'a number' if float in kinds else 'an integer'} from {low} to {high}"
+        if switch and isinstance(value, bool):
+            return int(value)
+        takes = (
+            f"{'a number' if float in kinds else 'an integer'} from {low} to {high}" if low < high else f"{low} alone"
+        )
     else:
         there = [v for v in values if _plain(v) == _plain(value)]
         if there:
             return there[0]
-        takes = ", ".join(dict.fromkeys(map(repr, values)))
+        takes = ", ".join(dict.fromkeys([repr(_listed(v)) for v in values]))
     raise BadKnob(f"knob {name}={value!r}: it takes {takes}")
 
 
@@ -68,10 +76,44 @@ def _plain(value: Any) -> Any:
     return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else (type(value), value)
 
 
+def _lost(world: Any, state: Any) -> str:
+    """Why an exact oracle of a world of one seat cannot win from here, "" where it can or nobody knows."""
+    facts = world.facts
+    if not facts.exact or len(facts.seats) > 1:
+        return ""
+    answer, turns = world.solve(state, facts.seats[0]), world.turns(state)
+    if isinstance(answer, Plan) and len(answer.moves) > turns:
+        return f"a way to win takes {len(answer.moves)} moves and there are {turns} turns"
+    return f"it cannot be won: {answer.reason}" if isinstance(answer, Unsolvable) else ""
+
+
+def started(world: Any, seed: int, level: int, split: str, knobs: Mapping[str, Any]) -> Any:
+    """A start with knobs that somebody gives by name.
+
+    Raises:
+        BadKnob: one has the name of what is no knob; and all that the world's `start` raises.
+    """
+    for name in ("seed", "level", "split", "self"):
+        if name in knobs:
+            raise BadKnob(f"{world.facts.name}: {name}={knobs[name]!r} is no knob; give the {name} beside the knobs")
+    return world.start(seed, level, split=split, **knobs)
+
+
+def lexicon(world: Any, levels: Sequence[int], knobs: Mapping[str, Any]) -> list[str]:
+    """The words of some levels; with knobs, whose values may be those of any level, of all."""
+    return list(dict.fromkeys(word for level in (range(LEVELS) if knobs else levels) for word in world.words(level)))
+
+
+def _listed(value: Any) -> Any:
+    """A list for a tuple, as it is to be written."""
+    return list(map(_listed, value)) if isinstance(value, tuple) else value
+
+
 def overridable(start: Callable[..., S]) -> Callable[..., S]:
     """Makes a world's `start` end in good time, with a `GenerationError`, where no instance has the knobs that it is given.
 
-    What a level sets is known to be possible; knobs that override it may contradict the rest. Seeds are integers, or a `BadSeed`.
+    What a level sets is known to be possible; knobs that override it may contradict the rest. Of `AGAIN` instances the first is taken that
+    an exact oracle wins within its turns. Seeds are integers, or a `BadSeed`.
     """
 
     @functools.wraps(start)
@@ -83,9 +125,16 @@ def overridable(start: Callable[..., S]) -> Callable[..., S]:
         own = {name: value for name, value in asked.items() if value != self.levels[level][name]}
         if not own:
             return start(self, seed, level, split=split)
+        check_split(split)
         try:
             with at_most(DRAWS if split in ("train", ALL) else RARE * DRAWS):
-                return start(self, seed, level, split=split, **own)
+                why = ""
+                for one in (seed, *(seed_of("again", seed, k) for k in range(1, AGAIN))):
+                    state = start(self, one, level, split=split, **own)
+                    why = _lost(self, state)
+                    if not why:
+                        return state
+                raise GenerationError(why)
         except (BadKnob, UnknownLevel):
             raise
         except Exception as error:
@@ -93,7 +142,8 @@ def overridable(start: Callable[..., S]) -> Callable[..., S]:
                 ", ".join(f"{name}={value!r}" for name, value in of.items()) for of in (own, self.levels[level])
             )
             raise GenerationError(
-                f"{self.facts.name}: no instance of level {level} has {given} ({error}); take values nearer to those of the level: {usual}"
+                f"{self.facts.name}: no instance of level {level} in the split {split!r} has {given} ({error}); take values nearer to "
+                f"those of the level: {usual}"
             ) from error
 
     return begun

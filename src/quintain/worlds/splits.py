@@ -55,6 +55,12 @@ def split_of(layout: str) -> str:
     return "test" if bucket == 0 else "validation" if bucket == 1 else "train"
 
 
+def check_split(split: str) -> None:
+    """Raises GenerationError where there is no such split."""
+    if split not in SPLITS and split != ALL:
+        raise GenerationError(unknown("split", split, (*SPLITS, ALL)))
+
+
 def drawn(
     make: Callable[[Rng], Instance | None], layout: Callable[[Instance], str], rng: Rng, split: str, tries: int = TRIES
 ) -> Instance:
@@ -63,8 +69,7 @@ def drawn(
     Raises:
         GenerationError: there is no such split, or `tries` draws gave no instance.
     """
-    if split not in SPLITS and split != ALL:
-        raise GenerationError(unknown("split", split, (*SPLITS, ALL)))
+    check_split(split)
     for _ in range(tries):
         spend(TRY)
         instance = make(rng)

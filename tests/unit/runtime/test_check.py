@@ -24,7 +24,7 @@ PLAYED = {
     "level=12": "level",
     "world=Sokoban env.params.boxs=2": "unknown knob 'boxs'; did you mean 'boxes'",
     "world=Sokoban env.params.size=99": "knob size=99: it takes an integer from 6 to 12",
-    "world=Sokoban level=0 env.params.boxes=4": "no instance of level 0 has boxes=4",
+    "world=Sokoban level=0 env.params.boxes=4": "no instance of level 0 in the split .train. has boxes=4",
     "env.name=data reward=env": "gives no reward",
     "rollout.options.max_turns=3": "rollout.max_turns sets",
     "rollout.options.deadline_s=nan": "deadline_s is nan; .* numbers >= 0, all finite",
@@ -42,12 +42,23 @@ def test_a_run_that_contradicts_itself_is_refused(words):
 @pytest.mark.parametrize("words", PLAYED)
 def test_so_is_an_evaluation_where_nothing_could_be_played(words):
     with pytest.raises(QuintainError, match=PLAYED[words]):
-        check_playing(make("tiny", overrides=words.split()))
+        check_playing(make("tiny", overrides=words.split()), "train")
 
 
 @pytest.mark.parametrize("words", RUN)
 def test_an_evaluation_does_not_ask_how_a_run_would_be_placed(words):
-    check_playing(make("tiny", overrides=words.split()))
+    check_playing(make("tiny", overrides=words.split()), "test")
+
+
+def test_knobs_are_tried_in_each_split_that_will_be_played():
+    knobs = ["world=Hanoi", "level=0", "env.params.tower=1"]  # few enough towers that none is left for tests
+    config = make("tiny", overrides=[*knobs, "eval.instances=4"])
+    check_playing(config, "train", "validation")
+    for refuse in (check, lambda asked: check_playing(asked, "test")):
+        with pytest.raises(QuintainError, match="no instance of level 0 in the split 'test' has tower=1"):
+            refuse(config)
+    check(make("tiny", overrides=[*knobs, "eval.instances=0", "eval.final_instances=0"]))
+    check(make("tiny", overrides=[*knobs, "eval.instances=4", "eval.split=validation"]))
 
 
 def test_more_processes_than_any_machine_has_are_refused():

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from quintain.worlds import knobs
-from quintain.worlds.kernel import Choices, GenerationError, Move, UnknownLevel, check_level, diff, digest
-from quintain.worlds.knobs import DRAWS, RARE, BadKnob, check_knobs, overridable
+from quintain.worlds.kernel import Choices, GenerationError, Move, Plan, UnknownLevel, check_level, diff, digest
+from quintain.worlds.knobs import DRAWS, RARE, BadKnob, check_knobs, overridable, started
 from quintain.worlds.noise import Rng
 
 
@@ -81,8 +81,9 @@ def test_values_that_a_knob_does_not_take_are_refused_with_those_that_it_does(
     ("values", "takes", "refused"),
     [
         ([(2, 2), (3,)], [([2, 2], (2, 2)), ((3,), (3,)), ([3], (3,))], [[2], [2.0, 2], [[2, 2]], "(3,)", [True]]),
-        ([0, 1], [(0, 0), (1, 1)], [True, 0.5, 2]),
-        ([1, 1], [(0, 0), (1, 1)], [True, -1]),
+        ([0, 1], [(0, 0), (1, 1), (True, 1), (False, 0)], [0.5, 2, "true"]),
+        ([1, 1], [(0, 0), (1, 1)], [-1]),
+        ([3, 3], [(3, 3)], [2, True]),
         ([0.0, 1.0], [(0.5, 0.5), (1, 1)], [True, 1.5]),
         ([0.0, 0.0], [(0, 0), (0.0, 0.0)], [1, 0.5]),
         ([False, False], [(True, True), (False, False)], [1, "true"]),
@@ -123,7 +124,7 @@ def test_digests_tell_states_apart() -> None:
 class Endless:
     """A world whose knobs may contradict each other."""
 
-    facts = SimpleNamespace(name="Endless")
+    facts = SimpleNamespace(name="Endless", exact=False)
     levels = ({"size": 5, "walls": 2}, {"size": 9, "walls": 40})
 
     @overridable
@@ -140,11 +141,13 @@ def test_knobs_that_contradict_each_other_end_in_good_time_and_are_named() -> No
     world = Endless()
     assert len(world.start(0, 0, walls=3)) == 4
     with pytest.raises(
-        GenerationError, match=re.escape("level 0 has walls=30 (nothing was found in good time)")
+        GenerationError, match=re.escape("level 0 in the split 'train' has walls=30 (nothing was found in good time)")
     ) as told:
         world.start(0, 0, walls=30)
     assert str(told.value).endswith("those of the level: size=5, walls=2")
-    with pytest.raises(GenerationError, match=re.escape("level 1 has size=5, walls=25 (integer division")):
+    with pytest.raises(
+        GenerationError, match=re.escape("level 1 in the split 'train' has size=5, walls=25 (integer division")
+    ):
         world.start(0, 1, size=5, walls=25)
     with pytest.raises(BadKnob):
         world.start(0, 0, walls=41)
@@ -155,7 +158,7 @@ def test_knobs_that_contradict_each_other_end_in_good_time_and_are_named() -> No
 class Slow:
     """A world whose instances take as many draws as a level says."""
 
-    facts = SimpleNamespace(name="Slow")
+    facts = SimpleNamespace(name="Slow", exact=False)
     levels = ({"draws": 1}, {"draws": 101}, {"draws": 100 * RARE + 1})
 
     @overridable
@@ -171,5 +174,45 @@ def test_what_a_level_sets_itself_is_not_limited_and_rare_splits_may_draw_more(m
     world = Slow()
     assert world.start(0, 1, draws=101) == world.start(0, 0, split="test", draws=101) == 101
     for level, split, draws in ((0, "train", 101), (0, "all", 101), (1, "validation", 100 * RARE + 1)):
-        with pytest.raises(GenerationError, match=f"no instance of level {level} has draws={draws} "):
+        with pytest.raises(
+            GenerationError, match=f"no instance of level {level} in the split '{split}' has draws={draws} "
+        ):
             world.start(0, level, split=split, draws=draws)
+
+
+class Walk:
+    """A world whose way is as long as its seed says, within the turns of a knob."""
+
+    facts = SimpleNamespace(name="Walk", exact=True, seats=("agent",))
+    levels = ({"turns": 40}, {"turns": 1})
+
+    @overridable
+    def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> tuple[int, int]:
+        return check_knobs(knobs, self.levels, level)["turns"], 2 + seed % 20
+
+    def turns(self, state: tuple[int, int]) -> int:
+        return state[0]
+
+    def solve(self, state: tuple[int, int], seat: str) -> Plan:
+        return Plan((Move("on"),) * state[1])
+
+
+def test_of_instances_with_knobs_of_their_own_one_is_taken_that_can_be_won_in_time() -> None:
+    world = Walk()
+    assert world.start(9, 0, turns=11) == (11, 11), "as it is"
+    found = {world.start(seed, 0, turns=11) for seed in range(40)}
+    assert max(length for _, length in found) <= 11 and len(found) > 5
+    assert world.start(10, 0, turns=11) == world.start(10, 0, turns=11) != (11, 12)
+    with pytest.raises(GenerationError, match="has turns=1 .a way to win takes .* moves and there are 1 turns"):
+        world.start(0, 0, turns=1)
+
+
+def test_what_is_no_knob_and_no_split_is_named() -> None:
+    for name in ("level", "seed", "split", "self"):
+        with pytest.raises(BadKnob, match=f"Slow: {name}=3 is no knob; give the {name} beside"):
+            started(Slow(), 0, 0, "train", {name: 3})
+    assert started(Slow(), 0, 0, "train", {"draws": 7}) == 7
+    with pytest.raises(GenerationError, match="^unknown split 'tests'; did you mean 'test'"):
+        Slow().start(0, 0, split="tests", draws=7)
+    with pytest.raises(GenerationError, match="^unknown split None"):
+        Slow().start(0, 0, split=None, draws=7)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import NoEpisode, WorldEnv, world_of
 from quintain.types import Feedback, Message, QuintainError, Stop, Task
 from quintain.worlds.kernel import Plan, check_level
+from quintain.worlds.knobs import lexicon, started
 from quintain.worlds.painter import Painter
 from quintain.worlds.splits import ALL, SPLITS
 
@@ -167,9 +168,9 @@ class Play:
             AdapterError: an action of this world is not one word of its lexicon.
         """
         world = self.env.world
-        read = (world.read(word, self.seats[0]) for word in world.words(self.level))
+        read = (world.read(word, self.seats[0]) for word in lexicon(world, (self.level,), self.knobs))
         found = tuple(dict.fromkeys(move.key for move in read if move is not None))
-        state = world.start(0, self.level, split=self.split, **self.knobs)
+        state = started(world, 0, self.level, self.split, self.knobs)
         legal = {m.key for seat in self.seats for m in world.view(state, seat).legal()}
         if not found or not legal <= set(found):
             raise AdapterError(f"{self.name} has no fixed list of one-word actions; choose actions='text'")
