@@ -153,7 +153,11 @@ def main() -> int:
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("worlds", nargs="*", metavar="WORLD", help="these, whether their code has changed or not")
-    parser.add_argument("--paces", action="store_true", help="measure only the speed of all worlds on record")
+    parser.add_argument(
+        "--paces",
+        action="store_true",
+        help="measure only the speed of all worlds on record, and 200 starts of each level",
+    )
     parser.add_argument("--as-at", metavar="COMMIT", help="let rows of that commit stand whose worlds do the same now")
     parser.add_argument("--row", metavar="WORLD", help=argparse.SUPPRESS)
     parser.add_argument("--pace", metavar="WORLD", help=argparse.SUPPRESS)

@@ -51,8 +51,8 @@ asks for rises with it on the whole; the slowest hundredth of starts takes 50 ms
 least 100 steps a second with text, 50 with a picture, and 60 starts, all on a core that adds a million numbers in 40 ms. Each world's
 page shows its figures. Where only the form of the code has changed, `make honest ARGS="--as-at COMMIT"` lets the rows of that commit
 stand for the worlds that are and look the same there and here, state by state: in random playouts and the oracle's play at each level,
-and in starts of each split; such a row keeps the hash of the code that was measured. `make fuzz` says ten thousand bent and malformed
-actions in every world (`make worlds` two hundred, others with every commit).
+and in starts of each split; such a row keeps the hash of the code that was measured, and `--paces` measures its speed anew. `make fuzz`
+says ten thousand bent and malformed actions in every world (`make worlds` two hundred, others with every commit).
 """
 
 
@@ -99,8 +99,10 @@ On one core of the machine that measured them, the median world takes {_round(te
 
 The table of levels on the page of a world names its knobs. `env.params.KNOB=VALUE` overrides what the level sets, in `quintain play`,
 `demos`, `export` and `offer` as in `train` and `eval`: `quintain play KeyDoor env.params.size=7 --level 3`. A name that is not in the
-table is refused with the nearest one; a knob takes what some level sets (several numbers as a list: `'env.params.ships=[3,2]'`), a
-number also all between, one that is 0 or 1 at all levels both, and knobs that contradict each other are told.
+table is refused with the nearest one. A knob takes what some level sets (several numbers as a list: `'env.params.ships=[3,2]'`), a
+number also all between, and one that is 0 or 1 at all levels both. Not all of that goes together: where no instance is found (a maze of
+an even side, or twenty in a row that a sure oracle cannot win within their turns) an error names the knobs, the split and what the
+level sets. `train` and `eval` try the knobs in each split that they play before they begin.
 
 ## Worlds that differ from the usual form
 

@@ -18,7 +18,8 @@ from quintain.ports import SOLO, Env
 from quintain.registry import UnknownName, build, names, provenance
 from quintain.testing.worlds import task_of
 from quintain.types import Stop, Task
-from quintain.worlds.kernel import Choices, Facts, Move, Outcome, View
+from quintain.worlds.kernel import BadSeed, Choices, Facts, Move, Outcome, UnknownLevel, View
+from quintain.worlds.knobs import lexicon
 from quintain.worlds.noise import Rng
 from quintain.worlds.painter import Painter
 from quintain.worlds.scene import Scene
@@ -115,6 +116,31 @@ def test_what_readers_remember_is_bounded() -> None:
     assert len(reader.known) <= 4096 and len(reader.starts) == 40
     assert reader.read(Message.of("assistant", "up" + " " * 5000), SOLO) == Move("up")
     assert all(len(text) <= 200 for text, _ in reader.known)
+
+
+@pytest.mark.parametrize("wrong", [{"seed": True}, {"level": True}, {"level": 1.0}, {"seed": 1.0}])
+def test_what_is_equal_to_a_seed_or_a_level_is_still_none(wrong: dict[str, Any]) -> None:
+    reader = Reader(world_of("KeyDoor"), Scaffold())
+    one = replace(TASK, seed=1, level=1)
+    assert reader.start(one) is reader.start(one), "kept"
+    with pytest.raises((BadSeed, UnknownLevel)):
+        reader.start(replace(one, **wrong))
+
+
+@pytest.mark.parametrize("level", [-1, 3, None, "2"])
+def test_captions_have_three_levels(level: Any) -> None:
+    view = world_of("KeyDoor").view(world_of("KeyDoor").start(0, 0), SOLO)
+    assert view.caption(0) == "" and view.caption(1) != view.caption(2)
+    with pytest.raises(UnknownLevel, match=f"there is no caption level {level!r}; they are 0, 1 and 2"):
+        view.caption(level)
+
+
+def test_with_knobs_a_lexicon_has_the_words_of_all_levels() -> None:
+    world = world_of("KeyDoor")
+    assert lexicon(world, (2, 2), {}) == list(world.words(2))
+    env = WorldEnv(world, Scaffold.of({"style": "words"}))
+    said = env.begin(replace(TASK, level=0, params={"size": 9}))[SOLO].messages[0].text.split()
+    assert {*said} <= {*lexicon(world, (0,), {"size": 9})} and not {*said} <= {*lexicon(world, (0,), {})}
 
 
 def test_what_is_no_snapshot_of_the_world_is_refused_and_changes_nothing() -> None:
