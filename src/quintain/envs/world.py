@@ -317,11 +317,8 @@ class WorldEnv:
             raise ValueError("there is no task")
         views = {seat: self.world.view(self.state, seat) for seat in self.facts.seats}
         for view in views.values():
-            (
-                view.caption(2),
-                view.legal(),
-                view.scene(),
-            )  # most that is no state of the world fails here, not at the next step
+            for look in (view.caption, view.legal, view.scene):  # most that is no state of the world fails here
+                look()
         self.movers = {seat for seat, view in views.items() if self.stop is None and view.acts}
 
     def fork(self) -> WorldEnv:

@@ -60,10 +60,9 @@ def check_playing(config: Config, *splits: str) -> None:
     name, knobs = env_of(config), config.env.params
     if name in names("world"):
         for level in sorted(set(map(check_level, config.env.levels))):
-            for split in (
-                splits if knobs else ()
-            ):  # a start tells more than a look at each: knobs may contradict each other
-                started(world_of(name), 0, level, split, knobs)
+            if knobs:  # a start tells more than a look at each: knobs may contradict each other
+                for split in splits:
+                    started(world_of(name), 0, level, split, knobs)
     make_rollout(config, config.rollout.group_size)
     make_reward(config)
     if config.data and ":" in config.reward["name"]:
