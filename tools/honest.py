@@ -96,12 +96,12 @@ def conduct(name: str) -> list[str]:
 
     world = world_of(name)
     played = [play(task_of(name, seed, level), oracle_player()) for level in range(10) for seed in range(2)]
-    begun = {(n, level, "train") for level in range(10) for n in range(500, 510 if level != 5 else 700)}
-    begun |= {(n, level, split) for n in range(3) for level in range(10) for split in SPLITS}
+    asked = {(n, level, "train") for level in range(10) for n in range(500, 510 if level != 5 else 700)}
+    asked |= {(n, level, split) for n in range(3) for level in range(10) for split in SPLITS}
     seen = [
         repr((world.facts, world.levels)),
         fingerprint(name, seeds=3, levels=range(10)),
-        [digest_of(world.start(n, level, split=split)) for n, level, split in sorted(begun)],
+        [digest_of(world.start(n, level, split=split)) for n, level, split in sorted(asked)],
         [(one.reward, str(one.stop), [move.key for move in one.moves], digest_of(one.states[-1])) for one in played],
     ]
     return [digest(name), digest_of(seen)]
