@@ -13,9 +13,7 @@ import torch
 from safetensors.torch import load_file
 from tests.ray.test_cluster_run import closed, finish, left, named, start, until, write
 
-import ray
 from quintain.ledger import RunDir
-from quintain.runtime.ray import RayRank
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
@@ -121,6 +119,9 @@ def test_a_run_with_restarts_goes_on_by_itself_after_a_silent_learner_actor(tmp_
 
 
 def test_why_a_silent_rank_ended_is_told_before_its_death_can_be(tmp_path, monkeypatch):
+    ray = pytest.importorskip("ray")
+    from quintain.runtime.ray import RayRank
+
     call = SimpleNamespace(remote=lambda: object(), options=lambda **_: call)
     rank = RayRank(SimpleNamespace(pool="learn"), 0.01, SimpleNamespace(stay=call, beat=call), tmp_path)
     monkeypatch.setattr(ray, "wait", lambda calls, timeout: ([], calls))

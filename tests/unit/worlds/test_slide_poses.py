@@ -330,6 +330,6 @@ def test_a_plan_is_played_to_its_end():
 def test_blocks_that_lie_in_too_many_ways_are_told_in_good_time() -> None:
     begun = time.process_time()
     for _ in range(2):  # what is remembered of the first makes no difference
-        with pytest.raises(GenerationError, match=r"Klotski: no instance of level 9 has height=5"):
+        with pytest.raises(GenerationError, match=r"Klotski: no instance of level 9 in the split 'train' has height=5"):
             world_of("Klotski").start(3, 9, height=5)
     assert time.process_time() - begun < 15, "a wave over all positions takes a minute"
