@@ -29,9 +29,9 @@ CAST = (
     "a frame is 60 walls drawn as polygons, twice as large and then reduced; next: columns of pixels by numpy, at once"
 )
 
-WALKED = (
-    "a start in a first-person world is walked to its end by the oracle, which looks round at every step; half of that is casting rays, "
-    "half the search for the next way; next: what is seen from a cell and a direction, remembered within a start"
+FIT = (
+    "an instance is drawn until a solver shows that it asks for what its level says, in first-person worlds by a walk to the end; next: "
+    "what such a walk sees from a cell and a direction, remembered"
 )
 
 
@@ -82,7 +82,7 @@ def main() -> None:
             1 / mean[3],
             100,
             note=f"{mean[0]} at level {mean[1]}",
-            why=WALKED,
+            why=FIT,
         ),
         row("steps/s with a 256 px picture, median of the raycast worlds", frames, 1_000, why=CAST),
         row("seconds to import every world", seconds, 0.5, False),

@@ -153,7 +153,7 @@ def test_without_pictures_only_rows_are_named(tmp_path):
             ["MiniSudoku", "Maze3D"],
             "an episode of Maze3D at level 0 has 18 turns, and no plan can be asked for beforehand: what it stands on is not all shown",
         ),
-        (["NimDuel"], "NimDuel has 2 seats, a question has one"),
+        (["NimDuel"], "NimDuel has 2 seats, a question has one\n"),  # and no word of demos, which want one seat too
         (["Game2048"], "chance or an opponent answers each move; quintain demos"),
         (["SnakeRun"], "it is still open what comes; quintain demos"),
         (

@@ -214,5 +214,6 @@ def test_what_is_no_knob_and_no_split_is_named() -> None:
     assert started(Slow(), 0, 0, "train", {"draws": 7}) == 7
     with pytest.raises(GenerationError, match="^unknown split 'tests'; did you mean 'test'"):
         Slow().start(0, 0, split="tests", draws=7)
+    nothing: Any = None
     with pytest.raises(GenerationError, match="^unknown split None"):
-        Slow().start(0, 0, split=None, draws=7)  # type: ignore[arg-type]
+        Slow().start(0, 0, split=nothing, draws=7)
