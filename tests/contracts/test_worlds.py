@@ -29,7 +29,7 @@ from quintain.testing import honest
 from quintain.testing.worlds import acting, fingerprint, other_noise, shown, task_of, walk
 from quintain.types import QuintainError, Stop
 from quintain.worlds.art import shapes_of
-from quintain.worlds.kernel import LEVELS, BadSeed, Plan, UnknownLevel, UnknownSeat, diff
+from quintain.worlds.kernel import LEVELS, SEED_BITS, BadSeed, Plan, UnknownLevel, UnknownSeat, diff, quoted
 from quintain.worlds.knobs import BadKnob
 from quintain.worlds.noise import Rng
 from quintain.worlds.painter import Painter
@@ -136,8 +136,8 @@ def test_an_unknown_level_is_named(name: str, level: object) -> None:
 @EVERY
 def test_seeds_are_integers(name: str) -> None:
     world = world_of(name)
-    for seed in ("x", 1.5, None, True):
-        with pytest.raises(BadSeed, match=f"{name}: seed {seed!r} is no integer"):
+    for seed in ("x", 1.5, None, True, 1 << SEED_BITS, -(10**5000)):
+        with pytest.raises(BadSeed, match=re.escape(f"{name}: seed {quoted(seed)} is no integer of at most 128 bits")):
             world.start(seed, 1)  # type: ignore[arg-type]
     assert world.start(np.int64(3), 1) == world.start(3, 1)  # type: ignore[arg-type]
 

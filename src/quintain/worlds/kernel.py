@@ -22,6 +22,7 @@ S = TypeVar("S")
 Seen = TypeVar("Seen", contravariant=True)
 
 LEVELS = 10
+SEED_BITS = 128  # of a seed
 CAPTION_LEVELS = (0, 1, 2)
 Rewards = Mapping[str, Mapping[str, float]]  # seat -> name -> value
 Events = Mapping[str, tuple[str, ...]]  # seat -> what happened to it
@@ -33,7 +34,7 @@ class UnknownLevel(QuintainError):
 
 
 class BadSeed(QuintainError):
-    """A seed that is no integer."""
+    """A seed that is no integer of at most `SEED_BITS` bits."""
 
 
 class UnknownSeat(QuintainError):
@@ -42,6 +43,22 @@ class UnknownSeat(QuintainError):
 
 class GenerationError(QuintainError):
     """No instance with the wanted property was found."""
+
+
+def quoted(value: object, most: int = 80) -> str:
+    """A value as an error names it: cut where it is long; integers of thousands of digits, which Python does not write, by their size.
+
+    Example:
+        >>> quoted(10**5000), quoted("a" * 100, 9)
+        ('an integer of 16610 bits', "'aaaaaaaa...")
+    """
+    try:
+        text = repr(value)
+    except ValueError:
+        return (
+            f"an integer of {value.bit_length()} bits" if isinstance(value, int) else f"a long {type(value).__name__}"
+        )
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def check_level(level: int) -> int:
@@ -56,7 +73,7 @@ def check_level(level: int) -> int:
     """
     if isinstance(level, int) and not isinstance(level, bool) and 0 <= level < LEVELS:
         return level
-    raise UnknownLevel(f"there is no level {level!r}; levels are the integers 0 to {LEVELS - 1}")
+    raise UnknownLevel(f"there is no level {quoted(level)}; levels are the integers 0 to {LEVELS - 1}")
 
 
 def levels_of(knobs: str | Sequence[str], table: Sequence[Sequence[Any]], **shared: Any) -> list[dict[str, Any]]:
@@ -205,7 +222,7 @@ class View(Generic[S]):
     def caption(self, level: int = 2) -> str:
         """The state in text; see `Lens.caption`."""
         if level not in CAPTION_LEVELS:
-            raise UnknownLevel(f"there is no caption level {level!r}; they are 0, 1 and 2")
+            raise UnknownLevel(f"there is no caption level {quoted(level)}; they are 0, 1 and 2")
         return self.lens.caption(self.state, self.seat, level) if level else ""
 
     def legal(self) -> tuple[Move, ...]:

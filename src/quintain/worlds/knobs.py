@@ -9,16 +9,26 @@ from typing import Any, TypeVar
 
 from quintain.registry import unknown
 from quintain.types import QuintainError
-from quintain.worlds.kernel import LEVELS, BadSeed, GenerationError, Plan, UnknownLevel, Unsolvable, check_level
+from quintain.worlds.kernel import (
+    LEVELS,
+    SEED_BITS,
+    BadSeed,
+    GenerationError,
+    Plan,
+    UnknownLevel,
+    Unsolvable,
+    check_level,
+    quoted,
+)
 from quintain.worlds.noise import at_most, seed_of
 from quintain.worlds.splits import ALL, check_split
 
 S = TypeVar("S")
 
-DRAWS = (
-    1_000_000  # that an instance with knobs of its own may take; of those that levels set the rarest seen took 443,480
-)
+# random numbers that an instance with knobs of its own may take; of those that levels set the rarest seen took 443,480
+DRAWS = 1_000_000
 AGAIN = 20  # instances that are made of knobs of its own before they are said to allow none that can be won in time
+BOUNDS = (("low", "high"), ("least", "most"))  # knobs that bound one number
 RARE = 5  # times as many for a split that has a tenth of the layouts
 
 
@@ -34,7 +44,8 @@ def check_knobs(given: Mapping[str, Any], levels: Sequence[Mapping[str, Any]], l
 
     Raises:
         UnknownLevel: there is no such level.
-        BadKnob: there is no such knob, or it does not take such a value; the message says what it takes.
+        BadKnob: there is no such knob, or it does not take such a value; the message says what it takes. Or a lower bound is above
+            the upper one.
 
     Example:
         >>> check_knobs({"size": 6, "men": [1, 2]}, [{"size": 5, "men": (1, 2)}, {"size": 8, "men": (3,)}], 1)
@@ -45,6 +56,9 @@ def check_knobs(given: Mapping[str, Any], levels: Sequence[Mapping[str, Any]], l
         if name not in chosen:
             raise BadKnob(unknown("knob", name, chosen))
         chosen[name] = _taken(name, value, [knobs[name] for knobs in levels if name in knobs])
+    for low, high in BOUNDS:
+        if low in chosen and high in chosen and chosen[low] > chosen[high]:
+            raise BadKnob(f"knobs {low}={chosen[low]} and {high}={chosen[high]}: {low} is at most {high}")
     return chosen
 
 
@@ -68,7 +82,7 @@ def _taken(name: str, value: Any, values: list[Any]) -> Any:
         if there:
             return there[0]
         takes = ", ".join(dict.fromkeys([repr(_listed(v)) for v in values]))
-    raise BadKnob(f"knob {name}={value!r}: it takes {takes}")
+    raise BadKnob(f"knob {name}={quoted(value)}: it takes {takes}")
 
 
 def _plain(value: Any) -> Any:
@@ -95,7 +109,9 @@ def started(world: Any, seed: int, level: int, split: str, knobs: Mapping[str, A
     """
     for name in ("seed", "level", "split", "self"):
         if name in knobs:
-            raise BadKnob(f"{world.facts.name}: {name}={knobs[name]!r} is no knob; give the {name} beside the knobs")
+            raise BadKnob(
+                f"{world.facts.name}: {name}={quoted(knobs[name])} is no knob; give the {name} beside the knobs"
+            )
     return world.start(seed, level, split=split, **knobs)
 
 
@@ -118,8 +134,8 @@ def overridable(start: Callable[..., S]) -> Callable[..., S]:
 
     @functools.wraps(start)
     def begun(self: Any, seed: int, level: int, *, split: str = "train", **knobs: Any) -> S:
-        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-            raise BadSeed(f"{self.facts.name}: seed {seed!r} is no integer")
+        if isinstance(seed, bool) or not hasattr(seed, "__index__") or index(seed).bit_length() > SEED_BITS:
+            raise BadSeed(f"{self.facts.name}: seed {quoted(seed)} is no integer of at most {SEED_BITS} bits")
         seed = index(seed)
         asked = check_knobs(knobs, self.levels, level) if knobs else {}
         own = {name: value for name, value in asked.items() if value != self.levels[level][name]}
@@ -138,12 +154,15 @@ def overridable(start: Callable[..., S]) -> Callable[..., S]:
         except (BadKnob, UnknownLevel):
             raise
         except Exception as error:
-            given, usual = (
-                ", ".join(f"{name}={value!r}" for name, value in of.items()) for of in (own, self.levels[level])
+            given, usual = [", ".join([f"{k}={v!r}" for k, v in of.items()]) for of in (own, self.levels[level])]
+            why = (
+                str(error)
+                if isinstance(error, QuintainError)
+                else f"its generator stops with {type(error).__name__}: {error}"
             )
             raise GenerationError(
-                f"{self.facts.name}: no instance of level {level} in the split {split!r} has {given} ({error}); take values nearer to "
-                f"those of the level: {usual}"
+                f"{self.facts.name}: no instance of level {level} in the split {split!r} has {given} ({why}); take values nearer to those "
+                f"of the level: {usual}"
             ) from error
 
     return begun

@@ -9,6 +9,8 @@ import itertools
 import networkx as nx
 import pytest
 
+from quintain.envs.world import world_of
+from quintain.registry import names
 from quintain.types import Ints, QuintainError
 from quintain.worlds.engines.board.flips import Othello
 from quintain.worlds.engines.board.game import Match, Setup
@@ -16,7 +18,8 @@ from quintain.worlds.engines.board.isolation import Isolation
 from quintain.worlds.engines.board.jumps import alquerque, checkers
 from quintain.worlds.engines.board.lines import ConnectK, WildLines, column_alone, mark_last, shape
 from quintain.worlds.engines.board.lineups import LinesOfAction
-from quintain.worlds.engines.board.men import MenGame, Rules
+from quintain.worlds.engines.board.match import BoardWorld
+from quintain.worlds.engines.board.men import Board, MenGame, Rules
 from quintain.worlds.engines.board.men_look import MenLook
 from quintain.worlds.engines.board.nested import UltimateTTT
 from quintain.worlds.engines.board.rows import row_game
@@ -83,6 +86,25 @@ def test_what_is_proved_is_true(rules: Rules) -> None:
                 assert verdict.worth == max(worths.values())
                 assert all(worths[move] == verdict.worth for move in verdict.moves)
     assert proved > 10
+
+
+GAMES = sorted(
+    name for name in names("world") if isinstance(world_of(name), BoardWorld) and "limit" in world_of(name).levels[0]
+)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_moves_suffice_where_the_rules_say_so(name: str) -> None:
+    world = world_of(name)
+    games = [world.look.game(world.look.options(knobs)) for knobs in world.levels[:4]]
+    lasts = [getattr(game, "board", Board(columns=1, rows=1)).lasts for game in games]
+    assert all(lasts) == any(lasts) == ("always enough" in " ".join(world.facts.rules.split()))
+    for game, most in zip(games, lasts, strict=True):
+        for seed in range(20 if most else 0):
+            position, rng = (*game.rules.begin(), most, 0), Rng("lasts", seed)
+            while game.rules.ended(position) is None:
+                assert position[-2] > 0, f"no moves are left after {most}"
+                position = game.play(position, rng.pick(game.legal(position)))
 
 
 def test_the_value_of_free_marks_is_true_where_it_is_sure() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from quintain.envs.world import world_of
 from quintain.worlds import knobs
 from quintain.worlds.kernel import Choices, GenerationError, Move, Plan, UnknownLevel, check_level, diff, digest
 from quintain.worlds.knobs import DRAWS, RARE, BadKnob, check_knobs, overridable, started
@@ -146,7 +148,10 @@ def test_knobs_that_contradict_each_other_end_in_good_time_and_are_named() -> No
         world.start(0, 0, walls=30)
     assert str(told.value).endswith("those of the level: size=5, walls=2")
     with pytest.raises(
-        GenerationError, match=re.escape("level 1 in the split 'train' has size=5, walls=25 (integer division")
+        GenerationError,
+        match=re.escape(
+            "level 1 in the split 'train' has size=5, walls=25 (its generator stops with ZeroDivisionError: "
+        ),
     ):
         world.start(0, 1, size=5, walls=25)
     with pytest.raises(BadKnob):
@@ -217,3 +222,44 @@ def test_what_is_no_knob_and_no_split_is_named() -> None:
     nothing: Any = None
     with pytest.raises(GenerationError, match="^unknown split None"):
         Slow().start(0, 0, split=nothing, draws=7)
+
+
+@pytest.mark.parametrize(("name", "knobs"), [("JugMeasure", {"low": 14, "high": 5}), ("Maze3D", {"most": 20})])
+def test_bounds_that_cross_are_refused(name, knobs) -> None:
+    low, high = ("low", "high") if "low" in knobs else ("least", "most")
+    with pytest.raises(BadKnob, match=rf"knobs {low}=\d+ and {high}=\d+: {low} is at most {high}"):
+        world_of(name).start(0, 6, **knobs)
+
+
+@pytest.mark.parametrize(("name", "knob", "value"), [("MazeRoute", "size", 8), ("DotsBoxes", "rows", 6)])
+def test_sides_that_must_be_odd_are_named(name, knob, value) -> None:
+    with pytest.raises(GenerationError, match=rf"has {knob}={value} \(.* must be odd\)"):
+        world_of(name).start(0, 3, **{knob: value})
+
+
+@pytest.mark.parametrize(("name", "size"), [("Binairo", 7), ("MiniSudoku", 5)])
+def test_a_page_that_its_rules_leave_empty_is_refused(name, size) -> None:
+    with pytest.raises(GenerationError, match=r"\(a page of this size cannot be filled by the rules\)"):
+        world_of(name).start(0, 3, size=size)
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "knob", "enough", "lacking", "why"),
+    [
+        ("Battleship", 9, "shots", 17, 16, "16 shots cannot hit the 17 cells of the ships (5, 4, 3, 3, 2)"),
+        ("Game2048", 2, "turns", 26, 16, "16 turns on 3x3 cells bring no 64"),
+        ("Game2048", 9, "side", 4, 3, "1300 turns on 3x3 cells bring no 2048"),
+        ("Hanabi2", 0, "par", 4, 5, "par 5: 2 colours of 2 ranks, 3 cards each, allow 4 points"),
+        ("HoldemFree", 0, "par", 160, 161, "par 161: 4 hands bring 160 chips at most"),
+        ("HoldemFreeDuel", 0, "par", 80, 81, "par 81: 4 hands bring 80 chips at most"),
+        ("HexBoard", 9, "limit", 60, 59, "a match after 2 rounds can last 60 moves; limit 59 is less"),
+    ],
+)
+def test_what_no_play_can_win_is_refused_at_once(name, level, knob, enough, lacking, why) -> None:
+    world = world_of(name)
+    world.start(0, level, **{knob: enough})
+    told = f"{name}: no instance of level {level} in the split 'train' has {knob}={lacking} ({why})"
+    begun = time.process_time()
+    with pytest.raises(GenerationError, match=re.escape(told)):
+        world.start(0, level, **{knob: lacking})
+    assert time.process_time() - begun < 1

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from quintain.types import Ints
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.board.men import Board
+from quintain.worlds.kernel import GenerationError
 from quintain.worlds.scene import Box, Disc, Run
 
 FREE, DOT, OPEN, FLAT, TALL, OWN = 0, 1, 2, 3, 4, 5  # codes: a gap, a dot, an open box, drawn lines; boxes of X and O
@@ -46,6 +47,8 @@ class Boxes:
     """
 
     def __init__(self, columns: int, rows: int) -> None:
+        if not columns % 2 or not rows % 2:
+            raise GenerationError(f"{columns} x {rows} cells of dots and lines; both numbers must be odd")
         self.columns, self.cells = columns, columns * rows
         place = [(i % columns % 2, i // columns % 2) for i in range(self.cells)]
         self.lines: Ints = tuple(i for i, (x, y) in enumerate(place) if x != y)
@@ -62,6 +65,7 @@ class Boxes:
             breadth=8,
             deep=2,
             nodes=150,
+            lasts=len(self.lines) + len(self.boxes),  # each line, and a pass for each box
             note=self._note,
             noted=_noted,
             vocabulary=tuple(f"{side}={n}" for side in "XO" for n in count),

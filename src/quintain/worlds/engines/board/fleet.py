@@ -12,7 +12,7 @@ from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.cells import framed, labelled, name_of, names_of, read_cell, unframed
 from quintain.worlds.engines.turns import WON, After, digit_words, digits
-from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
+from quintain.worlds.kernel import Answer, GenerationError, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Shape
 from quintain.worlds.splits import canonical
@@ -115,6 +115,8 @@ class FleetGame:
 
     def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Sea | None:
         size, lengths, shots = knobs["size"], tuple(knobs["ships"]), knobs["shots"]
+        if shots < sum(lengths):
+            raise GenerationError(f"{shots} shots cannot hit the {sum(lengths)} cells of the ships {lengths}")
         ships = fleet(rng, size, lengths)
         return None if ships is None else Sea(size, "." * size**2, lengths, shots, shots + SPARE, ships)
 

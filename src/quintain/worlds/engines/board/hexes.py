@@ -27,7 +27,7 @@ class Hex:
 
     def __init__(self, size: int) -> None:
         self.size, self.cells = size, size * size
-        self.board = Board(columns=size, rows=size, deep=2, nodes=150)
+        self.board = Board(columns=size, rows=size, deep=2, nodes=150, lasts=self.cells)
         # first come cells along an edge of one's own, which lead nowhere
         along = tuple((i % size) * size + i // size for i in range(self.cells))
         self.order: tuple[Ints, Ints] = (along, tuple(range(self.cells)))

@@ -45,7 +45,7 @@ class Knights:
     def __init__(self, size: int) -> None:
         self.size, self.men, self.cells = size, size // 2, size * size
         deep, nodes = (10, 1500) if size < 5 else (4, 200)
-        self.board = Board(columns=size, rows=size, signs=".XO#", deep=deep, nodes=nodes)
+        self.board = Board(columns=size, rows=size, signs=".XO#", deep=deep, nodes=nodes, lasts=self.cells)
         self.leaps: tuple[Ints, ...] = tuple(
             tuple(
                 (r + down) * size + c + right for right, down in LEAPS if 0 <= c + right < size and 0 <= r + down < size

@@ -42,6 +42,8 @@ class Board:
         noted: the own numbers that a note tells, or None if it is no such line.
         vocabulary: all words that notes may hold.
         spent: the worth for the side to move when no moves are left; a draw unless the game says otherwise.
+        lasts: moves of both sides after which every match from the beginning is over, however it is played; 0 where it may go on and
+            moves that run out are part of the rules.
     """
 
     columns: int
@@ -58,6 +60,7 @@ class Board:
     noted: Callable[[str], Ints | None] = lambda note: None if note else ()
     vocabulary: tuple[str, ...] = ()
     spent: Callable[[Ints], int] = lambda position: 0
+    lasts: int = 0
 
 
 class Rules(Protocol):

@@ -14,7 +14,7 @@ from quintain.worlds.cells import LETTERS, frame
 from quintain.worlds.engines.board.game import Match, Setup
 from quintain.worlds.engines.board.men import MenGame, Rules
 from quintain.worlds.engines.turns import digit_words, digits
-from quintain.worlds.kernel import Move
+from quintain.worlds.kernel import GenerationError, Move
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Run, Scene, Shape
 from quintain.worlds.splits import canonical
@@ -111,8 +111,14 @@ class MenLook:
 
     def options(self, knobs: Mapping[str, Any]) -> Ints:
         if not 1 <= knobs["limit"] <= LONGEST:
-            raise QuintainError(f"limit {knobs['limit']}: a match has 1 to {LONGEST} moves of both sides")
-        return tuple([knobs[name] for name in self.numbers])
+            raise GenerationError(f"limit {knobs['limit']}: a match has 1 to {LONGEST} moves of both sides")
+        options = tuple([knobs[name] for name in self.numbers])
+        lasts = self.game(options).board.lasts - 2 * knobs["rounds"]
+        if knobs["limit"] < lasts:  # the rules say that the moves are always enough
+            raise GenerationError(
+                f"a match after {knobs['rounds']} rounds can last {lasts} moves; limit {knobs['limit']} is less"
+            )
+        return options
 
     def varied(self, knobs: Mapping[str, Any]) -> bool:
         return True

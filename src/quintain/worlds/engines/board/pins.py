@@ -42,7 +42,7 @@ class Pins:
 
     def __init__(self, columns: int, rows: int) -> None:
         self.columns, self.cells = columns, columns * rows
-        self.board = Board(columns=columns, rows=rows, signs=".I", deep=1)
+        self.board = Board(columns=columns, rows=rows, signs=".I", deep=1, lasts=self.cells)
 
     def begin(self) -> Ints:
         return (1,) * self.cells

@@ -23,7 +23,7 @@ class Quantum:
 
     def __init__(self, columns: int, rows: int) -> None:
         self.columns, self.rows, self.cells = columns, rows, columns * rows
-        self.board = Board(columns=columns, rows=rows, breadth=5, deep=1)
+        self.board = Board(columns=columns, rows=rows, breadth=5, deep=1, lasts=self.cells + 1)
         ways = ((1, 0), (0, 1), (1, 1), (1, -1))
         self.lines: tuple[Ints, ...] = tuple(
             tuple((r + k * down) * columns + c + k * right for k in range(LINE))

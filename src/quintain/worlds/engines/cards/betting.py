@@ -14,7 +14,7 @@ from quintain.worlds.engines.cards.deck import NAMES, Sheet, cards_of, dealt, fa
 from quintain.worlds.engines.cards.players import LEAKS, chances, drawn_of, reply
 from quintain.worlds.engines.cards.poker import FOLD, PASS, Poker, actions_of, outcome, spot_of
 from quintain.worlds.engines.turns import WON, After, digit_words, digits
-from quintain.worlds.kernel import Answer, Move, Plan
+from quintain.worlds.kernel import Answer, GenerationError, Move, Plan
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Scene
 
@@ -92,9 +92,12 @@ class Betting:
 
     def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Table | None:
         if knobs["hands"] % 2 or (not self.duel and knobs["leak"] not in LEAKS):
-            raise QuintainError(f"hands {knobs['hands']} must be even, and the leak one of {LEAKS}")
+            raise GenerationError(f"hands {knobs['hands']} must be even, and the leak one of {LEAKS}")
         leak, share = ("", 0) if self.duel else (knobs["leak"], knobs["share"])
         stakes = Stakes(knobs["hands"], knobs["par"], leak, share, knobs["stack"])
+        most = stakes.hands * self.rules(stakes.stack).most * (1 if self.duel else 2)  # also what the other table loses
+        if stakes.par > most:
+            raise GenerationError(f"par {stakes.par}: {stakes.hands} hands bring {most} chips at most")
         noise = Noise(int(rng.uniform() * 2**53))
         return self._open(stakes, 0, 0, noise)
 

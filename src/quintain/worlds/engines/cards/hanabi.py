@@ -15,7 +15,7 @@ from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.cards.deck import MARGIN, Sheet, note
 from quintain.worlds.engines.turns import WON, After
-from quintain.worlds.kernel import Move, Plan
+from quintain.worlds.kernel import GenerationError, Move, Plan
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Run, Scene
 
@@ -32,6 +32,7 @@ EMPTY = "no cards"
 NAMES = {"R": "red", "G": "green", "B": "blue", "Y": "yellow", "W": "white"}
 _INKS = {"R": "brick", "G": "green", "B": "blue", "Y": "amber", "W": "stone"}
 COPIES = (3, 2, 2, 2, 1)  # cards of each rank and colour, for the ranks from 1
+LAST = 2  # turns after the last card of the deck was drawn
 MISTAKES = 3  # cards played that do not fit, with which all is lost
 SURE, BOLD = 0.99, 0.6  # chances with which a card is played: at once, and when there is nothing better
 _OWN = re.compile(r"(play|discard) (?:card )?([1-5])", re.ASCII)
@@ -135,7 +136,7 @@ def _done(state: Fireworks, move: Move) -> tuple[Fireworks, str]:
         hands[side] = (*hands[side][:i], *hands[side][i + 1 :], *deck[:1])
         marks[side] = (*marks[side][:i], *marks[side][i + 1 :], *((_blank(rules),) if deck else ()))
         deck = deck[1:]
-    last = state.last - 1 if state.last > 0 else 2 if not deck and state.last < 0 else state.last
+    last = state.last - 1 if state.last > 0 else LAST if not deck and state.last < 0 else state.last
     pair = hands[0], hands[1]
     return Fireworks(rules, tuple(tops), pair, tuple(marks), deck, gone, clues, 1 - side, last, wrong), heard
 
@@ -152,6 +153,11 @@ class Hanabi:
     def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Fireworks | None:
         rules = Rules(knobs["colours"], knobs["ranks"], knobs["size"], knobs["clues"], knobs["par"])
         deck, size = rng.sample(rules.deck, len(rules.deck)), rules.size
+        most = min(rules.colours * rules.ranks, len(deck) - 2 * size + LAST)
+        if rules.par > most:
+            raise GenerationError(
+                f"par {rules.par}: {rules.colours} colours of {rules.ranks} ranks, {size} cards each, allow {most} points"
+            )
         blank = _blank(rules)
         hands = tuple(deck[:size]), tuple(deck[size : 2 * size])
         return Fireworks(

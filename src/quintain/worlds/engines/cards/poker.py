@@ -48,6 +48,11 @@ class Poker:
         """All cards."""
         return deck_of(self.ranks, self.suits, self.low)
 
+    @functools.cached_property
+    def most(self) -> int:
+        """Chips that a hand can bring: what the other player can put in."""
+        return min(self.stack, max(self.blinds) + self.cap * sum(self.bets)) if all(self.bets) else self.stack
+
     def shown(self, rounds: int) -> int:
         """How many cards lie open in round number `rounds`."""
         return sum(self.reveals[: rounds + 1])

@@ -31,7 +31,7 @@ def latin_rules(size: int) -> tuple[Rule, ...]:
 def latin(rng: Rng, size: int, values: Sequence[int] | None = None) -> Ints:
     """A random square in which each row and column holds each of 1 to `size` once."""
     solver = _latins.setdefault(size, Solver(latin_rules(size), size * size))
-    return solver.search([(1 << size) - 1 << 1] * (size * size), rng=rng).solutions[0]
+    return solver.search([(1 << size) - 1 << 1] * (size * size), rng=rng).one
 
 
 _latins: dict[int, Solver] = {}

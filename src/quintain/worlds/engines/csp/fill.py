@@ -114,7 +114,7 @@ class FillWorld:
         size, blanks = knobs["size"], knobs["blanks"]
         solver, any_digit = _solver(self.rules, size), (1 << size) - 1 << 1
         count = size * size
-        digits = solver.search([any_digit] * count, rng=rng).solutions[0]
+        digits = solver.search([any_digit] * count, rng=rng).one
         domains = [1 << d for d in digits]
         order = list(range(count))
         rng.shuffle(order)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from quintain.types import Ints
 from quintain.worlds.engines.csp.rules import Rule
+from quintain.worlds.kernel import GenerationError
 from quintain.worlds.noise import Rng
 
 NODES = 20_000  # guesses after which a search gives up
@@ -20,6 +21,17 @@ class Found(NamedTuple):
     solutions: tuple[Ints, ...]
     nodes: int
     complete: bool
+
+    @property
+    def one(self) -> Ints:
+        """The first solution.
+
+        Raises:
+            GenerationError: there is none.
+        """
+        if not self.solutions:
+            raise GenerationError("a page of this size cannot be filled by the rules")
+        return self.solutions[0]
 
 
 class Solver:

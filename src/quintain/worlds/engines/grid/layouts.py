@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quintain.worlds.engines.grid.board import FLOOR, GOAL, HOLE, LYING, WALL, Board, Walk, neighbours
+from quintain.worlds.kernel import GenerationError
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.splits import symmetries
 
@@ -131,6 +132,8 @@ def maze(rng: Rng, knobs: Knobs) -> Walk | None:
     The walker starts where the way to the goal is among the longest third.
     """
     side = knobs["size"]
+    if not side % 2:
+        raise GenerationError(f"a maze of side {side}; sides must be odd")
     cells, hops = [WALL] * (side * side), _hops(side)
     at = 2 * rng.below(side // 2 + 1) * side + 2 * rng.below(side // 2 + 1)
     cells[at] = FLOOR

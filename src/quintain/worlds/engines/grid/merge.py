@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,18 @@ from quintain.types import QuintainError
 from quintain.worlds.directions import CHOICES, DIRECTIONS
 from quintain.worlds.engines.grid import art
 from quintain.worlds.engines.grid.board import DIGITS
-from quintain.worlds.kernel import Answer, Events, Facts, Move, Outcome, Plan, Unsolvable, View, check_level
+from quintain.worlds.kernel import (
+    Answer,
+    Events,
+    Facts,
+    GenerationError,
+    Move,
+    Outcome,
+    Plan,
+    Unsolvable,
+    View,
+    check_level,
+)
 from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Scene
@@ -94,6 +106,18 @@ def appeared(cells: Line, noise: Noise) -> Line:
     return (*cells[:at], 2 if noise.uniform(1) < FOUR else 1, *cells[at + 1 :])
 
 
+def reach(side: int, turns: int) -> int:
+    """A number that no play exceeds: what cells can hold, and all that appears but for one chance in a billion.
+
+    Example:
+        >>> reach(3, 10_000), reach(4, 16)
+        (1024, 52)
+    """
+    numbers = turns + 1  # two at the start; the last sweep only merges
+    appears = 2 * (1 + FOUR) * numbers + 6 * 2 * math.sqrt(FOUR * (1 - FOUR) * numbers)
+    return min(2 ** (side * side + 1), int(appears))
+
+
 @seated
 @dataclass(frozen=True, kw_only=True)
 class MergeWorld:
@@ -108,6 +132,8 @@ class MergeWorld:
         """See `World.start`."""
         chosen = check_knobs(knobs, self.levels, level)
         sheet = Sheet(chosen["side"], chosen["goal"], chosen["turns"])
+        if 2**sheet.goal > reach(sheet.side, sheet.budget):
+            raise GenerationError(f"{sheet.budget} turns on {sheet.side}x{sheet.side} cells bring no {2**sheet.goal}")
         rng = Rng(self.facts.name, seed, level, split)
 
         def make(r: Rng) -> Merge:

@@ -95,7 +95,7 @@ def balance_plant(strict: int, rng: Rng, knobs: Knobs) -> Truth:
     """A random balanced grid."""
     size = knobs["size"]
     solver = Solver(balance_rules(size, strict), size * size)
-    return planted(knobs, solver.search([3] * (size * size), rng=rng).solutions[0])
+    return planted(knobs, solver.search([3] * (size * size), rng=rng).one)
 
 
 def balance_clue(strict: int, rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
