@@ -101,8 +101,8 @@ The table of levels on the page of a world names its knobs. `env.params.KNOB=VAL
 `demos`, `export` and `offer` as in `train` and `eval`: `quintain play KeyDoor env.params.size=7 --level 3`. A name that is not in the
 table is refused with the nearest one. A knob takes what some level sets (several numbers as a list: `'env.params.ships=[3,2]'`), a
 number also all between, and one that is 0 or 1 at all levels both. Not all of that goes together: where no instance is found (a maze of
-an even side, or twenty in a row that a sure oracle cannot win within their turns) an error names the knobs, the split and what the
-level sets. `train` and `eval` try the knobs in each split that they play before they begin.
+an even side, 16 shots for a fleet of 17 cells, or twenty in a row that a sure oracle cannot win within their turns) an error names the
+knobs, the split and what the level sets. `train` and `eval` try the knobs in each split that they play before they begin.
 
 ## Worlds that differ from the usual form
 
