@@ -50,8 +50,9 @@ ifeq ($(NO_SETUP),)
 	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --torch "$(TORCH)" --extras train,dev,bench
 endif
 
-quickstart: setup  ## train an agent on this machine: about three minutes with the set-up, on two idle cores
+quickstart: setup  ## train an agent on this machine: about four minutes with the set-up, on two idle cores
 	@$(BIN)/quintain $(QUICKSTART) $(ARGS)
+	@command -v quintain > /dev/null || echo "quintain is in $(BIN); source $(BIN)/activate puts it on the path"
 
 test: setup-dev  ## the fast tests and the doctests
 	$(PYTEST) -n $(JOBS) $(DIST) $(ARGS)

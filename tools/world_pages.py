@@ -195,14 +195,16 @@ it chose in an episode in which all seats play as it does (its moves, where none
 
 
 def _knobs(name: str, levels: Sequence[Mapping[str, Any]], knobs: Sequence[str]) -> str:
-    """How a knob is given, by the first number of the next level that fits this one."""
-    numbers = {knob: levels[3][knob] for knob in knobs if type(levels[3].get(knob)) is int}
-    chosen = next((knob for knob, value in numbers.items() if _starts(name, knob, value)), "")
+    """How a knob is given, by the first other number of a level that fits this one."""
+    others = [
+        (knob, level[knob]) for level in (*levels[3:], *levels[:2]) for knob in knobs if type(level.get(knob)) is int
+    ]
+    chosen = next((f"{k}={v}" for k, v in others if v != levels[2][k] and _starts(name, k, v)), "")
     told = (
         "The names on the left are the knobs of the world; `env.params.KNOB=VALUE` overrides what a level sets, in `play`, `demos`,\n"
         "`export`, `offer`, `train` and `eval`, and so do `params` of a task"
     )
-    example = f": `quintain play {name} --level 2 env.params.{chosen}={numbers[chosen]}`" if chosen else ""
+    example = f": `quintain play {name} --level 2 env.params.{chosen}`" if chosen else ""
     return f"{told}{example}.\n" if knobs else ""
 
 

@@ -76,7 +76,8 @@ class Table:
         facts = self.env.facts
         told = "   ".join(f"{key} {what}" for key, what in COMMANDS.items())
         if not self.keys:
-            how = "Type a move, or one of these, then Enter. Where it is a move too, put / before it."
+            how = "Type a move, or one of these, then Enter."
+            told = "   ".join(f"{'/' if self._legal(key) else ''}{key} {what}" for key, what in COMMANDS.items())
             return f"{facts.rules}\n{facts.answer} {how}\n{told}"
         shown = {action: key for key, action in reversed(self.keys.items())}
         arrows = {self.keys[way]: f"{way} arrow or {key}" for key, way in LETTERS.items() if way in self.keys}
@@ -110,6 +111,9 @@ class Table:
         """A command or a move; None, and a word about it, for a key that means nothing, which costs no turn."""
         if not self.keys and self._legal(word):
             return word
+        if not word.strip() and self.env.stop is None:
+            print("nothing was typed; ? shows the rules")
+            return None
         word = word.removeprefix("/")
         word = COMMANDS.get(word, word)
         if word in COMMANDS.values() or not self.keys or self.env.stop is not None:

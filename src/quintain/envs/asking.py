@@ -35,7 +35,7 @@ def unfit(play: Play, levels: Sequence[int]) -> str:
             continue
         why = "what it stands on is not all shown from the start"
         if not world.facts.exact:
-            why = "chance or an opponent answers each move"
+            why = "chance, an opponent or hidden cells answer each move"
         elif foresees(play.name):
             why = "it is still open what comes"
         return f"an episode of {play.name} at level {level} has {play.env.limit} turns, and no plan can be asked for beforehand: {why}"

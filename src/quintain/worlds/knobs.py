@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from operator import index
 from typing import Any, TypeVar
 
 from quintain.registry import unknown
 from quintain.types import QuintainError
 from quintain.worlds.kernel import (
-    LEVELS,
     SEED_BITS,
     BadSeed,
     GenerationError,
@@ -29,7 +29,8 @@ S = TypeVar("S")
 DRAWS = 1_000_000
 AGAIN = 20  # instances that are made of knobs of its own before they are said to allow none that can be won in time
 BOUNDS = (("low", "high"), ("least", "most"))  # knobs that bound one number
-RARE = 5  # times as many for a split that has a tenth of the layouts
+RARE = 5  # times as many, at most, for a split that has a tenth of the layouts
+OFTEN = 100  # times as many as one among all layouts took, and no more, for one of such a split
 
 
 class BadKnob(QuintainError):
@@ -116,8 +117,18 @@ def started(world: Any, seed: int, level: int, split: str, knobs: Mapping[str, A
 
 
 def lexicon(world: Any, levels: Sequence[int], knobs: Mapping[str, Any]) -> list[str]:
-    """The words of some levels; with knobs, whose values may be those of any level, of all."""
-    return list(dict.fromkeys(word for level in (range(LEVELS) if knobs else levels) for word in world.words(level)))
+    """The words of some levels, with knobs of one's own if there are such.
+
+    Raises:
+        UnknownLevel, BadKnob: see `check_knobs`.
+    """
+    if knobs:
+        own = {level: check_knobs(knobs, world.levels, level) for level in levels}
+        world = copy(world)
+        object.__setattr__(
+            world, "levels", [own.get(level, usual) for level, usual in enumerate(world.levels)]
+        )  # worlds are frozen
+    return list(dict.fromkeys([word for level in levels for word in world.words(level)]))
 
 
 def _listed(value: Any) -> Any:
@@ -143,7 +154,15 @@ def overridable(start: Callable[..., S]) -> Callable[..., S]:
             return start(self, seed, level, split=split)
         check_split(split)
         try:
-            with at_most(DRAWS if split in ("train", ALL) else RARE * DRAWS):
+            draws = DRAWS
+            if split not in (
+                "train",
+                ALL,
+            ):  # what is rare among all layouts, or not there, is not looked for long in a tenth of them
+                with at_most(DRAWS) as left:
+                    start(self, seed, level, split=ALL, **own)
+                    draws = max(DRAWS, min(RARE * DRAWS, OFTEN * (DRAWS - left())))
+            with at_most(draws):
                 why = ""
                 for one in (seed, *(seed_of("again", seed, k) for k in range(1, AGAIN))):
                     state = start(self, one, level, split=split, **own)

@@ -24,6 +24,10 @@ class OutOfDraws(QuintainError):
     """Something that was allowed so much randomness wanted more."""
 
 
+class TooFew(QuintainError, ValueError):
+    """More different things were to be drawn than there are."""
+
+
 def seed_of(*key: Any) -> int:
     """A 64-bit seed from any key of strings and integers.
 
@@ -68,10 +72,10 @@ class Rng:
         """`k` different ones of `items`, in random order.
 
         Raises:
-            ValueError: there are fewer than `k`.
+            TooFew: there are fewer than `k`.
         """
         if k > len(items):
-            raise ValueError(f"cannot sample {k} of {len(items)} items")
+            raise TooFew(f"{k} were to be drawn of {len(items)}")
         pool = list(items)
         for i in range(k):
             j = i + int(self.uniform() * (len(pool) - i))
@@ -80,14 +84,15 @@ class Rng:
 
 
 @contextlib.contextmanager
-def at_most(draws: int) -> Iterator[None]:
-    """Generators that this thread makes inside give so many numbers in all, the next one raises `OutOfDraws`.
+def at_most(draws: int) -> Iterator[Callable[[], int]]:
+    """Generators that this thread makes inside give so many numbers in all, the next one raises `OutOfDraws`. Gives what tells how many are
+    left.
 
     A loop that draws until something fits thus ends in the same way on every machine.
     """
     before, _limit.left = getattr(_limit, "left", None), draws
     try:
-        yield
+        yield lambda: _limit.left
     finally:
         _limit.left = before
 

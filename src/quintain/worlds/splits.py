@@ -70,9 +70,13 @@ def drawn(
         GenerationError: there is no such split, or `tries` draws gave no instance.
     """
     check_split(split)
+    made = 0
     for _ in range(tries):
         spend(TRY)
         instance = make(rng)
-        if instance is not None and (split == ALL or split_of(layout(instance)) == split):
-            return instance
-    raise GenerationError(f"no instance of split {split!r} in {tries} draws: this level has too few layouts to split")
+        if instance is not None:
+            made += 1
+            if split == ALL or split_of(layout(instance)) == split:
+                return instance
+    why = "there are too few layouts to split" if made else "none could be made at all"
+    raise GenerationError(f"no instance of split {split!r} in {tries} draws: {why}")

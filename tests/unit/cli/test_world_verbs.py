@@ -214,3 +214,15 @@ def test_a_move_that_is_spelled_like_a_command_is_played(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("h\nq\n"))
     said = told(capsys, "play", "ConnectK", "--level", "2")
     assert "try: " in said and "turn 1/" not in said, "there is no column h"
+
+
+def test_commands_that_are_moves_too_are_shown_with_their_stroke(capsys, monkeypatch):
+    for level, shown in (("9", "/h hint   u undo   r restart"), ("2", "h hint   u undo   r restart")):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("/q\n"))
+        assert f"\n{shown}" in told(capsys, "play", "ConnectK", "--level", level)
+
+
+def test_an_empty_line_costs_no_turn(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n \nq\n"))
+    said = told(capsys, "play", "NimGame")
+    assert said.count("nothing was typed") == 2 and "turn 0/" in said and "turn 1/" not in said

@@ -154,11 +154,11 @@ def test_without_pictures_only_rows_are_named(tmp_path):
             "an episode of Maze3D at level 0 has 18 turns, and no plan can be asked for beforehand: what it stands on is not all shown",
         ),
         (["NimDuel"], "NimDuel has 2 seats, a question has one\n"),  # and no word of demos, which want one seat too
-        (["Game2048"], "chance or an opponent answers each move; quintain demos"),
+        (["Game2048"], "chance, an opponent or hidden cells answer each move; quintain demos"),
         (["SnakeRun"], "it is still open what comes; quintain demos"),
         (
             ["ChessMate"],
-            "ChessMate at level 6 has 2 turns, and no plan can be asked for beforehand: chance or an opponent",
+            "ChessMate at level 6 has 2 turns, and no plan can be asked for beforehand: chance, an opponent or hidden cells",
         ),
         (["ChessMate"], "of these levels 0, 1, 2, 3, 4, 5 can be asked about"),
         (["KeyDoor", "env.params.sise=6"], "unknown knob 'sise'; did you mean 'size'?"),

@@ -135,12 +135,25 @@ def test_captions_have_three_levels(level: Any) -> None:
         view.caption(level)
 
 
-def test_with_knobs_a_lexicon_has_the_words_of_all_levels() -> None:
-    world = world_of("KeyDoor")
-    assert lexicon(world, (2, 2), {}) == list(world.words(2))
-    env = WorldEnv(world, Scaffold.of({"style": "words"}))
-    said = env.begin(replace(TASK, level=0, params={"size": 9}))[SOLO].messages[0].text.split()
-    assert {*said} <= {*lexicon(world, (0,), {"size": 9})} and not {*said} <= {*lexicon(world, (0,), {})}
+@pytest.mark.parametrize(
+    ("name", "level", "params"),
+    [
+        *(("KeyDoor", 0, {"size": 9}), ("NimGame", 3, {"tallest": 15}), ("Alquerque", 7, {"columns": 6})),
+        *(("CheckersDuel", 3, {"size": 7}), ("GinRummy", 0, {"limit": 7, "slips": 71}), ("KuhnDuel", 5, {"hands": 18})),
+    ],
+)
+def test_with_knobs_a_lexicon_has_the_words_of_their_values(name: str, level: int, params: dict[str, int]) -> None:
+    world = world_of(name)
+    assert lexicon(world, (level, level), {}) == list(dict.fromkeys(world.words(level)))
+    with_knobs, without = ({*lexicon(world, (level,), knobs)} for knobs in (params, {}))
+    said = set[str]()
+    for seed in range(8):
+        state = world.start(seed, level, **params)
+        for seat in world.facts.seats:
+            view = world.view(state, seat)
+            said |= {*view.static(), *view.moving(), *(word for move in view.legal() for word in move.key.split())}
+    assert said <= with_knobs and not said <= without
+    assert lexicon(world, (level,), {}) == list(dict.fromkeys(world.words(level))), "the world is as it was"
 
 
 def test_what_is_no_snapshot_of_the_world_is_refused_and_changes_nothing() -> None:

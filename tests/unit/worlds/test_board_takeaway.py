@@ -33,7 +33,7 @@ def test_exactly_one_slide_wins() -> None:
     for seed in range(12):
         state = world.start(seed, 2)
         rows = [t[1:] for t in state.things]
-        strips = [tuple(i for i, sign in enumerate(row) if sign != ".") for row in rows]
+        strips = [tuple(i for i, sign in enumerate(row) if sign != "-") for row in rows]
         winning = [(str(n), str(by)) for n, by, after in slides(strips) if not slider_wins(tuple(after))]
         plan = world.solve(state, SOLO)
         assert isinstance(plan, Plan) and [plan.moves[0].value] == winning

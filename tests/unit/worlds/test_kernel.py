@@ -161,28 +161,37 @@ def test_knobs_that_contradict_each_other_end_in_good_time_and_are_named() -> No
 
 
 class Slow:
-    """A world whose instances take as many draws as a level says."""
+    """A world whose instances take as many draws as a level says, in the split `test` twice as many."""
 
     facts = SimpleNamespace(name="Slow", exact=False)
     levels = ({"draws": 1}, {"draws": 101}, {"draws": 100 * RARE + 1})
 
+    def __init__(self) -> None:
+        self.drawn = 0
+
     @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> int:
         chosen, rng = check_knobs(knobs, self.levels, level), Rng("slow", seed)
-        for _ in range(chosen["draws"]):
+        for _ in range(chosen["draws"] * (2 if split == "test" else 1)):
             rng.uniform()
+            self.drawn += 1
         return chosen["draws"]
 
 
 def test_what_a_level_sets_itself_is_not_limited_and_rare_splits_may_draw_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(knobs, "DRAWS", 100)
     world = Slow()
-    assert world.start(0, 1, draws=101) == world.start(0, 0, split="test", draws=101) == 101
-    for level, split, draws in ((0, "train", 101), (0, "all", 101), (1, "validation", 100 * RARE + 1)):
-        with pytest.raises(
-            GenerationError, match=f"no instance of level {level} in the split '{split}' has draws={draws} "
-        ):
+    assert world.start(0, 1, draws=101) == 101
+    assert world.start(0, 0, split="test", draws=100) == 100
+    for level, split, draws in ((0, "train", 101), (0, "all", 101), (1, "validation", 102)):
+        told = f"no instance of level {level} in the split '{split}' has draws={draws} "
+        world.drawn = 0
+        with pytest.raises(GenerationError, match=told):
             world.start(0, level, split=split, draws=draws)
+        assert world.drawn == 100, "what no layout has is not looked for longer in a tenth of them"
+    monkeypatch.setattr(knobs, "RARE", 1)
+    with pytest.raises(GenerationError, match="in the split 'test' has draws=99 .nothing was found in good time"):
+        world.start(0, 0, split="test", draws=99)
 
 
 class Walk:
@@ -231,6 +240,18 @@ def test_bounds_that_cross_are_refused(name, knobs) -> None:
         world_of(name).start(0, 6, **knobs)
 
 
+def test_boards_without_a_detour_do_not_stand_in_for_those_that_there_are_none_of() -> None:
+    world = world_of("KeyDoor")
+    for size in (4, 5):
+        with pytest.raises(
+            GenerationError, match=f"no board of side {size} was found that takes 36 moves; lower `low`"
+        ):
+            for seed in range(9):
+                world.start(seed, 2, size=size, low=36, high=40)
+    plans = [len(world.solve(world.start(seed, 2, low=11), "agent").moves) for seed in range(40)]
+    assert sum(n < 11 for n in plans) < 8, "a few ask for no detour"
+
+
 @pytest.mark.parametrize(("name", "knob", "value"), [("MazeRoute", "size", 8), ("DotsBoxes", "rows", 6)])
 def test_sides_that_must_be_odd_are_named(name, knob, value) -> None:
     with pytest.raises(GenerationError, match=rf"has {knob}={value} \(.* must be odd\)"):
@@ -253,6 +274,17 @@ def test_a_page_that_its_rules_leave_empty_is_refused(name, size) -> None:
         ("HoldemFree", 0, "par", 160, 161, "par 161: 4 hands bring 160 chips at most"),
         ("HoldemFreeDuel", 0, "par", 80, 81, "par 81: 4 hands bring 80 chips at most"),
         ("HexBoard", 9, "limit", 60, 59, "a match after 2 rounds can last 60 moves; limit 59 is less"),
+        ("PelletMaze", 6, "pellets", 20, 19, "goal 20 of 19 pellets"),
+        ("ChainMarbles", 3, "marbles", 20, 21, "21 marbles are too many for a track of 23 cells"),
+        ("BlockFall", 5, "height", 9, 8, "3 pieces to come do not fit beside 8 rows; they take 3 each"),
+        (
+            "NimGame",
+            3,
+            "most",
+            2,
+            1,
+            "most 1: the number of counters alone says who takes the last one, whatever anybody plays",
+        ),
     ],
 )
 def test_what_no_play_can_win_is_refused_at_once(name, level, knob, enough, lacking, why) -> None:

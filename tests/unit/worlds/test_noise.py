@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quintain.worlds.noise import Noise, Rng, seed_of
+from quintain.worlds.noise import Noise, Rng, TooFew, seed_of
 
 
 def test_values_never_change() -> None:
@@ -44,5 +44,5 @@ def test_draws_are_fair() -> None:
         chosen = rng.sample("abcd", 2)
         assert len(set(chosen)) == 2
     assert np.abs(seen / 4000 - 0.25).max() < 0.03
-    with pytest.raises(ValueError, match="cannot sample 3 of 2"):
+    with pytest.raises(TooFew, match="3 were to be drawn of 2"):
         rng.sample("ab", 3)

@@ -9,7 +9,7 @@ from typing import Any
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.arcade.loop import BLANK, Frame, Ints, Look, Stage, ending, left
 from quintain.worlds.engines.arcade.quest import Leg, answered
-from quintain.worlds.kernel import Answer, Choices, Plan
+from quintain.worlds.kernel import Answer, Choices, GenerationError, Plan
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Polygon, Shape
 
@@ -106,6 +106,10 @@ class Blocks:
 
     def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
         well, height, junk, goal = knobs["well"], knobs["height"], knobs["junk"], knobs["goal"]
+        if height < APART * knobs["shown"]:
+            raise GenerationError(
+                f"{knobs['shown']} pieces to come do not fit beside {height} rows; they take {APART} each"
+            )
         queue: list[int] = []
         while len(queue) < QUEUE:
             bag = [KINDS.index(kind) for kind in knobs["kinds"]]

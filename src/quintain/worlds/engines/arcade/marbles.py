@@ -10,7 +10,7 @@ from typing import Any
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.arcade.loop import BLANK, GOAL, HIT, Frame, Ints, Look, Stage, ending, left
 from quintain.worlds.engines.arcade.quest import Leg, played, quest
-from quintain.worlds.kernel import Answer, Choices, Plan, Unknown, Unsolvable
+from quintain.worlds.kernel import Answer, Choices, GenerationError, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Shape
 
@@ -100,6 +100,8 @@ class Marbles:
     def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
         width, height, many = knobs["width"], knobs["height"], knobs["marbles"]
         track, flips = wound(width, height, bool(rng.below(2))), (rng.below(2), rng.below(2))
+        if many + 2 >= len(track):  # the front may be two cells ahead, and the last cell is the hole
+            raise GenerationError(f"{many} marbles are too many for a track of {len(track)} cells")
         spots = [(height - 1 - y if flips[0] else y) * width + (width - 1 - x if flips[1] else x) for x, y in track]
         signs = dict.fromkeys(spots, TRACK) | {spots[-1]: HOLE}
         cells = "".join(signs.get(i, BLANK) for i in range(width * height))

@@ -12,7 +12,7 @@ from quintain.worlds.engines.arcade.lanes import ACTIONS, STEPS
 from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Ints, Look, Stage, ending, left
 from quintain.worlds.engines.arcade.quest import Leg, Path, answered, words_of
 from quintain.worlds.engines.arcade.snake import near
-from quintain.worlds.kernel import Answer, Plan
+from quintain.worlds.kernel import Answer, GenerationError, Plan
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Shape
 
@@ -141,6 +141,8 @@ class Pellets:
     }
 
     def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+        if knobs["pellets"] < knobs["goal"]:
+            raise GenerationError(f"goal {knobs['goal']} of {knobs['pellets']} pellets")
         cells = dug(rng, knobs["across"], knobs["down"])
         width, height = 2 * knobs["across"] + 1, 2 * knobs["down"] + 1
         free = [i for i, sign in enumerate(cells) if sign == BLANK]

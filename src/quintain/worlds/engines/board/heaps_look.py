@@ -11,7 +11,7 @@ from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.board.game import Match, Setup
 from quintain.worlds.engines.board.heaps import STEP, HeapGame, heap_game
-from quintain.worlds.kernel import Move
+from quintain.worlds.kernel import GenerationError, Move
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Run, Scene
 
@@ -73,6 +73,10 @@ class HeapLook:
         if not (1 <= heaps <= len(HEAPS) and 1 <= tallest < STEP and 0 <= most < STEP):
             raise QuintainError(
                 f"heaps {heaps}, tallest {tallest}, most {most}: 1 to {len(HEAPS)} heaps of at most {STEP - 1}"
+            )
+        if most == 1:
+            raise GenerationError(
+                "most 1: the number of counters alone says who takes the last one, whatever anybody plays"
             )
         return (most, int(bool(knobs["last_loses"])))
 

@@ -36,7 +36,7 @@ TRIES = 400  # full grids after which it gives up leaving so many blanks
 WON = {SOLO: {"success": 1.0}}
 WRONG: Events = {SOLO: ("wrong",)}
 ILLEGAL: Events = {SOLO: ("illegal",)}
-SAYINGS = {"wrong": "The grid is full, but it breaks a rule."}
+SAYINGS = {"wrong": "The grid is full, but it breaks a rule or changes a given digit."}
 _ENTRY = re.compile(r"(?:write\s+|put\s+)?(.+?)\s*(?:=|:|\s|<-)\s*([1-9])", re.ASCII)
 _BETWEEN = re.compile(r"[\s,;/|\[\](){}_-]+")
 

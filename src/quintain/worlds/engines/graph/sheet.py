@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from quintain.ports import SOLO
@@ -38,7 +39,7 @@ class GraphWorld:
 
     Args:
         facts: rules and ceilings.
-        levels: ten mappings of knobs; `n` is the most vertices, `top` the highest number printed or answered (9 without it).
+        levels: ten mappings of knobs; `top` is the highest number printed or answered (9 without it).
         form: how an answer is written.
         make: draws one graph from the knobs, or None to draw again.
         truth: graph -> what answers are checked with; None rejects the graph.
@@ -48,6 +49,7 @@ class GraphWorld:
         words_of: further words of the captions, beside vertices, edges and numbers.
         guess: values of a random answer, where those of `guessed` do not fit.
         layout: graph -> the text by which it belongs to a split.
+        size: knobs -> the most vertices.
     """
 
     facts: Facts
@@ -61,6 +63,7 @@ class GraphWorld:
     words_of: Sequence[str] = ()
     guess: Callable[[Graph, Rng], tuple[Any, ...]] | None = None
     layout: Callable[[Graph], str] = canonical
+    size: Callable[[Mapping[str, Any]], int] = itemgetter("n")
     schema: type[Page] = Page
 
     @overridable
@@ -85,7 +88,7 @@ class GraphWorld:
 
     def words(self, level: int) -> tuple[str, ...]:
         knobs = self.levels[check_level(level)]
-        return lexicon(self.form, knobs["n"], knobs.get("top", 9), tuple(self.words_of))
+        return lexicon(self.form, self.size(knobs), knobs.get("top", 9), tuple(self.words_of))
 
     def step(self, state: Page, moves: Mapping[str, Move]) -> Outcome[Page]:
         if state.answer:

@@ -9,7 +9,7 @@ from typing import Any
 
 from quintain.worlds.engines.grid.board import FLOOR, GOAL, HOLE, LYING, WALL, Board, Walk, neighbours
 from quintain.worlds.kernel import GenerationError
-from quintain.worlds.noise import Noise, Rng
+from quintain.worlds.noise import Noise, Rng, at_most
 from quintain.worlds.splits import symmetries
 
 Knobs = Mapping[str, Any]
@@ -25,6 +25,10 @@ def rooms(rng: Rng, knobs: Knobs) -> Walk | None:
     """
     wanted = knobs["low"] + rng.below(knobs["high"] - knobs["low"] + 1)
     straight = rng.uniform() < knobs["straight"]
+    if straight and not _detours(tuple(knobs.items())):
+        raise GenerationError(
+            f"no board of side {knobs['size']} was found that takes {knobs['low']} moves; lower `low`"
+        )
     for _ in range(TRIES):
         built = _strips(rng, knobs)
         if built is None:
@@ -40,6 +44,20 @@ def rooms(rng: Rng, knobs: Knobs) -> Walk | None:
         if fits:
             return Walk(board, rng.pick(fits), lying)
     return None
+
+
+@functools.lru_cache(maxsize=256)
+def _detours(knobs: tuple[tuple[str, Any], ...]) -> bool:
+    """Whether boards with these knobs ask for detours of `low` moves: else those without one, which may be short, would be all."""
+    wanted = dict(knobs)
+    least = wanted["low"] - wanted["slack"]
+    with at_most(TRIES * wanted["size"] ** 2 * 9):  # of its own: what is remembered takes nothing from those who ask
+        rng = Rng("detours", *knobs)
+        built = (_strips(rng, wanted) for _ in range(TRIES))
+        routes = (
+            (board.routes[(LYING,) * len(board.keys)], board.width, *rest) for board, *rest in filter(None, built)
+        )
+        return any(_crow(width, c, stops) < left[c] >= least for left, width, near, stops in routes for c in near)
 
 
 def _strips(rng: Rng, knobs: Knobs) -> tuple[Board, list[int], list[int]] | None:

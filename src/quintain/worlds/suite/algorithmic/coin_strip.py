@@ -16,8 +16,8 @@ from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Shape
 
 RULES = """Coins with numbers lie on strips of cells, at most one in a cell. Two players move in turn: a move slides one coin to the
 left along its strip by one or more cells; it may not jump over a coin, land on one, or leave the strip. Who cannot move loses. You
-are to move, and exactly one move wins against any play: find it. A line `strip . 1 . . 2` gives the cells of a strip from the left,
-with the number of the coin or . for a free cell."""
+are to move, and exactly one move wins against any play: find it. A line `strip - 1 - - 2` gives the cells of a strip from the left,
+with the number of the coin or - for a free cell."""
 LEVELS = [
     {"strips": s, "length": n, "coins": c}
     for s, n, c in (
@@ -33,6 +33,7 @@ LEVELS = [
         (5, 12, 4),
     )
 ]
+FREE = "-"
 Coins = Sequence[int]  # the cells of the coins of one strip, from the left
 
 
@@ -70,7 +71,7 @@ def _won(strips: Sequence[Coins]) -> list[Words]:
 
 
 def _strips(things: Things) -> list[Coins]:
-    return [tuple(i for i, word in enumerate(row) if word != ".") for row in of(things, "strip")]
+    return [tuple(i for i, word in enumerate(row) if word != FREE) for row in of(things, "strip")]
 
 
 def _make(rng: Rng, knobs: Mapping[str, int]) -> Things | None:
@@ -80,7 +81,7 @@ def _make(rng: Rng, knobs: Mapping[str, int]) -> Things | None:
     )
     if len(_won(strips)) != 1:
         return None
-    return tuple(("strip", *(str(next(numbers)) if i in coins else "." for i in range(length))) for coins in strips)
+    return tuple(("strip", *(str(next(numbers)) if i in coins else FREE for i in range(length))) for coins in strips)
 
 
 def _guess(things: Things, rng: Rng) -> Words:
@@ -104,7 +105,7 @@ def _paint(things: Things) -> Scene:
             if i:
                 ends = (x - scale / 2, y - scale / 2), (x - scale / 2, y + scale / 2)
                 shapes.append(Polygon(points=ends, line="seam", thick=0.03, closed=False))
-            if word != ".":
+            if word != FREE:
                 shapes.append(Disc(x=x, y=y, radius=scale * 0.42, fill="gold", line="rust", thick=0.05))
                 shapes.append(Run(text=word, x=x, y=y, size=scale * 0.52))
     return Scene(width=SHEET, height=SHEET, shapes=tuple(shapes))
@@ -127,7 +128,7 @@ def coin_strip() -> AskWorld:
         make=_make,
         truth=lambda things: _won(_strips(things))[0],
         form=Form(of="number", high=2, least=1),
-        lexicon=("strip", ".", *number_words(20)),
+        lexicon=("strip", FREE, *number_words(20)),
         paint=_paint,
         guess=_guess,
     )

@@ -151,7 +151,7 @@ signal. What does each gate put out?"""
             "1 0 0 1",
             MARKS,
         ),
-        levels=[{**k, "n": k["inputs"] + k["gates"]} for k in levels_of("inputs layers gates kinds", TABLE)],
+        levels=levels_of("inputs layers gates kinds", TABLE),
         form=Form(("bits",)),
         make=gates,
         truth=lamps,
@@ -159,5 +159,6 @@ signal. What does each gate put out?"""
         check=lambda g, bits, said: float(said == bits),
         style=Style(figure=circuit),
         words_of=tuple(GATES),
+        size=lambda knobs: knobs["inputs"] + knobs["gates"],
         guess=lambda g, rng: ([rng.below(2) for note in g.notes if note in GATES],),
     )

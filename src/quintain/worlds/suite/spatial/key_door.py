@@ -10,7 +10,7 @@ from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You walk over a map to reach the goal, one cell a turn. A locked door bars the way: walk onto its key first,
 then into the door, which opens. Each key opens one door; all of them are needed to get through.
-Map: P you, G goal, # wall, . floor, a b c keys, A B C the doors that they open, ' an open door."""
+Map: P you, G goal, # wall, . floor, a b c keys, A B C the doors that they open, ' an open door, p you in one."""
 
 KNOBS = ("size", "doors", "walls", "low", "high", "slack", "turns")
 TABLE = (
