@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import statistics
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from pictures import sheets
 from quintain.cli.list import worlds
 from quintain.envs.world import world_of
 from quintain.worlds.kernel import LEVELS, GenerationError
+from quintain.worlds.knobs import BadKnob
 
 HONEST = Path(__file__).parents[1] / "claims" / "worlds" / "honest.json"  # written by tools/honest.py
 # worlds, how others have them, how they are here; written by hand
@@ -97,12 +100,13 @@ On one core of the machine that measured them, the median world takes {_round(te
 `quintain play NAME` plays one; `quintain list worlds --json` has what stands here for programs: `id`, `domain`, `engine`, `seats`,
 `turns`, `levels`, `proof` (the class of the oracle), `foresees`, `speed`.
 
-The table of levels on the page of a world names its knobs. `env.params.KNOB=VALUE` overrides what the level sets, in `quintain play`,
-`demos`, `export` and `offer` as in `train` and `eval`: `quintain play KeyDoor env.params.size=7 --level 3`. A name that is not in the
-table is refused with the nearest one. A knob takes what some level sets (several numbers as a list: `'env.params.ships=[3,2]'`), a
-number also all between, and one that is 0 or 1 at all levels both. Not all of that goes together: where no instance is found (a maze of
-an even side, 16 shots for a fleet of 17 cells, or twenty in a row that a sure oracle cannot win within their turns) an error names the
-knobs, the split and what the level sets. `train` and `eval` try the knobs in each split that they play before they begin.
+The table of levels on the page of a world names its knobs, and the one below it says what they mean. `env.params.KNOB=VALUE` overrides
+what the level sets, in `quintain play`, `demos`, `export` and `offer` as in `train` and `eval`: `quintain play KeyDoor
+env.params.size=7 --level 3`. A name that is not in the table is refused with the nearest one. A knob takes what some level sets
+(several numbers as a list: `'env.params.ships=[3,2]'`), a number also all between, and one that is 0 or 1 at all levels both. Not all
+of that goes together: where no instance is found (a maze of an even side, 16 shots for a fleet of 17 cells, or twenty in a row that a
+sure oracle cannot win within their turns) an error names the knobs, the split and what the level sets. `train` and `eval` try the knobs
+in each split that they play before they begin.
 
 ## Worlds that differ from the usual form
 
@@ -195,23 +199,36 @@ it chose in an episode in which all seats play as it does (its moves, where none
 
 
 def _knobs(name: str, levels: Sequence[Mapping[str, Any]], knobs: Sequence[str]) -> str:
-    """How a knob is given, by the first other number of a level that fits this one."""
+    """What knobs mean, and how one is given, by the first other number of a level that fits this one."""
     others = [
         (knob, level[knob]) for level in (*levels[3:], *levels[:2]) for knob in knobs if type(level.get(knob)) is int
     ]
-    chosen = next((f"{k}={v}" for k, v in others if v != levels[2][k] and _starts(name, k, v)), "")
+    chosen = next((f"{k}={v}" for k, v in others if v != levels[2].get(k) and _starts(name, k, v)), "")
     told = (
-        "The names on the left are the knobs of the world; `env.params.KNOB=VALUE` overrides what a level sets, in `play`, `demos`,\n"
+        "`env.params.KNOB=VALUE` overrides what a level sets, in `play`, `demos`,\n"
         "`export`, `offer`, `train` and `eval`, and so do `params` of a task"
     )
+    meanings = "".join([f"| `{knob}` | {meaning(name, knob)} |\n" for knob in knobs])
     example = f": `quintain play {name} --level 2 env.params.{chosen}`" if chosen else ""
-    return f"{told}{example}.\n" if knobs else ""
+    return f"| knob | |\n|---|---|\n{meanings}\n{told}{example}.\n" if knobs else ""
+
+
+@functools.lru_cache(maxsize=1)
+def glossary() -> dict[str, dict[str, str]]:
+    """What knobs mean: world, or `any`, -> knob -> a phrase."""
+    return tomllib.loads((Path(__file__).parent / "knobs.toml").read_text(encoding="utf-8"))
+
+
+def meaning(world: str, knob: str) -> str:
+    """What a knob of a world means, in a phrase."""
+    said = glossary()
+    return said.get(world, {}).get(knob) or said["any"][knob]
 
 
 def _starts(name: str, knob: str, value: int) -> bool:
     try:
         world_of(name).start(0, 2, **{knob: value})
-    except GenerationError:
+    except (BadKnob, GenerationError):
         return False
     return True
 

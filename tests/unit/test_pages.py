@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from quintain.cli.catalogue import written
+from quintain.envs.world import world_of
 from quintain.registry import HOMES, entries, names
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +47,19 @@ def test_sheets_of_worlds_are_short_and_leave_none_out():
     found = sheets("games", [f"W{i}" for i in range(45)])
     assert list(found) == ["games", "games-2", "games-3"]
     assert [name for part in found.values() for name in part] == [f"W{i}" for i in range(45)]
+
+
+def test_every_knob_of_every_world_is_explained_once() -> None:
+    said = runpy.run_path(str(ROOT / "tools" / "world_pages.py"))["glossary"]()
+    common, used = said.pop("any"), set()
+    for name in names("world"):
+        knobs, own = {*world_of(name).levels[0]}, said.pop(name, {})
+        assert knobs <= {*common, *own} and {*own} <= knobs, name
+        assert all(phrase != common.get(knob) for knob, phrase in own.items()), name
+        assert max(map(len, own.values()), default=0) <= 70
+        used |= knobs - {*own}
+    assert not said, "worlds that there are not"
+    assert used == {*common} and max(map(len, common.values())) <= 70
 
 
 def test_the_readme_counts_as_the_registry_does():
