@@ -52,7 +52,7 @@ endif
 
 quickstart: setup  ## train an agent on this machine: about four minutes with the set-up, on two idle cores
 	@$(BIN)/quintain $(QUICKSTART) $(ARGS)
-	@command -v quintain > /dev/null || echo "quintain is in $(BIN); source $(BIN)/activate puts it on the path"
+	@[ -n "$$VIRTUAL_ENV" ] || echo "quintain is in $(BIN); source $(BIN)/activate puts it on the path"
 
 test: setup-dev  ## the fast tests and the doctests
 	$(PYTEST) -n $(JOBS) $(DIST) $(ARGS)
