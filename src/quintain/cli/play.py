@@ -74,10 +74,10 @@ class Table:
     def rules(self) -> str:
         """The rules, and what is pressed or typed."""
         facts = self.env.facts
-        told = "   ".join(f"{key} {what}" for key, what in COMMANDS.items())
+        typed = {key: "/" if not self.keys and self._legal(key) else "" for key in COMMANDS}
+        told = "   ".join(f"{typed[key]}{key} {what}" for key, what in COMMANDS.items())
         if not self.keys:
             how = "Type a move, or one of these, then Enter."
-            told = "   ".join(f"{'/' if self._legal(key) else ''}{key} {what}" for key, what in COMMANDS.items())
             return f"{facts.rules}\n{facts.answer} {how}\n{told}"
         shown = {action: key for key, action in reversed(self.keys.items())}
         arrows = {self.keys[way]: f"{way} arrow or {key}" for key, way in LETTERS.items() if way in self.keys}

@@ -105,4 +105,4 @@ class Forced:
         return self.look.moving(state)
 
     def words(self, knobs: Mapping[str, Any]) -> tuple[str, ...]:
-        return self.look.words({"rounds": 0, "limit": 1, **knobs}, 1)
+        return self.look.words({"limit": 1, **knobs}, 1)

@@ -112,13 +112,7 @@ class MenLook:
     def options(self, knobs: Mapping[str, Any]) -> Ints:
         if not 1 <= knobs["limit"] <= LONGEST:
             raise GenerationError(f"limit {knobs['limit']}: a match has 1 to {LONGEST} moves of both sides")
-        options = tuple([knobs[name] for name in self.numbers])
-        lasts = self.game(options).board.lasts - 2 * knobs["rounds"]
-        if knobs["limit"] < lasts:  # the rules say that the moves are always enough
-            raise GenerationError(
-                f"a match after {knobs['rounds']} rounds can last {lasts} moves; limit {knobs['limit']} is less"
-            )
-        return options
+        return tuple([knobs[name] for name in self.numbers])
 
     def varied(self, knobs: Mapping[str, Any]) -> bool:
         return True
@@ -126,6 +120,11 @@ class MenLook:
     def opening(self, rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
         """A position after random moves in which nobody can win at once."""
         game = self.game(self.options(knobs))
+        lasts = game.board.lasts - 2 * knobs["rounds"]
+        if knobs["limit"] < lasts:  # the rules say that the moves are always enough
+            raise GenerationError(
+                f"a match after {knobs['rounds']} rounds can last {lasts} moves; limit {knobs['limit']} is less"
+            )
         position = (*game.rules.begin(), LONGEST, 0)
         for _ in range(2 * (knobs["rounds"] + rng.below(knobs["more"] + 1))):
             if game.worth(position) is not None or not game.legal(position):

@@ -12,7 +12,7 @@ has five or more own stones in an unbroken straight line wins: across, down or d
 draw. Columns have letters, rows have numbers from the top; . is a free cell. The corner of a picture says which stones are
 yours and how many in a row win."""
 ANSWER = "Name a free cell: its column letter and row number."
-# board, stones there at the start, so many more of each side; opponent, lead of the side to move
+# board, stones there at the start, up to so many more; opponent, lead of the side to move
 TABLE = (
     ((7, 6, 0), "random", -1),
     ((7, 4, 1), "greedy", -1),
