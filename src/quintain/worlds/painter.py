@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ CALL = 8000  # painting an area costs as much as this many pixels, however small
 
 Area = tuple[int, int, int, int]  # left, top, right, bottom in pixels
 WORTH = 8  # shapes that are drawn in less time than it takes to keep a picture of them
+KEPT, HEAVY = 32, 1 << 23  # pictures that a thread remembers, and their bytes
 _scratch = threading.local()
 
 
@@ -68,9 +69,17 @@ class Painter:
         dirty = self._tiles(scene.cells)
         if fresh or not scene.shapes:
             self.picture, dirty = self.ground, []
-        dirty += self._changed(scene.shapes)
-        if dirty and scene.shapes:
-            self._shapes(scene.shapes, dirty)
+        key = None if self.cells or not scene.shapes else (self.side, frame, *map(id, scene.shapes))
+        known = _kept().get(key) if key else None
+        if known:
+            self.picture = known[0]
+            self.reaches = [None for _ in scene.shapes]
+        else:
+            dirty += self._changed(scene.shapes)
+            if dirty and scene.shapes:
+                self._shapes(scene.shapes, dirty)
+        if key:
+            _keep(key, self.picture, scene.shapes)
         self.shapes = scene.shapes
         return self.picture
 
@@ -238,6 +247,25 @@ def _layer(name: str, unit: int) -> Image.Image:
     image = Image.new("RGBA", (unit * FINE, unit * FINE))
     draw(image, shapes_of(name), unit * FINE, (0.0, 0.0))
     return image.reduce(FINE)
+
+
+def _kept() -> dict[Hashable, tuple[np.ndarray, tuple[Shape, ...]]]:
+    """This thread's last pictures of shapes over a plain background: who looks about sees the same again and again.
+
+    They are found by which objects the shapes are, as comparing these takes long. Each lies beside its shapes, so that no
+    other object takes their place in memory while it is kept.
+    """
+    if not hasattr(_scratch, "kept"):
+        _scratch.kept = {}
+    return _scratch.kept
+
+
+def _keep(key: Hashable, picture: np.ndarray, shapes: tuple[Shape, ...]) -> None:
+    kept = _kept()
+    kept.pop(key, None)
+    kept[key] = (picture, shapes)  # the last one asked for is the last to go
+    while len(kept) > min(KEPT, HEAVY // picture.nbytes):
+        del kept[next(iter(kept))]
 
 
 def canvas_of(side: int) -> Image.Image:

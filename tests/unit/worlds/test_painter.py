@@ -52,6 +52,33 @@ def test_pictures_are_read_only_and_old_ones_stay() -> None:
     assert painter.paint(Scene(width=2, height=1, cells=("", "test-red"), columns=2)) is second
 
 
+def dots(*at: int) -> Scene:
+    return Scene(width=40, height=1, shapes=tuple(Box(x=x, y=0, width=1, height=1, fill="ink") for x in at))
+
+
+def test_a_scene_of_the_same_objects_is_not_painted_twice() -> None:
+    painter, one, other = Painter(80), dots(1, 30), dots(*range(5, 38))
+    first = painter.paint(one)
+    assert (painter.paint(other) != first).any()
+    assert painter.paint(one) is first and Painter(80).paint(one) is first
+    assert (
+        painter.paint(dots(2, 30)) == Painter(80).paint(dots(2, 30))
+    ).all()  # after a remembered one, a part is painted
+    for i in range(40):
+        painter.paint(dots(i, 3, 39))
+    again = painter.paint(one)
+    assert again is not first and (again == first).all()  # forgotten meanwhile
+    assert (Painter(40).paint(one).shape, Painter(80).paint(one).shape) == ((40, 40, 3), (80, 80, 3))
+    other_ground = Scene(width=40, height=1, background="white", shapes=one.shapes)
+    assert (painter.paint(other_ground)[0, 0] == rgb("white")).all() and (painter.paint(one)[0, 0] == first[0, 0]).all()
+
+
+def test_large_pictures_are_remembered_up_to_a_size() -> None:
+    painter, scenes = Painter(1024), [dots(i) for i in range(4)]
+    pictures = [painter.paint(scene) for scene in scenes]
+    assert painter.paint(scenes[3]) is pictures[3] and painter.paint(scenes[0]) is not pictures[0]
+
+
 def test_layers_cover_each_other() -> None:
     plain, keyed = tile("floor", 40, "paper"), tile("floor+key-0", 40, "paper")
     assert plain.shape == (40, 40, 3) and 0.03 < (plain != keyed).any(axis=-1).mean() < 0.5

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
+from typing import cast
 
 from quintain.types import QuintainError
 from quintain.worlds.engines.grid.board import FLOOR, WALL
@@ -154,9 +156,10 @@ def scene_of(state: Stand) -> Scene:
         parts = [*sight.drawn, *[(cell, _standing(cell, kind)) for cell, kind in things]]
         for _, part in sorted(parts, key=lambda p: (-p[0][0], -abs(p[0][1]))):
             shapes += part
-    return Scene(width=SIDE, height=SIDE, shapes=(*shapes, *FOOT, *_bar(state)))
+    return Scene(width=SIDE, height=SIDE, shapes=(*shapes, *FOOT, *_bar(task_line(state))))
 
 
+@functools.lru_cache(maxsize=1024)
 def _standing(cell: Cell, kind: int) -> tuple[Shape, ...]:
     d, o = cell
     z = d + BACK
@@ -168,20 +171,20 @@ def _standing(cell: Cell, kind: int) -> tuple[Shape, ...]:
     return (post, Sprite(tile=tile_of(kind - SIGN - 1), x=x + 0.23 * size, y=y + 0.05 * size, size=0.54 * size))
 
 
-def _bar(state: Stand) -> tuple[Shape, ...]:
-    """The bar: a word and the thing that is asked for."""
-    place, y = state.place, BAR + 0.54
-    if place.task == "survive":
-        texts = ((f"health {state.health}", 2.0), (f"to go {state.clock}", 6.0))
+@functools.lru_cache(maxsize=256)
+def _bar(told: str) -> tuple[Shape, ...]:
+    """The bar: a word and the thing that is asked for, from the line that tells it."""
+    found, y = cast(re.Match[str], _TASKS.fullmatch(told)).groupdict(), BAR + 0.54
+    if found["health"]:
+        texts = ((f"health {found['health']}", 2.0), (f"to go {found['clock']}", 6.0))
         return tuple(Run(text=text, x=x, y=y, size=0.6) for text, x in texts)
-    if not place.shown:
+    if found["hidden"]:
         return (Run(text="find ?", x=4.0, y=y, size=0.6),)
-    icon = Sprite(tile=tile_of(place.wanted), x=2.6, y=BAR + 0.1, size=0.85)
-    if place.other >= 0:
-        other = Sprite(tile=tile_of(place.other), x=6.2, y=BAR + 0.1, size=0.85)
-        texts = [("put", 1.6), ("beside", 4.8)]
-        ring = (Disc(x=3.02, y=BAR + 0.54, radius=0.44, line="brick", thick=0.06),) if HELD in state.where else ()
+    icon = Sprite(tile=tile_of(kind_of(found["find"] or found["all"] or found["put"])), x=2.6, y=BAR + 0.1, size=0.85)
+    if found["put"]:
+        other = Sprite(tile=tile_of(kind_of(found["by"])), x=6.2, y=BAR + 0.1, size=0.85)
+        texts = (("put", 1.6), ("beside", 4.8))
+        ring = (Disc(x=3.02, y=BAR + 0.54, radius=0.44, line="brick", thick=0.06),) if found["held"] == "it" else ()
         return (*[Run(text=text, x=x, y=y, size=0.55) for text, x in texts], icon, other, *ring)
-    left = task_line(state).rpartition("Left: ")[2].rstrip(".") if place.task == "collect" else ""
-    said = [("find", 1.6), (f"{left} left", 5.5)] if left else [("find", 1.6)]
+    said = [("find", 1.6), *([(f"{found['left']} left", 5.5)] if found["left"] else [])]
     return (*[Run(text=text, x=x, y=y, size=0.6) for text, x in said], icon)
