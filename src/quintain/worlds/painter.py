@@ -24,7 +24,8 @@ CALL = 8000  # painting an area costs as much as this many pixels, however small
 
 Area = tuple[int, int, int, int]  # left, top, right, bottom in pixels
 WORTH = 8  # shapes that are drawn in less time than it takes to keep a picture of them
-KEPT, HEAVY = 32, 1 << 23  # pictures that a thread remembers, and their bytes
+HEAVY = 1 << 23  # bytes of the pictures that a thread remembers
+SMALL = 1 << 14  # pixels of a part of a picture that is remembered
 _scratch = threading.local()
 
 
@@ -70,16 +71,16 @@ class Painter:
         if fresh or not scene.shapes:
             self.picture, dirty = self.ground, []
         key = None if self.cells or not scene.shapes else (self.side, frame, *map(id, scene.shapes))
-        known = _kept().get(key) if key else None
-        if known:
-            self.picture = known[0]
+        known = kept().get(key) if key else None
+        if known is not None:
+            self.picture = known
             self.reaches = [None for _ in scene.shapes]
         else:
-            dirty += self._changed(scene.shapes)
+            dirty += [area for area in map(self.within, self._changed(scene.shapes)) if area]
             if dirty and scene.shapes:
                 self._shapes(scene.shapes, dirty)
         if key:
-            _keep(key, self.picture, scene.shapes)
+            kept().put(key, self.picture, scene.shapes)
         self.shapes = scene.shapes
         return self.picture
 
@@ -104,19 +105,19 @@ class Painter:
         self.cells = ("",) * len(scene.cells)
         self.shapes, self.reaches = (), []
 
-    def _tiles(self, cells: tuple[str, ...]) -> list[Reach]:
-        """Bring the ground up to date; the places where it changed, in fine pixels."""
+    def _tiles(self, cells: tuple[str, ...]) -> list[Area]:
+        """Bring the ground up to date; the areas where it changed."""
         old = self.cells
         if cells == old:
             return []
         pixels = self.ground.copy()
         unit, corners, background = self.unit, self.corners, self.background
-        dirty: list[Reach] = []
+        dirty: list[Area] = []
         for i, name in enumerate(cells):
             if name != old[i]:
                 y, x = corners[i]
                 pixels[y : y + unit, x : x + unit] = tile(name, unit, background)
-                dirty.append((x * TWICE, y * TWICE, (x + unit) * TWICE, (y + unit) * TWICE))
+                dirty.append((x, y, x + unit, y + unit))
         pixels.flags.writeable = False
         self.ground, self.cells = pixels, cells
         return dirty
@@ -144,9 +145,9 @@ class Painter:
     def _reach(self, shape: Shape) -> Reach:
         return reach(shape, self.unit * TWICE, (self.origin[0] * TWICE, self.origin[1] * TWICE))
 
-    def _shapes(self, shapes: tuple[Shape, ...], dirty: list[Reach]) -> None:
+    def _shapes(self, shapes: tuple[Shape, ...], dirty: list[Area]) -> None:
         """Paint the dirty places from the ground up, or all if they are many; those under no shape are the ground."""
-        found = self._split(shapes, [area for area in map(self.within, dirty) if area])
+        found = self._split(shapes, dirty)
         if found is None:
             self.picture = self._painted((0, 0, self.side, self.side), shapes)
             return
@@ -155,8 +156,13 @@ class Painter:
         for left, top, right, bottom in bare:
             pixels[top:bottom, left:right] = self.ground[top:bottom, left:right]
         for area in covered:
-            near = [shape for shape, of in zip(shapes, self.reaches, strict=True) if of and _meet(area, of)]
-            pixels[area[1] : area[3], area[0] : area[2]] = self._painted(area, near)
+            left, top, right, bottom = (edge * TWICE for edge in area)
+            near = [
+                shape
+                for shape, of in zip(shapes, self.reaches, strict=True)
+                if of and of[0] < right and of[2] > left and of[1] < bottom and of[3] > top
+            ]
+            pixels[area[1] : area[3], area[0] : area[2]] = self._part(area, near)
         pixels.flags.writeable = False
         self.picture = pixels
 
@@ -169,7 +175,13 @@ class Painter:
         bare: list[Area] = []
         covered: list[Area] = []
         for area in areas:
-            (covered if any(_meet(area, of) for of in reaches) else bare).append(area)
+            left, top, right, bottom = (edge * TWICE for edge in area)
+            for of in reaches:
+                if of[0] < right and of[2] > left and of[1] < bottom and of[3] > top:
+                    covered.append(area)
+                    break
+            else:
+                bare.append(area)
         if len(covered) > MOST or self._most(covered := merged(covered)):
             return None
         return bare, covered
@@ -177,6 +189,18 @@ class Painter:
     def _most(self, areas: list[Area]) -> bool:
         """Whether areas are so large that painting the whole picture is as cheap."""
         return sum(map(_size, areas)) > 0.6 * self.side**2
+
+    def _part(self, area: Area, shapes: Sequence[Shape]) -> np.ndarray:
+        """The pixels of one area, painted or, as captions and counters return, remembered."""
+        if _size(area) > SMALL:
+            return self._painted(area, shapes)
+        ground = self.ground[area[1] : area[3], area[0] : area[2]].tobytes()
+        key = (self.side, self.frame, area, ground, *shapes)
+        known = kept().get(key)
+        if known is None:
+            known = self._painted(area, shapes)
+        kept().put(key, known)
+        return known
 
     def _painted(self, area: Area, shapes: Sequence[Shape]) -> np.ndarray:
         """The pixels of one area: the ground, and over it shapes. Around it the canvas is left with scraps of them."""
@@ -249,23 +273,37 @@ def _layer(name: str, unit: int) -> Image.Image:
     return image.reduce(FINE)
 
 
-def _kept() -> dict[Hashable, tuple[np.ndarray, tuple[Shape, ...]]]:
-    """This thread's last pictures of shapes over a plain background: who looks about sees the same again and again.
+class Kept:
+    """A thread's last pictures and parts of pictures: who looks about sees the same again and again.
 
-    They are found by which objects the shapes are, as comparing these takes long. Each lies beside its shapes, so that no
-    other object takes their place in memory while it is kept.
+    Whole pictures of shapes over a plain background are found by which objects the shapes are, as comparing these takes long.
+    Each lies beside its shapes, so that no other object takes their place in memory while it is kept.
     """
+
+    def __init__(self) -> None:
+        self.found: dict[Hashable, tuple[np.ndarray, tuple[Shape, ...]]] = {}
+        self.size = 0  # bytes of the pictures
+
+    def get(self, key: Hashable) -> np.ndarray | None:
+        """The picture with this key."""
+        known = self.found.get(key)
+        return known[0] if known else None
+
+    def put(self, key: Hashable, picture: np.ndarray, shapes: tuple[Shape, ...] = ()) -> None:
+        """Keep a picture, and of the others those that were asked for last."""
+        if key in self.found:
+            self.size -= self.found.pop(key)[0].nbytes
+        self.found[key] = (picture, shapes)
+        self.size += picture.nbytes
+        while self.size > HEAVY:
+            self.size -= self.found.pop(next(iter(self.found)))[0].nbytes
+
+
+def kept() -> Kept:
+    """What this thread remembers."""
     if not hasattr(_scratch, "kept"):
-        _scratch.kept = {}
+        _scratch.kept = Kept()
     return _scratch.kept
-
-
-def _keep(key: Hashable, picture: np.ndarray, shapes: tuple[Shape, ...]) -> None:
-    kept = _kept()
-    kept.pop(key, None)
-    kept[key] = (picture, shapes)  # the last one asked for is the last to go
-    while len(kept) > min(KEPT, HEAVY // picture.nbytes):
-        del kept[next(iter(kept))]
 
 
 def canvas_of(side: int) -> Image.Image:
@@ -291,16 +329,6 @@ def merged(areas: Iterable[Area]) -> list[Area]:
                 i += 1
         out.append(area)
     return out
-
-
-def _meet(area: Area, fine: Reach) -> bool:
-    """Whether an area has pixels in common with a place given in fine ones."""
-    return (
-        fine[0] < area[2] * TWICE
-        and fine[2] > area[0] * TWICE
-        and fine[1] < area[3] * TWICE
-        and fine[3] > area[1] * TWICE
-    )
 
 
 def _size(area: Area) -> int:

@@ -19,7 +19,6 @@ from quintain.worlds.engines.geometry.labels import (
     Rect,
     _spots,
     crosses,
-    meets,
     on_ring,
     rect_of,
 )
@@ -36,6 +35,11 @@ def texts(scene: Scene) -> list[tuple[str, Rect]]:
         left, top, right, bottom = reach(run, UNIT, (0.0, 0.0))
         out.append((run.text, ((left + 2) / UNIT, (top + 2) / UNIT, (right - 2) / UNIT, (bottom - 2) / UNIT)))
     return out
+
+
+def meets(one: Rect, two: Rect) -> bool:
+    """Whether two rectangles overlap."""
+    return one[0] < two[2] and two[0] < one[2] and one[1] < two[3] and two[1] < one[3]
 
 
 def struck(rect: Rect, shape: object) -> bool:

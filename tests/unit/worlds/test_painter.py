@@ -9,7 +9,7 @@ from quintain.registry import UnknownName
 from quintain.types import QuintainError
 from quintain.worlds.art import shapes_of, tiles
 from quintain.worlds.engines.grid.art import METALS, SHADES, add
-from quintain.worlds.painter import Painter, tile
+from quintain.worlds.painter import HEAVY, Kept, Painter, _scratch, kept, tile
 from quintain.worlds.palette import COLORS, rgb
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Sprite
 
@@ -56,7 +56,7 @@ def dots(*at: int) -> Scene:
     return Scene(width=40, height=1, shapes=tuple(Box(x=x, y=0, width=1, height=1, fill="ink") for x in at))
 
 
-def test_a_scene_of_the_same_objects_is_not_painted_twice() -> None:
+def test_a_scene_of_the_same_objects_is_not_painted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     painter, one, other = Painter(80), dots(1, 30), dots(*range(5, 38))
     first = painter.paint(one)
     assert (painter.paint(other) != first).any()
@@ -64,7 +64,8 @@ def test_a_scene_of_the_same_objects_is_not_painted_twice() -> None:
     assert (
         painter.paint(dots(2, 30)) == Painter(80).paint(dots(2, 30))
     ).all()  # after a remembered one, a part is painted
-    for i in range(40):
+    monkeypatch.setattr("quintain.worlds.painter.HEAVY", 10 * first.nbytes)
+    for i in range(12):
         painter.paint(dots(i, 3, 39))
     again = painter.paint(one)
     assert again is not first and (again == first).all()  # forgotten meanwhile
@@ -77,6 +78,38 @@ def test_large_pictures_are_remembered_up_to_a_size() -> None:
     painter, scenes = Painter(1024), [dots(i) for i in range(4)]
     pictures = [painter.paint(scene) for scene in scenes]
     assert painter.paint(scenes[3]) is pictures[3] and painter.paint(scenes[0]) is not pictures[0]
+    assert kept().size == sum(picture.nbytes for picture, _ in kept().found.values()) <= HEAVY
+
+
+def test_a_part_that_looks_as_before_is_not_painted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(text: str, ground: str = "", x: float = 2.0, width: int = 4, red: int = 3) -> Scene:
+        cells = [ground] * width * 4
+        cells[red] = "test-red"
+        return Scene(width=width, height=4, cells=tuple(cells), columns=width, shapes=(Run(text=text, x=x, y=3.5),))
+
+    class Forgetful(Painter):
+        _part = Painter._painted
+
+    monkeypatch.setattr(_scratch, "kept", Kept(), raising=False)
+    painted, paint = [], Painter._painted
+    monkeypatch.setattr(Painter, "_painted", lambda self, *part: painted.append(part) or paint(self, *part))
+    painter = Painter(120)
+    for i, text in enumerate(["7 left", "6 left", "7 left", "6 left"]):
+        painter.paint(told(text, red=i))
+    assert len(painted) == 2
+    others = told("7 left", ground="test-red"), told("7 left", x=2.2), told("7 left", width=5), told("7 left", red=12)
+    for scene in (*others, told("7 left"), *others):
+        assert (painter.paint(scene) == Forgetful(120).paint(scene)).all()
+        assert (Painter(90).paint(scene) == Forgetful(90).paint(scene)).all()
+    area, dot = (9, 9, 60, 60), Disc(x=1, y=1, radius=0.5, fill="ink")
+    for side, width in ((120, 4), (120, 5), (90, 4)):
+        painter = Painter(side)
+        painter.paint(told("", width=width))
+        assert (painter._part(area, [dot]) == painter._painted(area, [dot])).all()
+    count = len(painted)
+    for _ in range(2):
+        Painter(1200).paint(told("W" * 9))
+    assert len(painted) == count + 2, "large parts are not remembered"
 
 
 def test_layers_cover_each_other() -> None:

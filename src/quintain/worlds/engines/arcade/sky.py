@@ -54,13 +54,14 @@ class Sky:
             return Unsolvable("the episode is over")
         stage, table = frame.stage, landings(frame.stage.data, frame.stage.height)
 
+        columns, goal = _columns(stage.width), stage.goal
+
         def options(node: Node, turn: int) -> Iterator[tuple[int, Node, bool]]:
             rocks, stars = table.get(turn, (0, 0))
-            for i, step in enumerate(STEPS.values()):
-                column = min(max(node[0] + step, 0), stage.width - 1)
+            for i, column in columns[node[0]]:
                 if not rocks >> column & 1:
                     score = node[1] + (stars >> column & 1)
-                    yield i, (column, score), score >= stage.goal
+                    yield i, (column, score), score >= goal
 
         return search(ACTIONS, (frame.at[0], frame.score), frame.turn, stage.turns, options)
 
@@ -90,6 +91,13 @@ class Sky:
 
     def lexicon(self, knobs: Mapping[str, Any]) -> tuple[int, int, Sequence[str], Sequence[str]]:
         return knobs["width"], knobs["height"], ("turns", "stars"), ()
+
+
+@functools.lru_cache(maxsize=64)
+def _columns(width: int) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """For each column: the numbers of the actions, and the columns they lead to."""
+    ways = [*enumerate(STEPS.values())]
+    return tuple(tuple([(i, min(max(column + step, 0), width - 1)) for i, step in ways]) for column in range(width))
 
 
 @functools.lru_cache(maxsize=64)

@@ -11,6 +11,7 @@ from quintain.worlds.art import tiles
 from quintain.worlds.directions import CHOICES, DIRECTIONS
 from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Ints, Look, Stage, ending, left
 from quintain.worlds.engines.arcade.quest import Leg, answered, played
+from quintain.worlds.engines.grid.board import open_steps
 from quintain.worlds.kernel import Answer, Plan
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Shape
@@ -20,14 +21,19 @@ ARROWS = "^v<>"  # a cell of the body points to the next one towards the head
 NOWHERE = -1
 
 
+ORDERS = ((0, 1, 2, 3), (3, 2, 1, 0), (1, 2, 3, 0), (2, 0, 3, 1))  # in which routes try directions
+
+
 @functools.lru_cache(maxsize=128)
 def near(cells: str, width: int) -> tuple[Ints, ...]:
     """The free neighbour of each cell up, down, left and right, `NOWHERE` where a rock or the edge is."""
-    out = []
-    for i in range(len(cells)):
-        y, x = divmod(i, width)
-        to = (i - width if y else -1, i + width, i - 1 if x else -1, i + 1 if x + 1 < width else -1)
-        out.append(tuple(c if 0 <= c < len(cells) and cells[c] != ROCK else NOWHERE for c in to))
+    plain = [*zip(*open_steps(width, len(cells) // width), strict=True)]
+    out, rock = [*plain], cells.find(ROCK)
+    while rock >= 0:
+        for i in plain[rock]:
+            if i >= 0:
+                out[i] = tuple([NOWHERE if to == rock else to for to in out[i]])
+        rock = cells.find(ROCK, rock + 1)
     return tuple(out)
 
 
@@ -35,26 +41,29 @@ def routes(frame: Frame) -> Iterator[tuple[str, ...]]:
     """Shortest ways to the apple while the body moves on, at most one for each order in which directions are tried."""
     body, target = frame.things[0], frame.things[1][0]
     ways, free = near(frame.stage.cells, frame.stage.width), {cell: len(body) - i for i, cell in enumerate(body)}
+    turns, wave, turn = {body[0]: 0}, [body[0]], 0  # when the head can be in each cell at the earliest
+    while wave and target not in turns:
+        after, turn = [], turn + 1
+        for cell in wave:
+            for to in ways[cell]:
+                if to >= 0 and to not in turns and (to not in free or free[to] <= turn):
+                    turns[to] = turn
+                    after.append(to)
+        wave = after
+    if target not in turns:
+        return
+    layers = [{target}]  # cells of shortest ways, the last one first
+    while turn > 1:
+        turn -= 1
+        layers.append({to for cell in layers[-1] for to in ways[cell] if turns.get(to) == turn})
     known = set()
-    for order in ((0, 1, 2, 3), (3, 2, 1, 0), (1, 2, 3, 0), (2, 0, 3, 1)):
-        came: dict[int, tuple[int, int]] = {body[0]: (NOWHERE, 0)}
-        wave, turn = [body[0]], 0
-        while wave and target not in came:
-            after, turn = [], turn + 1
-            for cell in wave:
-                for way in order:
-                    to = ways[cell][way]
-                    if to >= 0 and to not in came and free.get(to, 0) <= turn:
-                        came[to] = (cell, way)
-                        after.append(to)
-            wave = after
-        if target not in came:
-            return
-        words, cell = [], target
-        while cell != body[0]:
-            cell, way = came[cell]
+    for order in ORDERS:
+        words, cell = [], body[0]
+        for layer in reversed(layers):
+            way = next(way for way in order if ways[cell][way] in layer)
             words.append(DIRECTIONS[way])
-        if (path := tuple(reversed(words))) not in known:
+            cell = ways[cell][way]
+        if (path := tuple(words)) not in known:
             known.add(path)
             yield path
 
@@ -75,9 +84,15 @@ def trapped(frame: Frame) -> bool:
     return inside < len(body)
 
 
+@functools.lru_cache(maxsize=128)
+def _floor(cells: str) -> Ints:
+    return tuple([i for i, sign in enumerate(cells) if sign != ROCK])
+
+
 def placed(stage: Stage, body: Ints, seed: int, score: int) -> int:
     """Where the next apple lies: drawn from the cells that are free, by noise that is never shown."""
-    free = [i for i, sign in enumerate(stage.cells) if sign != ROCK and i not in body]
+    taken = {*body}
+    free = [i for i in _floor(stage.cells) if i not in taken]
     return free[Noise(seed, score).below(len(free))] if free else NOWHERE
 
 
@@ -98,9 +113,10 @@ class Snake:
         rocks = rng.sample(range(width * height), knobs["rocks"])
         cells = "".join(ROCK if i in rocks else BLANK for i in range(width * height))
         ways = near(cells, width)
-        if any(sum(to >= 0 for to in ways[i]) < 2 for i in range(width * height) if i not in rocks):
+        floor = _floor(cells)
+        if any(ways[i].count(NOWHERE) > 2 for i in floor):
             return None
-        body = [rng.pick([i for i in range(width * height) if i not in rocks])]
+        body = [rng.pick(floor)]
         while len(body) < knobs["length"]:
             onward = [to for to in ways[body[-1]] if to >= 0 and to not in body]
             if not onward:

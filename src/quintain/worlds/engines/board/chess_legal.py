@@ -89,8 +89,10 @@ class LegalGame:
         position = (*cells, rights, passed, 0, 1, side)
         if checked(position, 1 - side):
             return None
-        mine = [c for c in range(64) if men < cells[c] <= men + 6 and len(goals(position, c)) > 1]
-        mine = [c for c in mine if not twist or set(reach(cells, c)) != set(goals(position, c))]
+        ways: dict[int, set[int]] = {}
+        for at, to in moves(position):
+            ways.setdefault(at, set()).add(to)
+        mine = [at for at, to in ways.items() if len(to) > 1 and (not twist or {*reach(cells, at)} != to)]
         return Marked(position, rng.pick(mine)) if mine else None
 
     def layout(self, state: Marked) -> str:

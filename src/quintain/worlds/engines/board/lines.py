@@ -12,6 +12,7 @@ from quintain.types import Ints
 from quintain.worlds.cells import LETTERS
 from quintain.worlds.engines.board.men import Board, MenGame, keep, rays
 
+Spans = list[tuple[range, int]]
 WAYS = ((1, 0), (0, 1), (1, 1), (-1, 1))
 PROVED = 12  # moves that leave nothing to complete, up to which a game of free marks is searched to the end
 WIDEST = 9  # columns that a disc may be dropped in
@@ -19,8 +20,8 @@ _MARKS = (bytes.maketrans(b"\0\1\2", b"010"), bytes.maketrans(b"\0\1\2", b"001")
 _COLUMN = re.compile(r"(?:drop |play )?(?:in |into )?(?:column )?([a-i])")
 
 
-class Track(dict[Ints, tuple[int, int]]):
-    """What the codes along one straight line of cells are worth to side 0, and the signs that have a line there, as bits.
+class Track(dict[Ints, int]):
+    """What the codes along one straight line of cells are worth to side 0.
 
     Stretches of `line` cells that hold k men of one side only are worth 5^(k-1) to it.
     """
@@ -28,16 +29,15 @@ class Track(dict[Ints, tuple[int, int]]):
     def __init__(self, line: int) -> None:
         self.line = line
 
-    def __missing__(self, codes: Ints) -> tuple[int, int]:
-        total = won = 0
+    def __missing__(self, codes: Ints) -> int:
+        total = 0
         for i in range(len(codes) - self.line + 1):
             part = codes[i : i + self.line]
             a, b = part.count(1), part.count(2)
             if not (a and b) and (a or b):
                 total += 5 ** (a - 1) if a else -(5 ** (b - 1))
-                won |= (a == self.line) + 2 * (b == self.line)
-        self[codes] = (total, won)
-        return total, won
+        self[codes] = total
+        return total
 
 
 @functools.lru_cache(maxsize=64)
@@ -51,6 +51,30 @@ def tracks(columns: int, rows: int, line: int) -> tuple[Callable[[Ints], Ints], 
             if begins and len(ray) + 1 >= line:
                 found.append(itemgetter(cell, *ray))
     return tuple(found)
+
+
+@functools.lru_cache(maxsize=64)
+def spans(columns: int, rows: int, line: int) -> Spans:
+    """For each way a line may lie: how far its cells are from the first, and where lines may begin, the first cell lowest.
+
+    A board that has the first cell highest is this one turned by half a turn, and has the same lines.
+    """
+    found = [(cell, *ray[: line - 1]) for cell, lines in enumerate(rays(columns, rows, WAYS)) for ray in lines]
+    begun = [(span[1] - span[0], 1 << span[0]) for span in found if len(span) == line]
+    return [
+        (range(0, line * step, step), sum(bit for other, bit in begun if other == step))
+        for step in {s for s, _ in begun}
+    ]
+
+
+def lined(marks: int, spans: Spans) -> bool:
+    """Whether the marks hold a whole line."""
+    for shifts, begun in spans:
+        for shift in shifts:
+            begun &= marks >> shift
+        if begun:
+            return True
+    return False
 
 
 def in_a_row(line: int) -> str:
@@ -87,6 +111,7 @@ class ConnectK:
         self.scale = 5 ** (line - 1)
         self.falls = tuple(tuple(range(self.cells - columns + c, -1, -columns)) for c in range(columns))
         self.track, self.lines = Track(line), tracks(columns, rows, line)
+        self.spans = spans(columns, rows, line)
 
     def begin(self) -> Ints:
         return (0,) * self.cells
@@ -104,15 +129,14 @@ class ConnectK:
         return (*position[:cell], position[-1] + 1, *position[cell + 1 : -2])
 
     def ended(self, position: Ints) -> int | None:
-        track, yours = self.track, 2 - position[-1]
-        for line in self.lines:
-            if track[line(position)][1] & yours:
-                return -1
+        yours = int(bytes(position[: self.cells]).translate(_MARKS[1 - position[-1]]), 2)
+        if lined(yours, self.spans):
+            return -1
         return None if 0 in position[: self.columns] else 0
 
     def value(self, position: Ints) -> float:
         track = self.track
-        total = sum([track[line(position)][0] for line in self.lines])
+        total = sum([track[line(position)] for line in self.lines])
         total = -total if position[-1] else total
         return total / (abs(total) + self.scale)
 
@@ -139,14 +163,7 @@ class WildLines:
             noted=lambda said: () if said == note else None,
             vocabulary=tuple(note.split()),
         )
-        spans = [(cell, *ray[: line - 1]) for cell, lines in enumerate(rays(size, size, WAYS)) for ray in lines]
-        begun = [(span[1] - span[0], 1 << span[0]) for span in spans if len(span) == line]
-        # for each way: how far the cells of a line lie from its first, and where lines may begin; `masks` has the first cell highest,
-        # here it is lowest: a board turned by half a turn has the same lines
-        self.ways = [
-            (range(0, line * step, step), sum(bit for other, bit in begun if other == step))
-            for step in {s for s, _ in begun}
-        ]
+        self.spans = spans(size, size, line)
         # a board of these marks has no three in a row: whoever takes the first move of the list builds no line
         dull = [(column + 2 * row) // 2 % 2 for row in range(size) for column in range(size)]
         self.order = tuple((cell, dull[cell] ^ other) for other in (0, 1) for cell in range(self.cells))
@@ -162,7 +179,9 @@ class WildLines:
         return (*position[: path[0]], path[1] - self.cells + 1, *position[path[0] + 1 : -2])
 
     def ended(self, position: Ints) -> int | None:
-        return -1 if any(map(self.lined, self.masks(position))) else None if 0 in position[: self.cells] else 0
+        if any(lined(marks, self.spans) for marks in self.masks(position)):
+            return -1
+        return None if 0 in position[: self.cells] else 0
 
     def value(self, position: Ints) -> float:
         return self.worth(*self.masks(position)) or 0.1
@@ -172,21 +191,12 @@ class WildLines:
         raw = bytes(position[: self.cells])
         return int(raw.translate(_MARKS[0]), 2), int(raw.translate(_MARKS[1]), 2)
 
-    def lined(self, marks: int) -> bool:
-        """Whether the marks hold a whole line."""
-        for shifts, begun in self.ways:
-            for shift in shifts:
-                begun &= marks >> shift
-            if begun:
-                return True
-        return False
-
     def calm(self, crosses: int, rings: int) -> tuple[int, int] | None:
         """The cells for a cross and for a ring that leave nothing to complete; None if a line can be completed now."""
         free, out = self.full & ~(crosses | rings), []
         for marks in (crosses, rings):
             bad = 0
-            for shifts, begun in self.ways:
+            for shifts, begun in self.spans:
                 none, one, two = begun, 0, 0  # lines that lack so many marks, and the cells for them are free
                 for shift in shifts:
                     held, open_ = marks >> shift, free >> shift

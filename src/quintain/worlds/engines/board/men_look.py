@@ -104,6 +104,7 @@ class MenLook:
 
     def __post_init__(self) -> None:
         self._game = functools.lru_cache(maxsize=32)(lambda *numbers: MenGame(self.make(*numbers)))
+        self._tile = functools.cache(lambda ground, sign: f"{ground}+{self.art[sign]}" if sign in self.art else ground)
         self._specials = frozenset(self.specials)
 
     def game(self, options: Ints) -> MenGame:
@@ -193,11 +194,10 @@ class MenLook:
     def scene(self, match: Match, me: int) -> Scene:
         game = self.game(match.setup.options)
         cells = [f"{self.badge}-{game.board.sides[me]}-{match.position[-2]}", *_columns(game.board.columns)]
-        for i, (sign, ground) in enumerate(zip(_signs(game, match), self.grounds(game, match.position), strict=True)):
-            row, column = divmod(i, game.board.columns)
-            if not column:
-                cells.append(f"label-{game.board.rows - row if game.board.upward else row + 1}")
-            cells.append(f"{ground}+{self.art[sign]}" if sign in self.art else ground)
+        placed = [*map(self._tile, self.grounds(game, match.position), _signs(game, match))]
+        for row in range(game.board.rows):
+            cells.append(f"label-{game.board.rows - row if game.board.upward else row + 1}")
+            cells += placed[row * game.board.columns : (row + 1) * game.board.columns]
         note, width, height = self.shown(game.board.note(match.position)), game.board.columns + 1, game.board.rows + 1
         shown = (
             (Run(text=note, x=width / 2, y=height + 0.45, size=min(0.5, 1.7 * width / max(len(note), 1))),)

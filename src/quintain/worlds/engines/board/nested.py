@@ -60,6 +60,7 @@ class UltimateTTT:
         )
         self.where = {cell: (b, i) for b, cells in enumerate(self.boards) for i, cell in enumerate(cells)}
         self.parts = [itemgetter(*cells) for cells in self.boards]
+        self._last: tuple[Ints, tuple[Ints, list[tuple[int, float]]]] = (), ((), [])
         self.states, self.whole = _States(), _States()
         self.board = Board(
             columns=SIDE,
@@ -76,8 +77,16 @@ class UltimateTTT:
 
     def won(self, position: Ints) -> Ints:
         """What each small board is: 0 while it is open."""
-        states = self.states
-        return tuple([states[part(position)][0] for part in self.parts])
+        return self._seen(position)[0]
+
+    def _seen(self, position: Ints) -> tuple[Ints, list[tuple[int, float]]]:
+        """What each small board is, and that with how well side 0 stands there; a position is asked for this several times in a row."""
+        last, seen = self._last
+        if last is not position:
+            found = [self.states[part(position)] for part in self.parts]
+            seen = tuple([state for state, _ in found]), found
+            self._last = position, seen
+        return seen
 
     def paths(self, position: Ints) -> Iterable[Ints]:
         target = position[self.cells]
@@ -96,8 +105,8 @@ class UltimateTTT:
         return 0 if state == FULL else None
 
     def value(self, position: Ints) -> float:
-        states = [self.states[part(position)] for part in self.parts]
-        total = 12 * self.whole[tuple([state for state, _ in states])][1]
+        won, states = self._seen(position)
+        total = 12 * self.whole[won][1]
         total += sum([guess for state, guess in states if not state]) + 0.5 * states[4][1]
         total = (-total if position[-1] else total) + 0.4 * (position[self.cells] == ANY)
         return total / (abs(total) + 6)

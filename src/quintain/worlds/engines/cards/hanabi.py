@@ -217,15 +217,12 @@ class Hanabi:
             return self._plan(_own("play", best))
         other = tuple(sorted((*unseen, *theirs)))
         if state.clues:
-            gains = []
+            gains, fits = [], dict[tuple[int, int], float]()
             for move in [m for m in self.legal(state) if isinstance(m.value, str)]:
                 new = told(theirs, marks, move.value)
                 pairs = zip(theirs, marks, new, strict=True)
-                sign = [
-                    (chance(state.tops, other, b)[0] - chance(state.tops, other, a)[0])
-                    * (1 if state.tops[c // 10] + 1 == c % 10 else -1)
-                    for c, a, b in pairs
-                ]
+                fits |= {mark: chance(state.tops, other, mark)[0] for mark in (*marks, *new) if mark not in fits}
+                sign = [(fits[b] - fits[a]) * (1 if state.tops[c // 10] + 1 == c % 10 else -1) for c, a, b in pairs]
                 gains.append((sum(sign), move.key, move))
             if gains and max(gains)[0] > 0.3:
                 return self._plan(max(gains)[2])

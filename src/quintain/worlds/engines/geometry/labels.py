@@ -116,15 +116,16 @@ class Labels:
         left, top, right, bottom = rect
         if left < EDGE or top < EDGE or right > SHEET - EDGE or bottom > FOOT - 0.2:
             return 9.0
-        if any(meets(rect, other) for other in self.rects):
-            return 9.0
+        for x0, y0, x1, y1 in self.rects:  # most of the time of a drawing goes into this loop and the last
+            if left < x1 and x0 < right and top < y1 and y0 < bottom:
+                return 9.0
         if leader:
             end = _end(rect, leader)
             if math.dist(end, leader) < SHORT or any(crosses(other, (*leader, *end)) for other in self.rects):
                 return 9.0
         covered = sum([on_ring(rect, ring) for ring in self.canvas.rings])
-        for around, segments in self.strokes:
-            if meets(rect, around):
+        for (x0, y0, x1, y1), segments in self.strokes:
+            if left < x1 and x0 < right and top < y1 and y0 < bottom:
                 covered += sum([crosses(rect, segment) for segment in segments])
                 if covered >= most:
                     break
@@ -169,11 +170,6 @@ def rect_of(text: str, x: float, y: float, size: float = SIZE) -> Rect:
     return x - wide, y - 0.34 * size - PAD, x + wide, y + 0.4 * size + PAD
 
 
-def meets(one: Rect, two: Rect) -> bool:
-    """Whether two rectangles overlap."""
-    return one[0] < two[2] and two[0] < one[2] and one[1] < two[3] and two[1] < one[3]
-
-
 def crosses(rect: Rect, segment: Segment) -> bool:
     """Whether any of a segment lies in a rectangle.
 
@@ -188,8 +184,12 @@ def crosses(rect: Rect, segment: Segment) -> bool:
     if (ay <= top and by <= top) or (ay >= bottom and by >= bottom):
         return False
     dx, dy = bx - ax, by - ay
-    sides = [dx * (y - ay) - dy * (x - ax) for x in (left, right) for y in (top, bottom)]
-    return min(sides) < 0 < max(sides)  # corners on both sides of the line
+    up, down, near, far = dx * (top - ay), dx * (bottom - ay), dy * (left - ax), dy * (right - ax)
+    if up > down:
+        up, down = down, up
+    if near > far:
+        near, far = far, near
+    return up < far and near < down  # corners on both sides of the line
 
 
 def on_ring(rect: Rect, ring: tuple[float, float, float]) -> bool:

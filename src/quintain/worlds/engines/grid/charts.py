@@ -107,14 +107,14 @@ class Task(Protocol):
 
 def waves(chart: Chart, *sources: int) -> list[int]:
     """For each cell the least number of steps from the nearest source, -1 for walls and where no way leads."""
-    near = beside(chart.width, len(chart.cells) // chart.width)
-    out = [-1] * len(chart.cells)
+    cells, near = chart.cells, beside(chart.width, len(chart.cells) // chart.width)
+    out = [-1] * len(cells)
     ahead = list(sources)
     for cell in ahead:
         out[cell] = 0
     for cell in ahead:
         for to in near[cell]:
-            if out[to] < 0 and chart.cells[to] != WALL:
+            if out[to] < 0 and cells[to] != WALL:
                 out[to] = out[cell] + 1
                 ahead.append(to)
     return out

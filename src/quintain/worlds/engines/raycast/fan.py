@@ -1,14 +1,13 @@
 """A fan of rays over a grid: which cells a seat sees, for all columns of the picture at once.
 
 The eye stands `BACK` behind the middle of its cell and sees a quarter of the plane. Relative cells are (ahead, right). Each ray
-passes the same relative cells whatever the board, so they are one table, and a sight is a few look-ups in it.
+passes the same relative cells whatever the board, so rays are bits, and a sight is a few operations for each cell that it reaches.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 DEPTH = 8  # rows of cells that can be seen ahead
 BACK = 0.35  # of a cell
@@ -19,48 +18,52 @@ CELLS = tuple((d, o) for d in range(DEPTH + 1) for o in range(-d - 1, d + 2))
 AT = {cell: i for i, cell in enumerate(CELLS)}
 
 
-class Fan(NamedTuple):
-    """`steps` [step, ray]: the relative cells that a ray passes; `core` (step, ray, cell): where it passes the middle of one."""
+class Passed(NamedTuple):
+    """A relative cell, by its place in `CELLS`: the rays that pass it, and those that pass near its middle, as bits."""
 
-    steps: np.ndarray
-    core: tuple[np.ndarray, np.ndarray, np.ndarray]
+    cell: int
+    rays: int
+    core: int
 
 
-def _fan() -> Fan:
-    steps = np.zeros((2 * (DEPTH + 1), RAYS), np.intp)
-    core = []
+def _fan() -> tuple[Passed, ...]:
+    """All cells, so that each ray passes its own in this order."""
+    rays, core = [0] * len(CELLS), [0] * len(CELLS)
     for ray in range(RAYS):
         slope = (2 * ray + 1 - RAYS) / RAYS
         for d in range(DEPTH + 1):
             near, middle, far = (max(d + part + BACK, 0.0) * slope for part in (-0.5, 0.0, 0.5))
-            for step, across in enumerate((near, far)):
-                steps[2 * d + step, ray] = AT[d, round(across)]
-            cell = round(middle)
-            if abs(middle - cell) <= CORE:
-                core.append((2 * d + (cell == round(far) and cell != round(near)), ray, AT[d, cell]))
-    at, rays, cells = zip(*core, strict=True)
-    return Fan(steps, (np.array(at), np.array(rays), np.array(cells)))
+            for across in (near, far):
+                rays[AT[d, round(across)]] |= 1 << ray
+            if abs(middle - round(middle)) <= CORE:
+                core[AT[d, round(middle)]] |= 1 << ray
+    outward = sorted(range(len(CELLS)), key=lambda i: (CELLS[i][0], abs(CELLS[i][1])))
+    return tuple(Passed(i, rays[i], core[i]) for i in outward)
 
 
 FAN = _fan()
 
 
-def cast(solid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which relative cells are seen at all, and of which the middle.
+def cast(solid: Sequence[object]) -> tuple[list[int], set[int]]:
+    """Which relative cells are seen at all, and of which the middle, by their places in `CELLS`, the first one first.
 
     Args:
-        solid: bool [cell], in the order of `CELLS`: walls, which stop rays.
+        solid: for each cell, in the order of `CELLS`: whether it is a wall, which stops rays.
 
     Example:
-        >>> seen, middles = cast(np.array([d == 2 for d, o in CELLS]))
-        >>> bool(seen[AT[2, 0]]), bool(seen[AT[3, 0]]), bool(middles[AT[1, 0]])
+        >>> seen, middles = cast([d == 2 for d, o in CELLS])
+        >>> AT[2, 0] in seen, AT[3, 0] in seen, AT[1, 0] in middles
         (True, False, True)
     """
-    stopped = np.logical_or.accumulate(solid[FAN.steps], axis=0)
-    reached = np.ones_like(stopped)
-    reached[1:] = ~stopped[:-1]
-    seen = np.zeros(len(CELLS), bool)
-    seen[FAN.steps[reached]] = True
-    at, rays, cells = FAN.core
-    passed = np.bincount(cells, reached[at, rays], len(CELLS))
-    return seen, passed >= ENOUGH
+    alive, seen, middles = (1 << RAYS) - 1, [], set()
+    for cell, rays, core in FAN:
+        if rays & alive:
+            seen.append(cell)
+            if (core & alive).bit_count() >= ENOUGH:
+                middles.add(cell)
+            if solid[cell]:
+                alive &= ~rays
+                if not alive:
+                    break
+    seen.sort()
+    return seen, middles

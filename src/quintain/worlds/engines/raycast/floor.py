@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-
-import numpy as np
+from operator import itemgetter
 
 from quintain.worlds.engines.grid.board import WALL, open_steps
-from quintain.worlds.engines.raycast.fan import CELLS, cast
+from quintain.worlds.engines.raycast.fan import CELLS, DEPTH, cast
 from quintain.worlds.engines.raycast.walls import Part, faces, parts_of
 from quintain.worlds.scene import Shape
 
 _TURNS = (0, 3, 1, 2)  # north, east, south, west among up, down, left, right
 GONE, HELD = -1, -2  # where things are that lie nowhere
+RIM = DEPTH + 1  # cells beyond the edges that can be in view
 
 
 Cell = tuple[int, int]  # ahead, right
@@ -91,8 +93,13 @@ class Floor:
         return tuple(tuple([to if to >= 0 and self.cells[to] != WALL else -1 for to in row]) for row in self.over)
 
     @cached_property
-    def _solid(self) -> np.ndarray:
-        return np.array([sign == WALL for sign in self.cells] + [True])
+    def _solid(self) -> bytes:
+        """Whether there is a wall, of the board with its rim."""
+        return bytes([number == len(self.cells) or self.cells[number] == WALL for number in self._numbers])
+
+    @cached_property
+    def _numbers(self) -> tuple[int, ...]:
+        return _rimmed(self.width, self.height)
 
     @cached_property
     def _sights(self) -> dict[tuple[int, int], Sight]:
@@ -106,31 +113,40 @@ class Floor:
         return found
 
     def _cast(self, at: int, heading: int) -> Sight:
-        y, x = divmod(at, self.width)
-        down, right = ((-1, 0), (0, 1), (1, 0), (0, -1))[heading]
-        rows = y + down * _AHEAD + right * _ACROSS
-        columns = x + right * _AHEAD - down * _ACROSS
-        inside = (rows >= 0) & (rows < self.height) & (columns >= 0) & (columns < self.width)
-        cells = np.where(inside, rows * self.width + columns, len(self.cells))
-        solid = self._solid[cells]
+        wide, numbers = self.width + 2 * RIM, self._numbers
+        begin = (at // self.width + RIM) * wide + at % self.width + RIM
+        steps, first, taken = _window(wide, heading)
+        solid = taken(self._solid[begin + first :])
         seen, middles = cast(solid)
         learnt = 1 << at
         floor, walls, cores = [], [], {}
-        for i in np.flatnonzero(seen).tolist():
-            cell = int(cells[i])
+        for i in seen:
+            cell = numbers[begin + steps[i]]
             if solid[i]:
                 walls.append(CELLS[i])
                 learnt |= 1 << cell  # the bit past the last cell stands for all that is outside
             else:
                 floor.append(CELLS[i])
-                if middles[i]:
+                if i in middles:
                     cores[cell] = CELLS[i]
                     learnt |= 1 << cell
         return Sight(tuple(floor), tuple(walls), cores, learnt)
 
 
-_AHEAD = np.array([d for d, _ in CELLS])
-_ACROSS = np.array([o for _, o in CELLS])
+@functools.lru_cache(maxsize=64)
+def _rimmed(width: int, height: int) -> tuple[int, ...]:
+    """The numbers of the cells of a board, and of `RIM` cells on each side of it, which all have the number past the last."""
+    rows = [range(y * width, (y + 1) * width) if 0 <= y < height else () for y in range(-RIM, height + RIM)]
+    side, edge = (width * height,) * RIM, (width * height,) * width
+    return tuple(number for row in rows for number in (*side, *(row or edge), *side))
+
+
+@functools.lru_cache(maxsize=256)
+def _window(wide: int, heading: int) -> tuple[tuple[int, ...], int, Callable[[bytes], tuple[int, ...]]]:
+    """How far the relative cells are from the own one on a board whose rows are so wide; the least; what takes them from there on."""
+    down, right = ((-1, 0), (0, 1), (1, 0), (0, -1))[heading]
+    steps = tuple((down * d + right * o) * wide + right * d - down * o for d, o in CELLS)
+    return steps, min(steps), itemgetter(*[step - min(steps) for step in steps])
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,12 @@ def _joined(rng: Rng, ends: Sequence[Ends], angle: int, last: bool) -> Ends | No
     (ax, ay), (bx, by) = ends[-1]
     t = 0.15 + 0.7 * rng.uniform()
     line = _through(angle, ax + (bx - ax) * t, ay + (by - ay) * t)
-    if not line or any(apart2(p, q) < 7 for e in ends for p in e for q in line):
+    if not line:
         return None
+    (ax, ay), (bx, by) = line
+    for x, y in itertools.chain(*ends):
+        if (x - ax) ** 2 + (y - ay) ** 2 < 7 or (x - bx) ** 2 + (y - by) ** 2 < 7:
+            return None
     lines = [*ends, line]
     marked = [_meet(*two) for two in itertools.pairwise(lines)] + ([_meet(line, ends[0])] if last else [])
     if None in marked:
