@@ -172,12 +172,13 @@ class Painter:
             return None
         reaches = [of or self._reach(shape) for of, shape in zip(self.reaches, shapes, strict=True)]
         self.reaches = [*reaches]
+        places = [(x0 / TWICE, y0 / TWICE, x1 / TWICE, y1 / TWICE) for x0, y0, x1, y1 in reaches]
         bare: list[Area] = []
         covered: list[Area] = []
         for area in areas:
-            left, top, right, bottom = (edge * TWICE for edge in area)
-            for of in reaches:
-                if of[0] < right and of[2] > left and of[1] < bottom and of[3] > top:
+            left, top, right, bottom = area
+            for x0, y0, x1, y1 in places:
+                if x0 < right and x1 > left and y0 < bottom and y1 > top:
                     covered.append(area)
                     break
             else:

@@ -138,6 +138,7 @@ class Go:
         self.full = (1 << size * size) - 1
         first = int(("1" + "0" * (size - 1)) * size, 2)  # the first column
         self.inner = self.full & ~first
+        self._groups = functools.lru_cache(maxsize=256)(self._grouped)  # of the side that does not move they stay
         self.names = names_of(size, size)
         words = ("komi", "ko", "at", "1", "2", "pass", *[f"{n}.5{end}" for n in range(10) for end in ("", ",")])
         self.board = Board(
@@ -193,20 +194,28 @@ class Go:
         for weight in NEAR:
             ours, theirs = wide(ours), wide(theirs)
             total += weight * ((ours & ~theirs & empty).bit_count() - (theirs & ~ours & empty).bit_count())
-        for side, rest in enumerate((black, white)):
-            mine, safe = rest, 0.0
-            while rest:
-                group, more = 0, rest & -rest
-                while more != group:
-                    group, more = more, wide(more) & mine
-                rest &= ~group
-                count, stones = (wide(group) & empty).bit_count(), group.bit_count()
+        for side, stones in enumerate((black, white)):
+            safe = 0.0
+            for around, size in self._groups(stones):
+                count = (around & empty).bit_count()
                 safe += LIBERTY * count
                 if count < 3:
-                    safe -= stones * (SHORT if count == 2 else ATARI if side == mover else 2 * ATARI)
+                    safe -= size * (SHORT if count == 2 else ATARI if side == mover else 2 * ATARI)
             total += safe if side == 0 else -safe
         good = total / (abs(total) + self.size)
         return -good if mover else good
+
+    def _grouped(self, stones: int) -> tuple[tuple[int, int], ...]:
+        """Of the groups of a side: the points of each and around it, and how many stones it has."""
+        found, rest, wide = [], stones, self.wide
+        while rest:
+            group, around, more = 0, 0, rest & -rest
+            while more != group:
+                group, around = more, wide(more)
+                more = around & stones
+            rest &= ~group
+            found.append((around, group.bit_count()))
+        return tuple(found)
 
     def wide(self, bits: int) -> int:
         """Points and their neighbours, a bit each, the first one highest."""
