@@ -30,8 +30,8 @@ CAST = (
 )
 
 FIT = (
-    "an instance is drawn until a solver shows that it asks for what its level says, in first-person worlds by a walk to the end; next: "
-    "what such a walk sees from a cell and a direction, remembered"
+    "an instance is drawn until a solver shows that it asks for what its level says; next: what the solver finds of a draw that is "
+    "refused, used for the next one"
 )
 
 

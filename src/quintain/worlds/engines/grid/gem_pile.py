@@ -41,8 +41,8 @@ class Pile:
 
 def board_of(columns: Columns, height: int) -> str:
     """The board row by row."""
-    rows = [[column[y] if y < len(column) else EMPTY for column in columns] for y in reversed(range(height))]
-    return "".join([sign for row in rows for sign in row])
+    flat = "".join([column[:height].ljust(height, EMPTY) for column in columns])
+    return "".join([flat[y::height] for y in reversed(range(height))])
 
 
 @functools.lru_cache(maxsize=4096)
