@@ -24,7 +24,7 @@ CALL = 8000  # painting an area costs as much as this many pixels, however small
 
 Area = tuple[int, int, int, int]  # left, top, right, bottom in pixels
 WORTH = 8  # shapes that are drawn in less time than it takes to keep a picture of them
-HEAVY = 1 << 23  # bytes of the pictures that a thread remembers
+HEAVY, ENTRY = 1 << 23, 1000  # bytes that a thread remembers of pictures, and what each takes besides
 SMALL = 1 << 14  # pixels of a part of a picture that is remembered
 _scratch = threading.local()
 
@@ -200,7 +200,7 @@ class Painter:
         known = kept().get(key)
         if known is None:
             known = self._painted(area, shapes)
-        kept().put(key, known)
+        kept().put(key, known, ground=ground)
         return known
 
     def _painted(self, area: Area, shapes: Sequence[Shape]) -> np.ndarray:
@@ -282,22 +282,23 @@ class Kept:
     """
 
     def __init__(self) -> None:
-        self.found: dict[Hashable, tuple[np.ndarray, tuple[Shape, ...]]] = {}
-        self.size = 0  # bytes of the pictures
+        self.found: dict[Hashable, tuple[np.ndarray, tuple[Shape, ...], int]] = {}  # with the bytes that each takes
+        self.size = 0
 
     def get(self, key: Hashable) -> np.ndarray | None:
         """The picture with this key."""
         known = self.found.get(key)
         return known[0] if known else None
 
-    def put(self, key: Hashable, picture: np.ndarray, shapes: tuple[Shape, ...] = ()) -> None:
-        """Keep a picture, and of the others those that were asked for last."""
+    def put(self, key: Hashable, picture: np.ndarray, shapes: tuple[Shape, ...] = (), ground: bytes = b"") -> None:
+        """Keep a picture with the objects and the ground that its key is made of, and of the others those asked for last."""
         if key in self.found:
-            self.size -= self.found.pop(key)[0].nbytes
-        self.found[key] = (picture, shapes)
-        self.size += picture.nbytes
+            self.size -= self.found.pop(key)[2]
+        weight = picture.nbytes + len(ground) + ENTRY
+        self.found[key] = (picture, shapes, weight)
+        self.size += weight
         while self.size > HEAVY:
-            self.size -= self.found.pop(next(iter(self.found)))[0].nbytes
+            self.size -= self.found.pop(next(iter(self.found)))[2]
 
 
 def kept() -> Kept:
