@@ -85,9 +85,9 @@ class Painter:
         return self.picture
 
     def within(self, place: Reach) -> Area | None:
-        """The whole pixels of the picture that hold a place given in fine ones."""
-        left, top = max(math.floor(place[0] / TWICE), 0), max(math.floor(place[1] / TWICE), 0)
-        right, bottom = min(math.ceil(place[2] / TWICE), self.side), min(math.ceil(place[3] / TWICE), self.side)
+        """The whole pixels of the picture that hold a place."""
+        left, top = max(math.floor(place[0]), 0), max(math.floor(place[1]), 0)
+        right, bottom = min(math.ceil(place[2]), self.side), min(math.ceil(place[3]), self.side)
         return (left, top, right, bottom) if left < right and top < bottom else None
 
     def _fit(self, scene: Scene) -> None:
@@ -123,7 +123,7 @@ class Painter:
         return dirty
 
     def _changed(self, shapes: tuple[Shape, ...]) -> list[Reach]:
-        """The places where shapes came, went or changed, in fine pixels."""
+        """The places where shapes came, went or changed."""
         old, n, start, end = self.shapes, min(len(shapes), len(self.shapes)), 0, 0
         while start < n and old[start] == shapes[start]:
             start += 1
@@ -135,7 +135,7 @@ class Painter:
         before = self.reaches
         self.reaches = [*before[:start], *[None] * (len(shapes) - start - end), *before[len(old) - end :]]
         if len(gone) + len(came) > MOST:
-            return [(0, 0, self.side * TWICE, self.side * TWICE)]
+            return [(0, 0, self.side, self.side)]
         places = [before[i] or self._reach(old[i]) for i in gone]
         for i in came:
             place = self.reaches[i] = self._reach(shapes[i])
@@ -143,7 +143,9 @@ class Painter:
         return places
 
     def _reach(self, shape: Shape) -> Reach:
-        return reach(shape, self.unit * TWICE, (self.origin[0] * TWICE, self.origin[1] * TWICE))
+        """Where a shape is, in pixels."""
+        fine = reach(shape, self.unit * TWICE, (self.origin[0] * TWICE, self.origin[1] * TWICE))
+        return fine[0] / TWICE, fine[1] / TWICE, fine[2] / TWICE, fine[3] / TWICE
 
     def _shapes(self, shapes: tuple[Shape, ...], dirty: list[Area]) -> None:
         """Paint the dirty places from the ground up, or all if they are many; those under no shape are the ground."""
@@ -156,12 +158,7 @@ class Painter:
         for left, top, right, bottom in bare:
             pixels[top:bottom, left:right] = self.ground[top:bottom, left:right]
         for area in covered:
-            left, top, right, bottom = (edge * TWICE for edge in area)
-            near = [
-                shape
-                for shape, of in zip(shapes, self.reaches, strict=True)
-                if of and of[0] < right and of[2] > left and of[1] < bottom and of[3] > top
-            ]
+            near = [shapes[i] for i in _meeting(area, self.reaches)]
             pixels[area[1] : area[3], area[0] : area[2]] = self._part(area, near)
         pixels.flags.writeable = False
         self.picture = pixels
@@ -172,17 +169,10 @@ class Painter:
             return None
         reaches = [of or self._reach(shape) for of, shape in zip(self.reaches, shapes, strict=True)]
         self.reaches = [*reaches]
-        places = [(x0 / TWICE, y0 / TWICE, x1 / TWICE, y1 / TWICE) for x0, y0, x1, y1 in reaches]
         bare: list[Area] = []
         covered: list[Area] = []
         for area in areas:
-            left, top, right, bottom = area
-            for x0, y0, x1, y1 in places:
-                if x0 < right and x1 > left and y0 < bottom and y1 > top:
-                    covered.append(area)
-                    break
-            else:
-                bare.append(area)
+            (covered if _meeting(area, reaches) else bare).append(area)
         if len(covered) > MOST or self._most(covered := merged(covered)):
             return None
         return bare, covered
@@ -331,6 +321,14 @@ def merged(areas: Iterable[Area]) -> list[Area]:
                 i += 1
         out.append(area)
     return out
+
+
+def _meeting(area: Area, places: Sequence[Reach | None]) -> list[int]:
+    """Which of the places that are known have pixels in common with an area."""
+    left, top, right, bottom = area
+    return [
+        i for i, of in enumerate(places) if of and of[0] < right and of[2] > left and of[1] < bottom and of[3] > top
+    ]
 
 
 def _size(area: Area) -> int:

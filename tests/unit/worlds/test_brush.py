@@ -148,7 +148,7 @@ def test_shapes_stay_within_their_reach(seed: int) -> None:
 
 def test_areas_cover_the_places_and_lie_in_the_picture() -> None:
     places = [(0.0, 0.0, 21.0, 20.0), (-50.0, 390.0, 12.5, 900.0), (30.0, 0.0, 41.0, 9.0), (600.0, 0.0, 700.0, 9.0)]
-    areas = [Painter(200).within(place) for place in places]
+    areas = [Painter(200).within((x0 / 2, y0 / 2, x1 / 2, y1 / 2)) for x0, y0, x1, y1 in places]
     assert areas == [(0, 0, 11, 10), (0, 195, 7, 200), (15, 0, 21, 5), None]
     assert merged([area for area in areas if area]) in ([(0, 195, 7, 200), (0, 0, 21, 10)], [(0, 0, 21, 200)])
     far = merged([(0, 0, 100, 100), (200, 200, 300, 300)])
