@@ -118,6 +118,26 @@ def test_the_value_of_free_marks_is_true_where_it_is_sure() -> None:
     assert sure > 30
 
 
+@pytest.mark.parametrize(("columns", "rows", "line"), [(7, 6, 4), (4, 5, 3), (6, 4, 4)])
+def test_discs_end_when_who_dropped_the_last_has_a_line(columns: int, rows: int, line: int) -> None:
+    rules, won, open_ = ConnectK(columns, rows, line), 0, 0
+    steps = [(1, 0), (0, 1), (1, 1), (-1, 1)]
+    lines = [
+        [(x + i * dx) + (y + i * dy) * columns for i in range(line)]
+        for x, y, (dx, dy) in itertools.product(range(columns), range(rows), steps)
+        if 0 <= x + (line - 1) * dx < columns and y + (line - 1) * dy < rows
+    ]
+    rng = Rng("discs", columns)
+    for _ in range(400):
+        cells = tuple(rng.below(3) for _ in range(columns * rows))
+        mover = rng.below(2)
+        made = any(all(cells[c] == 2 - mover for c in found) for found in lines)
+        ended = rules.ended((*cells, 9, mover))
+        assert (ended == -1) == made and (made or ended == (None if 0 in cells[:columns] else 0))
+        won, open_ = won + made, open_ + (ended is None)
+    assert won > 30 and open_ > 30
+
+
 def test_a_proof_that_takes_too_long_is_none() -> None:
     rules = ConnectK(5, 4, 4)
     rules.board = dataclasses.replace(rules.board, nodes=1)
