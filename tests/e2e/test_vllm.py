@@ -5,6 +5,7 @@ import inspect
 import json
 import os
 import signal
+from pathlib import Path
 
 import psutil
 import pytest
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.vllm
 
 SIZES = {"vocab": 96, "context": 1024, "hidden": 64, "layers": 2, "heads": 2, "kv_heads": 2, "head_dim": 32, "ffn": 128}
 SAME = 1e-5  # both sides compute in fp32
-LONG = 900  # tokens: no server has them all before this process, however busy the machine, has seen some and acts
+LONG = 300  # tokens: a server whose steps rest has not made them all before this process sees some and acts
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +43,23 @@ def oracles(folders):
     return [TorchEngine(load_model(folder)) for folder in folders]
 
 
+@pytest.fixture(scope="module")
+def held(tmp_path_factory):
+    """While this file exists, servers hold their steps after the first of them."""
+    return tmp_path_factory.mktemp("pace") / "held"
+
+
+@pytest.fixture(scope="module")
+def paced(held):
+    """Options of servers whose steps rest, so that tests can act in the middle of a request."""
+    room = {"PYTHONPATH": str(Path(__file__).parent), "STEP_PACE": str(held)}
+    return {"env": room, "args": ["--logits-processors", "step_pace:StepPace"]}
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def engine(folders, tmp_path_factory):
+async def engine(folders, paced, tmp_path_factory):
     log = tmp_path_factory.mktemp("logs") / "server.log"
-    made = vllm(folders[0], slots=16, context=SIZES["context"], log=str(log))
+    made = vllm(folders[0], slots=16, context=SIZES["context"], log=str(log), **paced)
     yield made
     await made.close()
     assert not made.host.room.exists()
@@ -174,12 +188,14 @@ async def test_only_the_key_opens_the_door(engine, folders):
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_killed_server_is_replaced_with_the_newest_weights(engine, folders, oracles):
+async def test_a_killed_server_is_replaced_with_the_newest_weights(engine, folders, oracles, held):
     await fresh(engine, folders, 1)
+    held.touch()
     job = asyncio.create_task(engine.generate(request("killed", tokens=LONG)))
     await flying(engine, "killed", 30)
     dead, before = engine.server.pid, engine.stats["restarts"]
     os.kill(dead, signal.SIGKILL)
+    held.unlink()
     got = await job
     assert len(got.tokens) == LONG and [s.version for s in got.spans] == [1]
     assert gap(got.logprobs, await full(oracles[1], got)) < SAME
@@ -200,11 +216,11 @@ def test_the_trainer_side_of_vllm_is_as_we_call_it():
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_adapters_travel_alone():
+async def test_adapters_travel_alone(paced):
     from quintain.learn.lora import add_lora
 
     model = add_lora(build_model("qwen3", seed=4, **SIZES), r=4)
-    engine = vllm(model, slots=8, context=SIZES["context"], sync="lora", lora_rank=8)
+    engine = vllm(model, slots=8, context=SIZES["context"], sync="lora", lora_rank=8, **paced)
     try:
         await engine.load(Weights(version=0, kind="pointer", source=model))
         for version in (1, 2):
