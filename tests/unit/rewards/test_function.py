@@ -133,8 +133,10 @@ async def test_a_sync_function_that_hangs_is_left_behind_and_the_next_call_gets_
 
 
 async def test_the_time_of_a_function_begins_with_its_call_and_not_in_the_queue():
-    scored = await function(lambda text: time.sleep(0.1) or 1.0, label="f", timeout_s=0.35)(group_of(*"abcdef"))
-    assert [t.rewards["f"] for t in scored.trajectories] == [1.0] * 6
+    scored = await function(lambda text: time.sleep(0.1) or 1.0, label="f", timeout_s=1.5)(
+        group_of(*"abcdefghijklmnopqr")
+    )
+    assert [t.rewards["f"] for t in scored.trajectories] == [1.0] * 18
 
 
 async def test_calls_that_were_given_up_are_left_out_and_hold_up_nobody():
@@ -182,18 +184,17 @@ async def test_a_function_that_exits_has_failed():
 
 
 async def test_a_slow_function_holds_up_nothing_else():
-    ticks = 0
+    free, begun, loop = threading.Event(), asyncio.Event(), asyncio.get_running_loop()
 
-    async def tick():
-        nonlocal ticks
-        while True:
-            await asyncio.sleep(0.005)
-            ticks += 1
+    def score(text):
+        loop.call_soon_threadsafe(begun.set)
+        return float(free.wait(30))
 
-    ticker = asyncio.create_task(tick())
-    await function(lambda text: time.sleep(0.2) or 1.0, label="slow")(group_of("x"))
-    ticker.cancel()
-    assert ticks >= 5
+    job = asyncio.create_task(function(score, label="slow")(group_of("x")))
+    await begun.wait()
+    assert not job.done()
+    free.set()
+    assert (await job).trajectories[0].rewards["slow"] == 1.0
 
 
 async def test_a_function_scores_one_trajectory_after_the_other_in_order():
