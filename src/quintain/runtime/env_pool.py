@@ -147,9 +147,10 @@ class EnvPool:
         while True:
             if self._failed is not None:
                 raise self._failed
-            up = [w for w in self.workers if w.up and not w.gone][: self.count]  # those beyond are spares
+            up = [w for w in self.workers if w.up and not w.gone]
+            up.sort(key=lambda w: not w.envs)  # one that holds envs is no spare, whichever came up first
             if up:
-                worker = min(up, key=lambda w: (len(w.envs), w.number))
+                worker = min(up[: self.count], key=lambda w: (len(w.envs), w.number))
                 worker.envs.add(env)
                 return worker
             self._changed.clear()

@@ -119,8 +119,9 @@ def pids(pool):
 
 
 async def until(true):
-    while not true():  # noqa: ASYNC110  # another process decides
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(60):
+        while not true():  # noqa: ASYNC110  # another process decides
+            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("name", ["KeyDoor", "Sokoban", "TicTacToe", "Game2048"])
@@ -230,7 +231,7 @@ def test_a_worker_that_hangs_is_killed_and_the_others_go_on(mine, monkeypatch):
     pool = local(mine, 1)
 
     async def go():
-        rollout = episodes(group_size=1, deadline_s=0.5)
+        rollout = episodes(group_size=1, deadline_s=2.0)  # not over before its env blocks, on a busy machine
         other = pool(task())
         await other.reset(task())
         before, worker = pool.deaths, other.worker  # one that was slow to come up may have died, on a busy machine
@@ -241,6 +242,37 @@ def test_a_worker_that_hangs_is_killed_and_the_others_go_on(mine, monkeypatch):
 
     t, said = asyncio.run(go())
     assert t.stop is Stop.timeout and said.messages[0].text == "turn 1" and "rebuilt" in said.events[0]
+
+
+def test_a_worker_that_holds_envs_is_no_spare_when_an_earlier_one_comes_up():
+    class Late:
+        """A worker that comes up when it is told to, and then does nothing."""
+
+        def __init__(self, place):
+            self.ready = asyncio.Event()
+            lines.append(self)
+
+        async def up(self, heard):
+            await self.ready.wait()
+
+        async def gone(self):
+            await asyncio.Event().wait()
+
+        def close(self):
+            pass
+
+    async def go():
+        pool = env_pool.EnvPool(Late, 1, 1)
+        first = asyncio.create_task(pool.place(0))
+        await asyncio.sleep(0)
+        lines[1].ready.set()
+        holder = await first
+        lines[0].ready.set()
+        await until(lambda: all(w.up for w in pool.workers))
+        assert await pool.place(1) is holder and holder.place == 1
+
+    lines = []
+    asyncio.run(go())
 
 
 def test_workers_that_never_come_up_end_the_run_with_their_words(tmp_path):
