@@ -102,10 +102,10 @@ class Table:
         )
 
     def _paint(self, lines: int) -> None:
-        from quintain.worlds.painter import Painter
+        from quintain.worlds.painter import painted
 
         view = self.env.world.view(self.env.state, self.seat)
-        print("\x1b[2J\x1b[H" + blocks(Painter(max(32, lines * 8)).paint(view.scene()), lines))
+        print("\x1b[2J\x1b[H" + blocks(painted(view.scene(), max(32, lines * 8)), lines))
 
     def _meant(self, word: str) -> str | None:
         """A command or a move; None, and a word about it, for a key that means nothing, which costs no turn."""

@@ -16,7 +16,7 @@ from quintain.registry import build, register
 from quintain.types import Feedback, QuintainError, Stop, Task
 from quintain.worlds.kernel import NOTHING, Move, World
 from quintain.worlds.knobs import started
-from quintain.worlds.painter import Painter
+from quintain.worlds.painter import Painter, painted
 
 KEPT = 4096  # readings of short messages that are remembered
 SHORT = 200  # characters of a message whose reading is remembered
@@ -246,7 +246,7 @@ class WorldEnv:
             return Message(role, (body, Image(pixels=self.painters[seat].paint(view.scene()))))
         side = self.scaffold.image
         # no policy answers to the last picture, so it is painted only for those who look at it
-        return Message(role, (body, Image.late(lambda: Painter(side).paint(view.scene()))))
+        return Message(role, (body, Image.late(lambda: painted(view.scene(), side))))
 
     def snapshot(self) -> Any:
         """The episode as a JSON value.

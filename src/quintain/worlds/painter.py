@@ -111,11 +111,10 @@ class Painter:
         if cells == old:
             return []
         pixels = self.ground.copy()
-        unit, corners, background = self.unit, self.corners, self.background
+        unit, background = self.unit, self.background
         dirty: list[Area] = []
-        for i, name in enumerate(cells):
-            if name != old[i]:
-                y, x = corners[i]
+        for name, before, (y, x) in zip(cells, old, self.corners, strict=True):
+            if name != before:
                 pixels[y : y + unit, x : x + unit] = tile(name, unit, background)
                 dirty.append((x, y, x + unit, y + unit))
         pixels.flags.writeable = False
@@ -231,6 +230,14 @@ class Painter:
         draw(canvas, shapes[:same], self.unit * TWICE, (self.origin[0] * TWICE, self.origin[1] * TWICE))
         _scratch.backdrop = Backdrop(frame, tuple(shapes[:same]), canvas.copy())
         return same
+
+
+def painted(scene: Scene, side: int) -> np.ndarray:
+    """The picture [side, side, 3] of a scene that belongs to no sequence, by this thread's own painter."""
+    painter = getattr(_scratch, "painter", None)
+    if painter is None or painter.side != side:
+        painter = _scratch.painter = Painter(side)
+    return painter.paint(scene)
 
 
 def pixels_of(image: Image.Image) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import TypeVar
 
 from quintain.registry import unknown
@@ -46,7 +47,13 @@ def canonical(cells: Sequence[str], width: int, height: int) -> str:
         >>> canonical("#..k", 2, 2) == canonical("k..#", 2, 2)
         True
     """
-    return min("".join([cells[i] for i in p]) for p in symmetries(width, height))
+    return min(["".join(turned(cells)) for turned in _turnings(width, height)])
+
+
+@functools.lru_cache(maxsize=256)
+def _turnings(width: int, height: int) -> tuple[Callable[[Sequence[str]], Sequence[str]], ...]:
+    """What takes the cells of a board to each of its symmetric images."""
+    return tuple(itemgetter(*order) for order in symmetries(width, height))
 
 
 def split_of(layout: str) -> str:

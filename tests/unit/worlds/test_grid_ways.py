@@ -9,6 +9,7 @@ import pytest
 from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.directions import CHOICES
+from quintain.worlds.engines.grid.ways import distances
 from quintain.worlds.kernel import Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.spatial.fog_map import fog_map
@@ -84,6 +85,26 @@ def test_plans_are_the_shortest_by_the_rules_text(name: str) -> None:
                 if after.done:
                     break
                 state = after.state
+
+
+@pytest.mark.parametrize("name", ["lava_gap", "multi_room", "teleport_hall", "conveyor_floor"])
+def test_distances_of_every_cell_are_the_fewest_turns_by_the_rules_text(name: str) -> None:
+    """Also through doors that stand one behind the other, which take a turn more each."""
+    world, rng = MAPS[name], Rng("any map", name)
+    signs = {"lava_gap": "...L", "multi_room": "..D#", "teleport_hall": "..#", "conveyor_floor": "..v>#"}[name]
+    for _ in range(30):
+        cells = [rng.pick(signs) for _ in range(20)]
+        free = [c for c, sign in enumerate(cells) if sign == "."]
+        goal, *others = rng.sample(free, min(len(free), 5))
+        cells[goal] = "G"
+        if name == "teleport_hall" and len(others) == 4:
+            for cell, sign in zip(others, "aabb", strict=True):
+                cells[cell] = sign
+        for at in (c for c, sign in enumerate(cells) if sign == "."):
+            signs_here = [*cells[:at], "P", *cells[at + 1 :]]
+            caption = "\n".join(" ".join(signs_here[i : i + 5]) for i in range(0, 20, 5))
+            state = world.rebuild(caption, SOLO)
+            assert max(distances(state.board, state.opened)[at], -1) == least(caption), caption
 
 
 def test_belts_carry_to_their_end_and_against_walls():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from quintain.registry import UnknownName
 from quintain.types import QuintainError
 from quintain.worlds.art import shapes_of, tiles
 from quintain.worlds.engines.grid.art import METALS, SHADES, add
-from quintain.worlds.painter import HEAVY, Kept, Painter, _scratch, kept, tile
+from quintain.worlds.painter import HEAVY, Kept, Painter, _scratch, kept, painted, tile
 from quintain.worlds.palette import COLORS, rgb
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Sprite
 
@@ -91,12 +93,12 @@ def test_a_part_that_looks_as_before_is_not_painted_twice(monkeypatch: pytest.Mo
         _part = Painter._painted
 
     monkeypatch.setattr(_scratch, "kept", Kept(), raising=False)
-    painted, paint = [], Painter._painted
-    monkeypatch.setattr(Painter, "_painted", lambda self, *part: painted.append(part) or paint(self, *part))
+    drawn, paint = [], Painter._painted
+    monkeypatch.setattr(Painter, "_painted", lambda self, *part: drawn.append(part) or paint(self, *part))
     painter = Painter(120)
     for i, text in enumerate(["7 left", "6 left", "7 left", "6 left"]):
         painter.paint(told(text, red=i))
-    assert len(painted) == 2
+    assert len(drawn) == 2
     others = told("7 left", ground="test-red"), told("7 left", x=2.2), told("7 left", width=5), told("7 left", red=12)
     for scene in (*others, told("7 left"), *others):
         assert (painter.paint(scene) == Forgetful(120).paint(scene)).all()
@@ -106,10 +108,10 @@ def test_a_part_that_looks_as_before_is_not_painted_twice(monkeypatch: pytest.Mo
         painter = Painter(side)
         painter.paint(told("", width=width))
         assert (painter._part(area, [dot]) == painter._painted(area, [dot])).all()
-    count = len(painted)
+    count = len(drawn)
     for _ in range(2):
         Painter(1200).paint(told("W" * 9))
-    assert len(painted) == count + 2, "large parts are not remembered"
+    assert len(drawn) == count + 2, "large parts are not remembered"
 
 
 def test_layers_cover_each_other() -> None:
@@ -155,3 +157,19 @@ def test_numbers_can_be_read_on_their_tiles() -> None:
     for fill, ink in SHADES:
         bright, dark = sorted((light(fill), light(ink)), reverse=True)
         assert (bright + 0.05) / (dark + 0.05) > 3, (fill, ink)
+
+
+def test_single_pictures_are_those_of_a_fresh_painter_and_stay_as_they_were() -> None:
+    cells = (("floor", "test-red"), ("test-red", "floor"), ("floor", "floor"))
+    scenes = [
+        Scene(width=2, height=1, columns=2, cells=pair, shapes=shapes, background=ground)
+        for pair in cells
+        for shapes in ((), (Disc(x=1, y=0.5, radius=0.3, fill="blue"),))
+        for ground in ("white", "paper")
+    ]
+    asked = [(scene, side) for side in (40, 40, 64, 40) for scene in scenes]
+    got = [painted(scene, side) for scene, side in asked]
+    assert all(np.array_equal(one, Painter(side).paint(scene)) for one, (scene, side) in zip(got, asked, strict=True))
+    with ThreadPoolExecutor(4) as pool:
+        again = list(pool.map(lambda of: painted(*of), asked))
+    assert all(map(np.array_equal, got, again))

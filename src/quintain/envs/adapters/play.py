@@ -14,7 +14,7 @@ from quintain.envs.world import NoEpisode, WorldEnv, world_of
 from quintain.types import Feedback, Message, QuintainError, Stop, Task
 from quintain.worlds.kernel import Plan, check_level
 from quintain.worlds.knobs import lexicon, started
-from quintain.worlds.painter import Painter
+from quintain.worlds.painter import painted
 from quintain.worlds.splits import ALL, SPLITS
 
 SEEDS = 2**31 - 1  # instances that are drawn where nobody names a seed
@@ -158,8 +158,8 @@ class Play:
     def paint(self, seat: str = "") -> np.ndarray:
         """The picture of the present state as a seat sees it, whether or not the scaffold shows pictures."""
         seat = seat or self.seats[0]
-        painter = self.env.painters.get(seat) or Painter(256)
-        return painter.paint(self.env.world.view(self.env.state, seat).scene()).copy()
+        painter, scene = self.env.painters.get(seat), self.env.world.view(self.env.state, seat).scene()
+        return (painter.paint(scene) if painter else painted(scene, 256)).copy()
 
     def words(self) -> tuple[str, ...]:
         """Every action of the level as one word each, in a fixed order.

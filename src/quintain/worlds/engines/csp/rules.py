@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from quintain.types import Ints
 
 Changes = tuple[tuple[int, int], ...]  # place among the cells of a rule, new domain
 SMALL = 256  # domains below it are few enough to meet again
 KEPT = 2048  # answers that one kind of rule remembers
-MOST = 1 << 16  # domains whose least value and span are
+MOST = 1 << 16  # domains whose values and span are
 
 
 class Rule(Protocol):
@@ -31,13 +31,16 @@ class Rule(Protocol):
         ...
 
 
-class _Table(dict[int, int]):
+Told = TypeVar("Told")
+
+
+class _Table(dict[int, Told]):
     """What a function gives for an integer, remembered."""
 
-    def __init__(self, of: Callable[[int], int]) -> None:
+    def __init__(self, of: Callable[[int], Told]) -> None:
         self.of = of
 
-    def __missing__(self, key: int) -> int:
+    def __missing__(self, key: int) -> Told:
         if len(self) >= MOST:
             self.clear()
         value = self[key] = self.of(key)
@@ -45,6 +48,7 @@ class _Table(dict[int, int]):
 
 
 LEAST = _Table(lambda d: (d & -d).bit_length() - 1)  # domain -> its smallest value
+VALUES = _Table(lambda d: tuple([1 << v for v in range(d.bit_length()) if d >> v & 1]))  # domain -> its values as bits
 SPAN = _Table(lambda d: d.bit_length() - (d & -d).bit_length())  # domain -> its greatest value less its smallest
 
 

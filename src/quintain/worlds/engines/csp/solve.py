@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from quintain.types import Ints
-from quintain.worlds.engines.csp.rules import Rule
+from quintain.worlds.engines.csp.rules import VALUES, Rule
 from quintain.worlds.kernel import GenerationError
 from quintain.worlds.noise import Rng
 
@@ -143,11 +143,7 @@ def _smallest(domains: Sequence[int]) -> int:
 
 
 def _values(domain: int, rng: Rng | None) -> list[int]:
-    out = []
-    while domain:
-        low = domain & -domain
-        out.append(low)
-        domain ^= low
+    out = [*VALUES[domain]]
     if rng is not None:
         rng.shuffle(out)
     return out

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from quintain.types import Ints
-from quintain.worlds.engines.csp.rules import Changes, Known, known, recalled, taking
+from quintain.worlds.engines.csp.rules import VALUES, Changes, Known, known, recalled, taking
 
 
 class Reach(dict[int, int]):
@@ -62,12 +62,10 @@ class Patterns:
             return None
         for i, d in enumerate(now):
             if d & (d - 1):
-                having, rest, kept = self.having[i], d, d
-                while rest:
-                    low = rest & -rest
-                    rest ^= low
-                    if not having[low] & fit:
-                        kept ^= low
+                having, kept = self.having[i], d
+                for value in VALUES[d]:
+                    if not having[value] & fit:
+                        kept ^= value
                 if kept != d:
                     out.append((i, kept))
         return tuple(out)

@@ -69,6 +69,8 @@ class Board:
         """[direction][cell]: the cell that a step leads to, or -1 at walls and edges."""
         cells = self.cells
         to_all = open_steps(self.width, self.height)
+        if WALL not in cells:
+            return to_all
         return tuple(tuple([to if to >= 0 and cells[to] != WALL else -1 for to in row]) for row in to_all)
 
     @cached_property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quintain.worlds.directions import CHOICES
-from quintain.worlds.engines.grid.board import FLOOR, GOAL, OPEN, WALL, Board
+from quintain.worlds.engines.grid.board import FAR, FLOOR, GOAL, OPEN, SOLID, WALL, Board, neighbours
 from quintain.worlds.engines.grid.maps import ARROWS, BOARDS, goal_of, steps
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
@@ -16,7 +16,8 @@ from quintain.worlds.noise import Rng
 
 LAVA, SHUT = "L", "D"
 PORTALS = "abcdefghijklmnop"
-FAR = -1  # in tables of distances: no way to the goal
+CARRYING = frozenset(PORTALS + ARROWS)  # signs of cells that carry who steps on them elsewhere
+LAST = (LAVA, WALL, GOAL)  # signs of cells that nobody leaves
 INDEX = {move: i for i, move in enumerate(CHOICES.moves)}
 
 
@@ -32,9 +33,9 @@ class Way:
 @functools.lru_cache(maxsize=BOARDS)
 def landings(board: Board) -> tuple[tuple[int, ...], ...]:
     """[cell][direction]: the cell on which a step ends, or -1 where it cannot be made or leads back to its start."""
-    twins = _twins(board)
-    if not twins and not any(sign in ARROWS for sign in board.cells):
+    if CARRYING.isdisjoint(board.cells):
         return steps(board)
+    twins = _twins(board)
     flow = tuple(zip(*board.next, strict=True))
 
     def ends(cell: int) -> int:
@@ -72,22 +73,22 @@ def circles(board: Board) -> bool:
 
 @functools.lru_cache(maxsize=512)
 def distances(board: Board, opened: int) -> tuple[int, ...]:
-    """For each cell the fewest turns to the goal, or `FAR`; to open a door takes one more than to walk on."""
+    """For each cell the fewest turns to the goal, below 0 where there is no way; to open a door takes one more than to walk on."""
     shut = {c for i, c in enumerate(board.doors) if not opened >> i & 1}
-    best = [FAR] * len(board.cells)
-    goal = goal_of(board)
-    waiting = {0: [goal]} if goal >= 0 else {}
-    sources = _sources(board)
-    turns = 0
-    while waiting:
-        for cell in waiting.pop(turns, ()):
-            if best[cell] != FAR:
-                continue
-            best[cell] = turns
-            ahead = [c for c in sources[cell] if best[c] == FAR]
-            if ahead:
-                waiting.setdefault(turns + 1 + (cell in shut), []).extend(ahead)
+    best = [SOLID if sign in LAST else FAR for sign in board.cells]
+    near = neighbours(board.width, board.height) if CARRYING.isdisjoint(board.cells) else _sources(board)
+    ready, behind, turns = [], [], 0
+    if (goal := goal_of(board)) >= 0:
+        ready, best[goal] = [goal], 0
+    while ready or behind:
         turns += 1
+        ahead, behind = behind, []
+        for cell in ready:
+            for other in near[cell]:
+                if best[other] == FAR:
+                    best[other] = turns
+                    (behind if other in shut else ahead).append(other)
+        ready = ahead
     return tuple(best)
 
 
@@ -96,16 +97,10 @@ def _sources(board: Board) -> tuple[tuple[int, ...], ...]:
     """For each cell those from which one step ends on it."""
     out: list[list[int]] = [[] for _ in board.cells]
     for cell, row in enumerate(landings(board)):
-        if board.cells[cell] not in (LAVA, WALL, GOAL):
-            for to in row:
-                if to >= 0:
-                    out[to].append(cell)
+        for to in row:
+            if to >= 0:
+                out[to].append(cell)
     return tuple(map(tuple, out))
-
-
-@functools.lru_cache(maxsize=512)
-def _legal(board: Board) -> tuple[tuple[Move, ...], ...]:
-    return tuple(tuple(m for m, to in zip(CHOICES.moves, row, strict=True) if to >= 0) for row in landings(board))
 
 
 @dataclass(frozen=True)
@@ -122,7 +117,7 @@ class WayRules:
         return state.board.cells[state.at] in (GOAL, LAVA)
 
     def legal(self, state: Way) -> tuple[Move, ...]:
-        return _legal(state.board)[state.at]
+        return tuple([m for m, to in zip(CHOICES.moves, landings(state.board)[state.at], strict=True) if to >= 0])
 
     def play(self, state: Way, move: Move) -> After[Way]:
         board = state.board

@@ -185,22 +185,18 @@ def kakuro_model(page: Page) -> Model:
 
 
 def crossed(grid: Sequence[int], size: int) -> bool:
-    """Whether every cell lies in two runs and all hang together."""
-    lines = runs(grid, size)
-    twice = [0] * len(grid)
-    for line in lines:
-        for c in line:
-            twice[c] += 1
-    if any(v != WALL and n < 2 for v, n in zip(grid, twice, strict=True)):
-        return False
-    near, reached = neighbours(size, size), [next(c for c, v in enumerate(grid) if v != WALL)]
-    known = set(reached)
+    """Whether every cell lies in two runs and all hang together; the first row and column are walls."""
+    free = {c for c, v in enumerate(grid) if v != WALL}
+    for c in free:
+        if not ((c - 1 in free or c + 1 in free) and (c - size in free or c + size in free)):
+            return False
+    near, reached = neighbours(size, size), [min(free)]
+    free -= {*reached}
     for c in reached:
-        for n in near[c]:
-            if grid[n] != WALL and n not in known:
-                known.add(n)
-                reached.append(n)
-    return len(reached) == sum(v != WALL for v in grid)
+        new = free.intersection(near[c])
+        free -= new
+        reached += new
+    return not free
 
 
 def kakuro_plant(rng: Rng, knobs: Knobs) -> Truth | None:
