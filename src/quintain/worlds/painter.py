@@ -62,6 +62,13 @@ class Painter:
 
     def paint(self, scene: Scene) -> np.ndarray:
         """The picture of a scene."""
+        try:
+            return self._paint(scene)
+        except BaseException:  # what was painted is not known any more, so the next picture begins anew
+            self.frame = ()
+            raise
+
+    def _paint(self, scene: Scene) -> np.ndarray:
         frame = (scene.width, scene.height, scene.columns, scene.left, scene.top, scene.background, len(scene.cells))
         fresh = frame != self.frame
         if fresh:

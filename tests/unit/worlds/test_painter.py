@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -168,6 +169,10 @@ def test_single_pictures_are_those_of_a_fresh_painter_and_stay_as_they_were() ->
         for ground in ("white", "paper")
     ]
     asked = [(scene, side) for side in (40, 40, 64, 40) for scene in scenes]
+    painted(scenes[0], 40)
+    with pytest.raises(UnknownName):
+        painted(replace(scenes[-1], shapes=(*scenes[-1].shapes, Sprite(tile="none", x=0, y=0))), 40)
+    asked.insert(0, (scenes[-1], 40))
     got = [painted(scene, side) for scene, side in asked]
     assert all(np.array_equal(one, Painter(side).paint(scene)) for one, (scene, side) in zip(got, asked, strict=True))
     with ThreadPoolExecutor(4) as pool:
