@@ -80,6 +80,13 @@ def _untried(numbers: int, length: int, tried: Any, rng: random.Random) -> list[
     return code
 
 
+def _tiles(env: Any, rng: random.Random) -> list[str]:
+    """A word names the way in which a tile slides into the hole."""
+    row, column = env._get_empty_position()
+    inside = range(getattr(env, "num_rows", 4))  # TextArena's board has 4 rows and does not say so
+    return [way for way, (down, right) in STEPS.items() if row - down in inside and column - right in inside]
+
+
 TEXTARENA: dict[str, tuple[int, Listing]] = {  # players, and their legal moves
     "TicTacToe": (2, lambda env, rng: [f"[{i}]" for i in _free(_board(env))]),
     "WildTicTacToe": (2, lambda env, rng: [f"[{mark} {i}]" for i in _free(_board(env)) for mark in "XO"]),
@@ -91,6 +98,7 @@ TEXTARENA: dict[str, tuple[int, Listing]] = {  # players, and their legal moves
     "FrozenLake": (1, _lake),
     "Sokoban": (1, lambda env, rng: [f"[{way}]" for way in WAYS if not env._would_collide_with_wall(way)]),
     "Minesweeper": (1, lambda env, rng: [f"[{row} {column}]" for row, column in _unseen(env)]),
+    "FifteenPuzzle": (1, lambda env, rng: [f"[{way}]" for way in _tiles(env, rng)]),
     "LightsOut": (1, lambda env, rng: [f"[{r} {c}]" for r in range(env.size) for c in range(env.size)]),
     "TowerOfHanoi": (1, _hanoi),
     "RushHour": (1, _cars),
@@ -103,13 +111,6 @@ def _mines(env: Any, rng: random.Random) -> list[str]:
     """Reveal, or one time in ten flag, a cell that is neither revealed nor flagged."""
     word = "flag" if rng.random() < 0.1 else "reveal"
     return [f"{word} {row} {column}" for row, column in _unseen(env) if not env.flags[row][column]]
-
-
-def _tiles(env: Any, rng: random.Random) -> list[str]:
-    """A word names the way in which a tile slides into the hole."""
-    row, column = env._get_empty_position()
-    inside = range(env.num_rows)
-    return [way for way, (down, right) in STEPS.items() if row - down in inside and column - right in inside]
 
 
 def _codes(env: Any, rng: random.Random) -> list[str]:

@@ -19,6 +19,31 @@ PAIRS: tuple[Pair, ...] = (
     ("MiniGrid", "MiniGrid-UnlockPickup-v0", "UnlockPick", 4, ""),
     ("MiniGrid", "MiniGrid-Dynamic-Obstacles-8x8-v0", "MovingWalls", 3, ""),
     ("MiniWorld", "MiniWorld-OneRoom-v0", "Room3D", 6, ""),
+    ("Gym-V", "Games/Sokoban", "Sokoban", 2, ""),
+    ("Gym-V", "Games/Game2048", "Game2048", 5, ""),
+    ("Gym-V", "Games/Minesweeper", "Mastermines", 6, ""),
+    ("Gym-V", "Games/FrozenLake", "FrozenLake", 1, ""),
+    ("Gym-V", "Games/FifteenPuzzle", "FifteenTiles", 7, ""),
+    ("Gym-V", "Games/LightsOut", "LightsOut", 5, ""),
+    ("Gym-V", "Games/RushHour", "RushHour", 5, ""),
+    ("Gym-V", "Games/PegJump", "PegJump", 5, ""),
+    ("Gym-V", "Games/TowerOfHanoiMultiTurn", "Hanoi", 1, ""),
+    ("Gym-V", "Spatial/Empty", "EmptyRoom", 2, ""),
+    ("Gym-V", "Spatial/DoorKey", "KeyDoor", 3, ""),
+    ("Gym-V", "Spatial/FourRooms2D", "FourRooms", 7, ""),
+    ("Gym-V", "Spatial/LavaGap", "LavaGap", 3, ""),
+    ("Gym-V", "Spatial/MultiRoom", "MultiRoom", 6, ""),
+    ("Gym-V", "Spatial/DynamicObstacles", "MovingWalls", 3, ""),
+    ("Gym-V", "Spatial/OneRoom", "Room3D", 6, ""),
+    ("Gym-V", "Spatial/Maze", "Maze3D", 5, ""),
+    ("Gym-V", "Spatial/ThreeRooms", "ThreeRooms3D", 5, ""),
+    ("Gym-V", "Spatial/TMaze", "TJunction3D", 5, ""),
+    ("Gym-V", "Spatial/YMaze", "YJunction3D", 5, ""),
+    ("Gym-V", "Spatial/Hallway", "Corridor3D", 5, ""),
+    ("Gym-V", "Spatial/Sign", "SignPost3D", 5, ""),
+    ("Gym-V", "Spatial/PutNext", "PlaceNext3D", 5, ""),
+    ("Gym-V", "Spatial/CollectHealth", "HealthWalk3D", 5, ""),
+    ("Gym-V", "Spatial/PickupObjects", "Fetch3D", 5, ""),
     ("GEM", "game:Sokoban-v0-easy", "Sokoban", 2, ""),
     (
         *("GEM", "game:Minesweeper-v0-easy", "Mastermines", 2),
@@ -118,10 +143,10 @@ PAIRS: tuple[Pair, ...] = (
     ("reasoning-gym", "rectangle_count", "RectTally", 3, ""),
     ("reasoning-gym", "sokoban", "SokobanPlan", 4, ""),
 )
-PICTURED = ("MiniGrid", "MiniWorld")
+PICTURED = ("MiniGrid", "MiniWorld", "Gym-V")
 NOTES = {
     "picture": "every observation has its picture, the last of an episode too; MiniWorld is drawn by Mesa on one core here, and a graphics "
-    "card is faster; Gym-V has no package and no stored source, so it is not measured",
+    "card is faster",
     "text": "each slower one has a note with its own reason; ours writes the whole board each turn, reads with a grammar, and keeps "
     "a frozen state that forks and restores, where peers change one board in place and say what is new",
 }

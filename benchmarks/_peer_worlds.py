@@ -18,6 +18,30 @@ from _peer_moves import GEM, TEXTARENA
 
 warnings.simplefilter("ignore")
 SIDE = 256  # pixels of a picture
+SCENE = {"obs_width": SIDE, "obs_height": SIDE}  # of what is seen in first person
+GYM_V: dict[
+    str, tuple[str, dict[str, int]]
+] = {  # the game of TextArena below it, and what makes its picture about as large as ours
+    "Games/Sokoban": ("Sokoban", {"tile_size": SIDE // 6}),
+    "Games/Game2048": ("2048", {"tile_size": SIDE // 4}),
+    "Games/Minesweeper": ("Minesweeper", {"cell_size": SIDE // 8}),
+    "Games/FrozenLake": ("FrozenLake", {"tile_size": SIDE // 4}),
+    "Games/FifteenPuzzle": ("FifteenPuzzle", {"tile_size": SIDE // 4}),
+    "Games/LightsOut": ("LightsOut", {"cell_size": SIDE // 5}),
+    "Games/RushHour": ("RushHour", {"cell_size": SIDE // 6}),
+    "Games/PegJump": ("PegJump", {"peg_size": SIDE // 11}),
+    "Games/TowerOfHanoiMultiTurn": ("TowerOfHanoi", {}),
+    "Spatial/OneRoom": ("", SCENE),
+    "Spatial/Maze": ("", SCENE),
+    "Spatial/ThreeRooms": ("", SCENE),
+    "Spatial/TMaze": ("", SCENE),
+    "Spatial/YMaze": ("", SCENE),
+    "Spatial/Hallway": ("", SCENE),
+    "Spatial/Sign": ("", SCENE),
+    "Spatial/PutNext": ("", SCENE),
+    "Spatial/CollectHealth": ("", SCENE),
+    "Spatial/PickupObjects": ("", SCENE),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +117,43 @@ def miniworld(name: str) -> Player:
         return rng.randrange(int(env.action_space.n))
 
     return Player(begin=lambda seed: env.reset(seed=seed), choose=choose, play=play)
+
+
+def gym_v(name: str) -> Player:
+    """An environment of Gym-V, whose every observation has a picture: of about 256 pixels where one can choose, else as it draws it.
+
+    Its checker is off. Games stand on TextArena's, whose state says which moves are legal; rooms take any of their actions.
+    """
+    os.environ.setdefault("LP_NUM_THREADS", "1")
+    with suppress(ImportError):
+        import pyglet
+
+        pyglet.options["headless"] = True
+    import gym_v
+
+    gym_v.set_level("ERROR")
+    game, sizes = GYM_V.get(name, ("", {}))
+    with redirect_stdout(io.StringIO()):
+        env: Any = gym_v.make(f"{name}-v0", disable_env_checker=True, **sizes)
+    bare = env.unwrapped
+    (agent,) = bare._agent_ids
+
+    def begin(seed: int) -> None:
+        with suppress(ZeroDivisionError):  # as TextArena's LightsOut
+            env.reset(seed=seed)
+            return
+        begin(seed + (1 << 30))
+
+    def play(move: str) -> bool:
+        _, _, ended, cut, _ = env.step({agent: move})
+        return ended["__all__"] or cut["__all__"]
+
+    def choose(rng: random.Random) -> str:
+        if game:
+            return rng.choice(TEXTARENA[game][1](bare._ta_env, rng) or ["[none]"])
+        return rng.choice(bare.get_available_actions() if sizes is SCENE else [*bare._action_map])
+
+    return Player(begin=begin, choose=choose, play=play)
 
 
 def gem(name: str) -> Player:
@@ -172,6 +233,7 @@ def _answer(other: Any, item: Any, rng: random.Random) -> str:
 PLAYERS: dict[str, Callable[[str], Player]] = {
     "MiniGrid": minigrid,
     "MiniWorld": miniworld,
+    "Gym-V": gym_v,
     "GEM": gem,
     "TextArena": textarena,
     "reasoning-gym": reasoning_gym,

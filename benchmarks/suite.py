@@ -6,9 +6,11 @@ import json
 import statistics
 import subprocess
 import sys
+import timeit
 from pathlib import Path
 
 ROWS = Path(__file__).parents[1] / "claims" / "worlds" / "honest.json"
+LEVEL, FORKS, TURNS = 5, 1000, 40
 LOAD = """
 import resource, time
 begun = time.process_time()
@@ -33,6 +35,36 @@ FIT = (
     "an instance is drawn until a solver shows that it asks for what its level says; next: what the solver finds of a draw that is "
     "refused, used for the next one"
 )
+
+
+def imported() -> tuple[float, float, float]:
+    """Seconds and megabytes that importing every world takes, and how many there are: medians of five fresh processes."""
+    told = [
+        subprocess.run([sys.executable, "-c", LOAD], stdout=subprocess.PIPE, text=True, check=True) for _ in range(5)
+    ]
+    seconds, megabytes, count = zip(*(map(float, of.stdout.split()) for of in told), strict=True)
+    return statistics.median(seconds), statistics.median(megabytes), statistics.median(count)
+
+
+def carried() -> tuple[float, str, int]:
+    """Microseconds that a fork of an episode takes in the median world, and the world whose states are largest, with their bytes."""
+    from quintain.codec import encode
+    from quintain.envs.world import WorldEnv, world_of
+    from quintain.registry import names
+    from quintain.testing.worlds import task_of, walk
+    from quintain.worlds.noise import Rng
+
+    took, sizes = [], {}
+    for name in names("world"):
+        env = WorldEnv(world_of(name))
+        env.begin(task_of(name, 0, LEVEL))
+        took.append(statistics.median(timeit.repeat(env.fork, number=FORKS, repeat=5)) / FORKS * 1e6)
+        for level in (0, LEVEL, 9):
+            played = walk(env.world, env.world.start(0, level), Rng("size"), TURNS)
+            largest = max(len(json.dumps(encode(state))) for state in played)
+            sizes[name] = max(sizes.get(name, 0), largest)
+    name = max(sizes, key=sizes.__getitem__)
+    return statistics.median(took), name, sizes[name]
 
 
 def row(name: str, ours: float, target: float, least: bool = True, note: str = "", why: str = "") -> dict:
@@ -64,15 +96,11 @@ def main() -> None:
         return SLOW.format(", ".join(f"{name} ({pace[kind][name]:,.0f})" for name in few))
 
     frames = statistics.median(rate for name, rate in pace["picture"].items() if engines[name] == "raycast")
-    loads = [
-        subprocess.run([sys.executable, "-c", LOAD], stdout=subprocess.PIPE, text=True, check=True) for _ in range(5)
-    ]
-    seconds, megabytes, count = (
-        statistics.median(float(x) for x in side) for side in zip(*(r.stdout.split() for r in loads))
-    )
+    seconds, megabytes, count = imported()
     starts = [(name, *figures) for name, r in record.items() for figures in r["starts_s"]]
     late, mean = max(starts, key=lambda s: s[2]), max(starts, key=lambda s: s[3])
-    of = f"{count:.0f} worlds, level 5, one core"
+    of = f"{count:.0f} worlds, level {LEVEL}, one core"
+    fork, great, size = carried()
     rows = [
         row(f"median steps/s in text, {of}", middle["text"], 20_000, why=SINGLE),
         row(f"median steps/s with a 256 px picture, {of}", middle["picture"], 2_000, why=DRAWN),
@@ -93,6 +121,14 @@ def main() -> None:
             0.05,
             False,
             f"{late[0]} at level {late[1]}",
+        ),
+        row(f"microseconds to fork an episode, median of {of}", fork, 5, False),
+        row(
+            "KB of the largest state as JSON, levels 0, 5, 9",
+            size / 1024,
+            64,
+            False,
+            f"{great}, in {TURNS} turns of random play",
         ),
     ]
     print(json.dumps(rows))

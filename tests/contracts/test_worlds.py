@@ -231,6 +231,13 @@ def test_states_are_frozen_plain_data(name: str) -> None:
 
 
 @EVERY
+def test_states_stay_small_however_an_episode_goes(name: str) -> None:
+    world = world_of(name)
+    sizes = [len(json.dumps(encode(state))) for state in walk(world, world.start(1, 9), Rng("size"), 12)]
+    assert max(sizes) <= 64 * 1024
+
+
+@EVERY
 @pytest.mark.parametrize("grammar", GRAMMARS)
 def test_malformed_actions_are_events(name: str, grammar: str) -> None:
     env = episode(name, {"grammar": grammar, "penalty": 0.25, "caption": 1})

@@ -66,6 +66,10 @@ class Local:
     def close(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join()
+        if left := asyncio.all_tasks(self.loop):  # of requests that their test did not wait for
+            for task in left:
+                task.cancel()
+            self.loop.run_until_complete(asyncio.wait(left))
         self.loop.run_until_complete(self.loop.shutdown_default_executor())
         self.loop.close()
         for learner in filter(None, (self.worker.learner, self.worker.teacher)):

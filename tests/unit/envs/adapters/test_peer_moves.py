@@ -43,7 +43,7 @@ def players(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             "FrozenLake",
             "Minesweeper",
         ),
-        *("Sokoban", "LightsOut", "TowerOfHanoi", "RushHour", "PegJump", "Mastermind"),
+        *("Sokoban", "FifteenPuzzle", "LightsOut", "TowerOfHanoi", "RushHour", "PegJump", "Mastermind"),
     ],
 )
 def test_no_game_of_textarena_ends_by_an_invalid_move(players: Any, game: str) -> None:
