@@ -4,6 +4,7 @@ A row per world goes to claims/worlds/honest.json, with a hash of all code that 
 Where only the form of the code has changed, `--as-at COMMIT` lets rows stand that were measured on that commit's code: those of worlds
 that are and look the same then and now, state by state, in a sample of every level and split. What measures must be the same, and how
 fast they are is measured anew by `--paces`.
+`--suites` puts on record which instances the published test suites have; a test fails where a change of code gives them others.
 Exit status 1 where a world does not keep what it declares.
 """
 
@@ -23,6 +24,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 ROWS = ROOT / "claims" / "worlds" / "honest.json"
+SUITES = ROOT / "claims" / "worlds" / "suites.json"
 MEASURES = ("src/quintain/testing/honest.py", "src/quintain/testing/worlds.py")
 
 
@@ -146,6 +148,19 @@ def let_stand(commit: str) -> int:
     return 1 if left else 0
 
 
+def publish() -> int:
+    """Put on record which instances the suites have, world by world, and tell which worlds have others than before."""
+    from quintain.envs.suites import suites
+
+    known = suites()
+    found = {name: {world: known[name].instances(world) for world in known[name].worlds} for name in ("quick", "full")}
+    before = json.loads(SUITES.read_text()) if SUITES.exists() else {}
+    SUITES.write_text(json.dumps(found, indent=1) + "\n")
+    changed = {w for name, there in found.items() for w in there if before.get(name, {}).get(w) != there[w]}
+    print(f"other instances in {len(changed)} worlds: {', '.join(sorted(changed)) or 'none'}")
+    return 0
+
+
 def main() -> int:
     """Measure, write, tell."""
     from quintain.registry import names
@@ -159,6 +174,7 @@ def main() -> int:
         help="measure only the speed of all worlds on record, and 200 starts of each level",
     )
     parser.add_argument("--as-at", metavar="COMMIT", help="let rows of that commit stand whose worlds do the same now")
+    parser.add_argument("--suites", action="store_true", help="put on record which instances the test suites have now")
     parser.add_argument("--row", metavar="WORLD", help=argparse.SUPPRESS)
     parser.add_argument("--pace", metavar="WORLD", help=argparse.SUPPRESS)
     parser.add_argument("--conduct", metavar="WORLD", help=argparse.SUPPRESS)
@@ -169,6 +185,8 @@ def main() -> int:
     if given.conduct:
         print(json.dumps(conduct(given.conduct)))
         return 0
+    if given.suites:
+        return publish()
     if given.as_at:
         return let_stand(given.as_at)
     if given.paces:

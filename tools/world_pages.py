@@ -13,10 +13,12 @@ from typing import Any
 from pictures import sheets
 
 from quintain.cli.list import worlds
+from quintain.envs.suites import COUNT, SPLIT, digest_of, suites
 from quintain.envs.world import world_of
 from quintain.worlds.kernel import LEVELS, GenerationError
 from quintain.worlds.knobs import BadKnob
 
+SUITES = Path(__file__).parents[1] / "claims" / "worlds" / "suites.json"  # written by tools/honest.py --suites
 HONEST = Path(__file__).parents[1] / "claims" / "worlds" / "honest.json"  # written by tools/honest.py
 # worlds, how others have them, how they are here; written by hand
 ODD = """
@@ -108,10 +110,32 @@ of that goes together: where no instance is found (a maze of an even side, 16 sh
 sure oracle cannot win within their turns) an error names the knobs, the split and what the level sets. `train` and `eval` try the knobs
 in each split that they play before they begin.
 
+## Published test suites
+
+`quintain eval PLAYER --suite NAME` plays the same held-out instances every time ([how](runs.md)): seeds 0 to {COUNT - 1} of the split
+`{SPLIT}` at each level. The hash is of all first states, and `eval` prints it. It is on record, world by world, in
+`claims/worlds/suites.json`; a test fails where a change would give a suite other instances, so they change on purpose only
+(`make honest ARGS=--suites`), and scores of different hashes are not compared.
+
+{_suites()}
 ## Worlds that differ from the usual form
 
 {_odd()}
 {KEPT}"""
+
+
+def _suites() -> str:
+    """Each suite, how much it has, and the hash of its instances."""
+    record, lines = (
+        json.loads(SUITES.read_text()),
+        "| suite | worlds | levels | instances | hash |\n|---|---|---|---|---|\n",
+    )
+    for name, suite in suites().items():
+        known = record.get(name, record["full"])
+        found = digest_of({world: known[world] for world in suite.worlds})
+        count = len(suite.worlds) * len(suite.levels) * COUNT
+        lines += f"| `{name}` | {len(suite.worlds)} | {', '.join(map(str, suite.levels))} | {count:,} | `{found}` |\n"
+    return lines
 
 
 def _odd() -> str:

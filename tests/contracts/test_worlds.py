@@ -22,6 +22,7 @@ from PIL import Image
 from quintain.codec import decode, digest_of, encode
 from quintain.envs.grammar import GRAMMARS, TOOL
 from quintain.envs.scaffold import Scaffold
+from quintain.envs.suites import suite_of
 from quintain.envs.world import WorldEnv, world_of
 from quintain.messages import Message, Role, Text, ToolCall
 from quintain.registry import entries, names
@@ -39,6 +40,7 @@ WORLDS = names("world")
 EVERY = pytest.mark.parametrize("name", WORLDS)
 GOLDEN = Path(__file__).parent / "golden"
 ROWS = Path(__file__).parents[2] / "claims" / "worlds" / "honest.json"
+SUITES = Path(__file__).parents[2] / "claims" / "worlds" / "suites.json"
 SEEN_LEVELS = (0, 5, 9)
 PICTURE = 128  # pixels of a golden picture
 WRITE = os.environ.get("QUINTAIN_GOLDEN") == "write"  # renew the golden files instead of comparing
@@ -95,6 +97,17 @@ def test_the_same_seed_gives_the_same_episode(name: str) -> None:
     assert golden("worlds.json").get(name) == here, (
         f"{name} plays or looks different from what it did; if that is meant, run QUINTAIN_GOLDEN=write pytest {__file__}"
     )
+
+
+@EVERY
+def test_published_suites_have_the_instances_on_record(name: str) -> None:
+    """Scores that were published are of these; `make honest ARGS=--suites` puts others on record."""
+    record = json.loads(SUITES.read_text())
+    for which in ("quick", "full"):
+        there = suite_of(which)
+        assert (name in there.worlds) == (name in record[which])
+        if name in there.worlds:
+            assert there.instances(name) == record[which][name], f"{name} has other instances in the suite {which}"
 
 
 def test_other_processes_orders_and_threads_play_the_same() -> None:
@@ -381,6 +394,7 @@ def test_the_declaration_is_complete(name: str) -> None:
     assert len(facts.rules) > 40 and facts.answer and facts.seats
     assert set(facts.ceilings) == {"random", "constant", "first", "blind"}
     assert all(0 <= c < 0.7 for c in facts.ceilings.values()) and 0.5 < facts.floor <= 1
+    assert facts.floor > max(facts.ceilings.values()), "who does not look may not do as well as the oracle must"
     assert facts.proof in ("construction", "solver", "policy")
 
 

@@ -35,7 +35,7 @@ def rows(run: Path) -> list[dict[str, float]]:
 def test_a_killed_or_hanging_env_worker_costs_no_episode_and_is_counted_once(how, tmp_path):
     (tmp_path / "slow.py").write_text(SLOW)  # so that episodes are always under way
     write(tmp_path, steps=10, pools=ENVS, imports=(str(tmp_path / "slow.py"),))
-    process = start(tmp_path, "train", "run.toml", "rollout.options.deadline_s=3")
+    process = start(tmp_path, "train", "run.toml", "rollout.options.deadline_s=6")
     run = tmp_path / "runs" / "over"
     until(lambda: list((run / "checkpoints").glob("step-00000[1-9]*")), process)
     victim = next(iter(named(process, "ray::EnvWorker")))

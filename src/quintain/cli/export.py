@@ -9,12 +9,14 @@ from quintain.cli.demos import levels_of
 from quintain.cli.places import TOLD, WORDS, places
 from quintain.types import QuintainError
 
+ASKED = ("plan", "moves")  # as envs.asking has them, which --help does not wait for
 EXAMPLE = """example:
   quintain export MiniSudoku MaxRectangle -n 1000 --levels 0-5 --image 256 --out puzzles
   python -c "from datasets import load_dataset; print(load_dataset('puzzles')['train'][0])"
 
 The answer to a world of several turns is the whole plan, one action a line; worlds with several seats, chance, opponents or hidden
-parts have no such plan. Splits share no instance; a question that was there before is left out (low levels of some worlds have few).
+parts have no such plan: --ask moves asks them, as any world whose actions are a list, for every action that is possible at the start.
+Splits share no instance; a question that was there before is left out (low levels of some worlds have few).
 quintain.envs.export.score(row, answer) checks any answer."""
 
 
@@ -32,6 +34,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--validation", type=int, default=0, metavar="N", help="and validation instances (default 0)")
     parser.add_argument("--test", type=int, default=0, metavar="N", help="and test instances (default 0)")
     parser.add_argument("--levels", default="0-9", help="one level or a range, taken in turn (default 0-9)")
+    parser.add_argument(
+        "--ask", choices=ASKED, default=ASKED[0], help="for all that is to be done, or all that is possible"
+    )
     parser.add_argument("--seed", type=int, default=0, help="the first instance (default 0)")
     parser.add_argument(
         "--image",
@@ -54,10 +59,10 @@ def main(arguments: list[str]) -> int:
     from quintain.envs.export import write
     from quintain.envs.scaffold import Scaffold
 
-    image = {"image": given.image} if given.image else {}
-    scaffold = Scaffold.of({"grammar": "word", **place.scaffold, **image})
+    scaffold = Scaffold.of({"grammar": "word", **place.scaffold, **({"image": given.image} if given.image else {})})
     asked = {split: n for split, n in counts.items() if n}
-    found = write(given.out, worlds, levels_of(given.levels), asked, given.seed, scaffold, place.params)
+    seeds = {split: range(given.seed, given.seed + n) for split, n in asked.items()}
+    found = write(given.out, worlds, levels_of(given.levels), seeds, scaffold, place.params, given.ask)
     names = list(dict.fromkeys(worlds))
     told = ", ".join(f"{n} of {asked[split] * len(names)} {split}" for split, n in found.items())
     print(f"wrote {given.out}: {told} rows of {', '.join(names)}")

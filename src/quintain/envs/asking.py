@@ -1,20 +1,33 @@
-"""An episode as one question: an answer where it has one turn, else the whole plan at once; whoever checks it plays it."""
+"""A world as one question: for all that is to be done, which is checked by playing it, or for every action that is possible now."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from quintain.envs.adapters.play import Heard, Play
 from quintain.envs.course import foresees, shows_all
 from quintain.envs.grammar import GRAMMARS
 from quintain.ports import SOLO
 from quintain.types import Message
-from quintain.worlds.kernel import Plan
+from quintain.worlds.kernel import Move, Plan
 
 WHOLE = (
     "Do not wait for what comes of an action: where one action is asked for, give all of them in their order, one a line, at most "
     "{turns}."
 )
+
+
+EVERY = "Do not act yet: name every action that the rules allow in this situation and that changes something, one a line, in any order."
+
+
+class Ask(NamedTuple):
+    """What is asked for: see the functions of the plan below."""
+
+    unfit: Callable[[Play, Sequence[int]], str]
+    question: Callable[[Play, Heard], str]
+    best: Callable[[Play], str]
+    grade: Callable[[Play, str | None], float]
 
 
 def unfit(play: Play, levels: Sequence[int]) -> str:
@@ -71,14 +84,66 @@ def grade(play: Play, answer: str | None) -> float:
     if play.env.limit == 1:
         return min(max(play.say({SOLO: answer or ""})[SOLO].reward, 0.0), 1.0)
     total = 0.0
-    for line in _lines(play, answer or ""):
+    for line in _lines(play, answer or "", SOLO):
         total += play.say({SOLO: play.env.reader.grammar.write(line).text})[SOLO].reward
         if play.env.stop is not None:
             break
     return min(max(total, 0.0), 1.0)
 
 
-def _lines(play: Play, answer: str) -> list[str]:
+def unlisted(play: Play, levels: Sequence[int]) -> str:
+    """Why the actions of a world cannot be asked for, in a sentence; "" if they can: they are listed, so that an answer can be checked.
+
+    Example:
+        >>> unlisted(Play("NimDuel"), range(10)), unlisted(Play("Mastermind"), [0])[:49]
+        ('', 'the actions of Mastermind at level 0 are no list:')
+    """
+    for level in levels:
+        play.begin(0, {"level": level})
+        if not _legal(play):
+            return f"the actions of {play.name} at level {level} are no list: any answer of the form that its rules tell is one"
+    return ""
+
+
+def question_of_moves(play: Play, heard: Heard) -> str:
+    """The text of an instance that has just begun, which asks whoever is to move for every action."""
+    return f"{heard.text}\n\n{EVERY}"
+
+
+def every_move(play: Play) -> str:
+    """Every action of the seat that is to move, as the grammar writes them."""
+    return play.env.reader.grammar.write("\n".join(move.key for move in _legal(play))).text
+
+
+def grade_moves(play: Play, answer: str | None) -> float:
+    """Of all actions that are named or possible, the share that is both; a line that cannot be read counts as one that is not possible.
+
+    Example:
+        >>> play = Play("NimDuel", level=1)
+        >>> told = play.begin(3)
+        >>> whole = every_move(play)
+        >>> grade_moves(play, whole), grade_moves(play, whole.partition(chr(10))[0]) < 1, grade_moves(play, whole + chr(10) + "a 99") < 1
+        (1.0, True, True)
+    """
+    seat, legal, named, unread = play.movers[0], set(_legal(play)), set[Move](), 0
+    for line in _lines(play, answer or "", seat):
+        move = play.env.reader.read(play.env.reader.grammar.write(line), seat)
+        unread += move is None
+        named |= {move} if move is not None else set()
+    return len(named & legal) / max(1, len(named | legal) + unread)
+
+
+def _legal(play: Play) -> tuple[Move, ...]:
+    return play.env.world.view(play.env.state, play.movers[0]).legal()
+
+
+ASKS = {
+    "plan": Ask(unfit, question, best, grade),
+    "moves": Ask(unlisted, question_of_moves, every_move, grade_moves),
+}
+
+
+def _lines(play: Play, answer: str, seat: str) -> list[str]:
     """The moves of an answer; where it may begin with thoughts, those lines at its end that are moves."""
     reader = play.env.reader
     for text in reader.grammar.find(Message.of("assistant", answer)):
@@ -86,7 +151,7 @@ def _lines(play: Play, answer: str) -> list[str]:
         if reader.grammar is not GRAMMARS["free"]:
             return lines
         at = len(lines)
-        while at and play.env.world.read(lines[at - 1], SOLO) is not None:
+        while at and play.env.world.read(lines[at - 1], seat) is not None:
             at -= 1
         if lines[at:]:
             return lines[at:]

@@ -18,11 +18,10 @@ from PIL import Image as Pillow
 
 from quintain import __version__
 from quintain.envs.adapters.play import Play
-from quintain.envs.asking import best, grade, question, unfit
+from quintain.envs.asking import ASKS
 from quintain.envs.files import room_for
 from quintain.envs.scaffold import Scaffold
-from quintain.ports import SOLO
-from quintain.registry import entry
+from quintain.registry import entry, unknown
 from quintain.types import QuintainError
 
 CARD = """---
@@ -34,7 +33,7 @@ configs:
 # {title}
 
 {count} questions of {worlds} by Quintain {version}, levels {levels}. Each row: `question`, the oracle's `answer`, {picture}and
-where it comes from: `world`, `domain`, `level`, `seed`, `split`, `scaffold`, `params`.
+where it comes from: `world`, `domain`, `level`, `seed`, `split`, `scaffold`, `params`, `asks`.
 
 `datasets.load_dataset("FOLDER")` loads it. Other answers may be right as well. This plays one and says what it earns, from 0 to 1:
 
@@ -57,29 +56,32 @@ def questions(
     split: str,
     scaffold: Scaffold,
     params: Mapping[str, Any] | None = None,
+    asks: str = "plan",
 ) -> Iterator[tuple[dict[str, Any], np.ndarray | None]]:
     """A row and a picture (uint8 [side, side, 3], or None) for each seed, the levels in turn; `params` are knobs of the world.
 
-    Where an episode has several turns the answer is the whole plan, one action a line.
+    It `asks` for the `plan`: where an episode has several turns the answer is the whole of it, one action a line. Or for the `moves`: every
+    action that is possible at the start, which any world can be asked for whose actions are a list.
 
     Special cases: a question that was there before is left out (low levels of some worlds have few), and one whose oracle has no
     answer that earns all. For that 16 bytes of each question are remembered, about 100 MB for a million; whoever draws from endless
     seeds for longer begins anew now and then.
 
     Raises:
-        ExportError: the world cannot be asked about in one question; see `asking.unfit`.
+        ExportError: the world cannot be asked about in one question; see `asking.unfit` and `asking.unlisted`.
 
     Example:
         >>> ((row, picture),) = questions("MiniSudoku", [1], [0], "test", Scaffold(grammar="word"))
         >>> row["world"], row["level"], score(row, row["answer"]), score(row, "no idea"), picture
         ('MiniSudoku', 1, 1.0, 0.0, None)
     """
-    play = _fitting(world, levels, scaffold, split, params)
+    play, ask = _fitting(world, levels, scaffold, split, params, asks), ASKS[asks]
     domain, known = str(entry("world", world).tags.get("domain", "")), set[bytes]()
     shown, told = json.dumps(dataclasses.asdict(scaffold)), json.dumps(dict(params or {}))
     for seed in seeds:
         level = levels[seed % len(levels)]
-        heard = play.begin(seed, {"level": level})[SOLO]
+        seen_by = play.begin(seed, {"level": level})
+        heard = seen_by[play.movers[0]]
         row: dict[str, Any] = {
             "world": world,
             "domain": domain,
@@ -88,8 +90,9 @@ def questions(
             "split": split,
             "scaffold": shown,
             "params": told,
+            "asks": asks,
         }
-        row |= {"question": question(play, heard), "answer": best(play)}
+        row |= {"question": ask.question(play, heard), "answer": ask.best(play)}
         seen = b"" if heard.image is None else heard.image.tobytes()
         asked = hashlib.blake2b(row["question"].encode() + b"\0" + seen, digest_size=16).digest()
         if asked not in known and score(row, row["answer"]) >= 1.0:
@@ -98,16 +101,24 @@ def questions(
 
 
 def _fitting(
-    world: str, levels: Sequence[int], scaffold: Scaffold, split: str = "train", params: Mapping[str, Any] | None = None
+    world: str,
+    levels: Sequence[int],
+    scaffold: Scaffold,
+    split: str = "train",
+    params: Mapping[str, Any] | None = None,
+    asks: str = "plan",
 ) -> Play:
-    """The world, if an episode can be one question at each level."""
-    play = Play(world, levels[0], scaffold, split, params)
+    """The world, if it can be asked about in one question at each level."""
+    if asks not in ASKS:
+        raise ExportError(unknown("question", asks, ASKS))
+    play, unfit = Play(world, levels[0], scaffold, split, params), ASKS[asks].unfit
     if why := unfit(play, levels):
         one = [level for level in levels if not unfit(play, [level])]
         fits = f"; of these levels {', '.join(map(str, one))} can be asked about" if one else ""
-        raise ExportError(
-            f"{why}{fits}{'' if len(play.env.world.facts.seats) > 1 else '; quintain demos writes such worlds as chats'}"
-        )
+        others = [name for name, ask in ASKS.items() if name != asks and not ask.unfit(play, levels)]
+        other = f"; --ask {others[0]} asks for every action that is possible" if others == ["moves"] else ""
+        chats = "" if len(play.seats) > 1 else "; quintain demos writes such worlds as chats"
+        raise ExportError(f"{why}{fits}{other}{chats}")
     return play
 
 
@@ -121,22 +132,22 @@ def score(row: Mapping[str, Any], answer: str | None) -> float:
     """What an answer to the question of a row earns, in [0, 1]; 0 for None and for what cannot be read.
 
     Args:
-        row: with `world`, `level`, `seed`, `split`, `scaffold` and, unless there are none, `params`, as `questions` wrote it.
+        row: with `world`, `level`, `seed`, `split`, `scaffold`, `asks` and, unless there are none, `params`, as `questions` wrote it.
         answer: text, written as the question asks.
     """
     play = _player(str(row["world"]), str(row["split"]), str(row["scaffold"]), str(row.get("params", "{}")))
     play.begin(int(row["seed"]), {"level": int(row["level"])})
-    return grade(play, answer)
+    return ASKS[str(row.get("asks", "plan"))].grade(play, answer)
 
 
 def write(
     folder: Path,
     worlds: Sequence[str],
     levels: Sequence[int],
-    counts: Mapping[str, int],
-    seed: int = 0,
+    seeds: Mapping[str, Sequence[int]],
     scaffold: Scaffold | None = None,
     params: Mapping[str, Any] | None = None,
+    asks: str = "plan",
 ) -> dict[str, int]:
     """Write rows as JSON lines, a folder for each split, pictures as PNG files beside them, and a card.
 
@@ -144,10 +155,10 @@ def write(
         folder: a new or empty one; it is there once all is written.
         worlds: their names.
         levels: 0-9, taken in turn.
-        counts: split -> instances of each world.
-        seed: the first instance.
+        seeds: split -> the instances of each world.
         scaffold: how worlds are shown and answered; unless told, an answer is written alone.
         params: knobs of the worlds.
+        asks: for the `plan`, or for the `moves` that are possible; see `questions`.
 
     Returns:
         Rows written, by split.
@@ -160,16 +171,16 @@ def write(
         raise ExportError(f"{folder} is not an empty folder; choose another")
     scaffold, worlds = scaffold or Scaffold(grammar="word"), tuple(dict.fromkeys(worlds))
     for world in worlds:  # before anything is written
-        _fitting(world, levels, scaffold, params=params)
+        _fitting(world, levels, scaffold, params=params, asks=asks)
     folder.parent.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
     room = (
         place / folder.name
     )  # what is interrupted leaves no folder that looks whole, and each run has a room of its own
     try:
-        asked = functools.partial(questions, levels=levels, scaffold=scaffold, params=params)
+        asked = functools.partial(questions, levels=levels, scaffold=scaffold, params=params, asks=asks)
         with room_for(folder):
-            written = _write(room, worlds, counts, seed, asked)
+            written = _write(room, worlds, seeds, asked)
             (room / "README.md").write_text(_card(worlds, levels, written, scaffold), encoding="utf-8")
         _name(room, folder)
     finally:
@@ -190,17 +201,16 @@ def _name(room: Path, folder: Path) -> None:
 
 
 def _write(
-    folder: Path, worlds: Sequence[str], counts: Mapping[str, int], seed: int, asked: Callable[..., Iterator[Any]]
+    folder: Path, worlds: Sequence[str], seeds: Mapping[str, Sequence[int]], asked: Callable[..., Iterator[Any]]
 ) -> dict[str, int]:
     """The rows and pictures of all splits; how many rows of each."""
-    written: dict[str, int] = dict.fromkeys(counts, 0)
-    for split, count in counts.items():
+    written: dict[str, int] = dict.fromkeys(seeds, 0)
+    for split, chosen in seeds.items():
         there = folder / split
         there.mkdir(parents=True, exist_ok=True)
         with (there / "metadata.jsonl").open("w", encoding="utf-8") as file:
             for world in worlds:
-                seeds = range(seed, seed + count)
-                for row, picture in asked(world, seeds=seeds, split=split):
+                for row, picture in asked(world, seeds=chosen, split=split):
                     if picture is not None:
                         name = f"{world}-{row['level']}-{row['seed']}.png"
                         Pillow.fromarray(picture).save(there / name)

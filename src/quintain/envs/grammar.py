@@ -16,6 +16,7 @@ TOOL = "act"
 LONGEST = 20_000  # characters of a message that are looked at, from its end
 _TAG = re.compile(r"<action>((?:(?!</?action>).)*)</action>", re.DOTALL)
 _WORD = re.compile(r"[^\W_]+")
+_OPEN, _CLOSED = "([{\"'`*“‘", ")]}\"'`*”’"
 _GAPS = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
 
 
@@ -68,13 +69,13 @@ def _json(message: Message) -> Iterator[str]:
 
 
 def spellings(text: str) -> Iterator[str]:
-    """An action's text as it is, then without a final full stop, then with one blank for every gap and comma.
+    """An action's text as it is, then without a final full stop, with one blank for every gap and comma, out of brackets and quotes.
 
-    Worlds read the first that they can: dots and commas mean something to some of them.
+    Worlds read the first that they can: dots, commas and brackets mean something to some of them.
 
     Example:
-        >>> list(spellings("pour  a,b."))
-        ['pour  a,b.', 'pour  a,b', 'pour a b']
+        >>> list(spellings("pour  a,b.")), list(spellings('"(a, b)"'))
+        (['pour  a,b.', 'pour  a,b', 'pour a b'], ['"(a, b)"', '"(a b)"', 'a b'])
     """
     yield text
     plain = text.strip()
@@ -84,6 +85,10 @@ def spellings(text: str) -> Iterator[str]:
     folded = _GAPS.sub(" ", plain).strip()
     if folded != plain:
         yield folded
+    if folded[:1] in _OPEN and folded[-1:] in _CLOSED:
+        bare = folded.strip(_OPEN + _CLOSED)
+        if bare:
+            yield bare
 
 
 def _value(arguments: object) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from quintain.codec import encode
@@ -53,14 +54,22 @@ class Suite:
             for seed in range(COUNT)
         ]
 
+    def instances(self, world: str) -> str:
+        """A hash of the first states of one world."""
+        found = hashlib.sha256()
+        for task in self.tasks(world):
+            state = world_of(world).start(task.seed, task.level, split=task.split)
+            found.update(json.dumps(encode(state), sort_keys=True).encode())
+        return found.hexdigest()[:12]
+
     def digest(self) -> str:
         """A hash of every first state: where it is the same, the same instances were played, also between versions of Quintain."""
-        found = hashlib.sha256()
-        for world in self.worlds:
-            for task in self.tasks(world):
-                state = world_of(world).start(task.seed, task.level, split=task.split)
-                found.update(json.dumps(encode(state), sort_keys=True).encode())
-        return found.hexdigest()[:12]
+        return digest_of({world: self.instances(world) for world in self.worlds})
+
+
+def digest_of(instances: Mapping[str, str]) -> str:
+    """The hash of a suite whose worlds have instances of these hashes."""
+    return hashlib.sha256(json.dumps(instances, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def suites() -> dict[str, Suite]:

@@ -92,12 +92,12 @@ def test_runs_into_one_folder_do_not_mix_and_strangers_are_left_alone(tmp_path, 
     def slow(row, answer):
         if not again:
             again.append(row)
-            write(tmp_path / "out", ["MaxRectangle"], [1], {"train": 2})
+            write(tmp_path / "out", ["MaxRectangle"], [1], {"train": range(2)})
         return true(row, answer)
 
     monkeypatch.setattr("quintain.envs.export.score", slow)
     with pytest.raises(ExportError, match="no longer an empty folder"):
-        write(tmp_path / "out", ["MiniSudoku"], [1], {"train": 2})
+        write(tmp_path / "out", ["MiniSudoku"], [1], {"train": range(2)})
     assert {r["world"] for r in rows(tmp_path / "out" / "train")} == {"MaxRectangle"}
     assert sorted(p.name for p in tmp_path.iterdir()) == [".out.part", "out"] and (stranger / "mine").exists()
 
@@ -127,9 +127,9 @@ def test_what_is_interrupted_leaves_nothing(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("quintain.envs.export.score", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            write(tmp_path / "out", ["MiniSudoku"], [1], {"train": 1})
+            write(tmp_path / "out", ["MiniSudoku"], [1], {"train": range(1)})
     assert not list(tmp_path.iterdir())
-    assert write(tmp_path / "out", ["MiniSudoku"], [1], {"train": 1}) == {"train": 1}
+    assert write(tmp_path / "out", ["MiniSudoku"], [1], {"train": range(1)}) == {"train": 1}
 
 
 def test_questions_may_be_pictures_alone(tmp_path):
@@ -141,7 +141,7 @@ def test_questions_may_be_pictures_alone(tmp_path):
 
 
 def test_without_pictures_only_rows_are_named(tmp_path):
-    assert write(tmp_path / "out", ["MiniSudoku"], [2], {"test": 3}, seed=5) == {"test": 3}
+    assert write(tmp_path / "out", ["MiniSudoku"], [2], {"test": range(5, 8)}) == {"test": 3}
     assert [r["seed"] for r in rows(tmp_path / "out" / "test")] == [5, 6, 7]
     assert "path: test/metadata.jsonl" in (tmp_path / "out" / "README.md").read_text()
 
@@ -153,9 +153,18 @@ def test_without_pictures_only_rows_are_named(tmp_path):
             ["MiniSudoku", "Maze3D"],
             "an episode of Maze3D at level 0 has 18 turns, and no plan can be asked for beforehand: what it stands on is not all shown",
         ),
-        (["NimDuel"], "NimDuel has 2 seats, a question has one\n"),  # and no word of demos, which want one seat too
-        (["Game2048"], "chance, an opponent or hidden cells answer each move; quintain demos"),
-        (["SnakeRun"], "it is still open what comes; quintain demos"),
+        (
+            ["NimDuel"],
+            "NimDuel has 2 seats, a question has one; --ask moves asks for every action that is possible\n",
+        ),  # and no word of demos, which want one seat too
+        (
+            ["Game2048"],
+            "chance, an opponent or hidden cells answer each move; --ask moves asks for every action that is possible; quintain demos",
+        ),
+        (
+            ["SnakeRun"],
+            "it is still open what comes; --ask moves asks for every action that is possible; quintain demos",
+        ),
         (
             ["ChessMate"],
             "ChessMate at level 6 has 2 turns, and no plan can be asked for beforehand: chance, an opponent or hidden cells",
@@ -178,14 +187,40 @@ def test_mistakes_are_named_and_leave_nothing(words, said, tmp_path, capsys):
 def test_a_folder_that_holds_something_is_left_alone(tmp_path):
     (tmp_path / "mine").write_text("mine")
     with pytest.raises(ExportError, match="is not an empty folder; choose another"):
-        write(tmp_path, ["MiniSudoku"], [1], {"train": 1})
+        write(tmp_path, ["MiniSudoku"], [1], {"train": range(1)})
     assert [p.name for p in tmp_path.iterdir()] == ["mine"]
 
 
 def test_hugging_face_datasets_loads_it(tmp_path, monkeypatch):
     datasets = pytest.importorskip("datasets")
-    write(tmp_path / "out", WORLDS, [1, 2], {"train": 3, "test": 2}, scaffold=Scaffold(grammar="word", image=64))
+    write(
+        tmp_path / "out",
+        WORLDS,
+        [1, 2],
+        {"train": range(3), "test": range(2)},
+        scaffold=Scaffold(grammar="word", image=64),
+    )
     found = datasets.load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
     assert {split: len(there) for split, there in found.items()} == {"train": 9, "test": 6}
     row = found["test"][0]
     assert row["image"].size == (64, 64) and score(row, row["answer"]) == 1.0
+
+
+def test_all_that_is_possible_is_a_question_for_worlds_that_have_no_plan(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert (
+        main(["export", "ChessGame", "LiarsDuel", "--ask", "moves", "-n", "4", "--levels", "3", "--out", str(out)]) == 0
+    )
+    rows = [json.loads(line) for line in (out / "train" / "metadata.jsonl").read_text().splitlines()]
+    assert {row["world"] for row in rows} == {"ChessGame", "LiarsDuel"} and {row["asks"] for row in rows} == {"moves"}
+    for row in rows:
+        lines = row["answer"].splitlines()
+        assert "name every action" in row["question"] and len(lines) > 1
+        assert score(row, row["answer"]) == score(row, "\n".join(lines[::-1])) == 1.0
+        assert score(row, "\n".join(lines[1:])) == pytest.approx(1 - 1 / len(lines))
+        assert score(row, f"{row['answer']}\nno idea") == pytest.approx(len(lines) / (len(lines) + 1))
+        assert score(row, None) == score(row, "no idea") == 0.0
+    assert main(["export", "Mastermind", "--ask", "moves", "-n", "4", "--out", str(tmp_path / "none")]) == 1
+    assert "the actions of Mastermind at level 0 are no list" in capsys.readouterr().err
+    with pytest.raises(ExportError, match="unknown question 'move'; did you mean 'moves'"):
+        next(questions("NimDuel", [0], [0], "train", Scaffold(grammar="word"), asks="move"))

@@ -92,6 +92,10 @@ def test_long_texts_cost_little() -> None:
         ("....", []),
         (".", []),
         ("a b\nc d", []),
+        ("(b3)", ["b3"]),
+        ('"up".', ['"up"', "up"]),
+        ("[(a, b)]", ["[(a b)]", "a b"]),
+        ("()", []),
     ],
 )
 def test_small_faults_are_mended_last(text: str, others: list[str]) -> None:

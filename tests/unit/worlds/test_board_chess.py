@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quintain.types import Ints
-from quintain.worlds.engines.board.chess import NAMES, SIGNS, Chess, checked
+from quintain.worlds.engines.board.chess import NAMES, SIGNS, Chess, checked, lead, spent
 from quintain.worlds.engines.board.chess_legal import LegalGame, goals
 from quintain.worlds.engines.board.chess_look import scattered
 from quintain.worlds.engines.board.chess_mate import forced, pose
@@ -131,3 +131,16 @@ def test_goals_of_a_marked_piece_leave_its_king_safe() -> None:
         for to in other:
             assert not checked(Chess().moved(state.position, (state.marked, to)), state.position[-1])
     assert twisted > 50
+
+
+@pytest.mark.parametrize(("men", "worth"), [("P", 1), ("N", 3), ("B", 3), ("R", 5), ("Q", 9), ("QRRBBNNPPPPPPPP", 39)])
+def test_material_counts_alike_on_both_sides(men: str, worth: int) -> None:
+    row = {side: "".join([men, "K"]).ljust(16, ".") for side in "wb"}
+    cells = [SIGNS.index(sign) if sign in SIGNS and sign != "." else 0 for sign in row["w"]]
+    white, black = (*cells, *[0] * 48), (*[c + 6 if c else 0 for c in cells], *[0] * 48)
+    assert lead((*white, 0, -1, 0, 0)) == worth == -lead((*black, 0, -1, 0, 0))
+    assert spent((*white, 0, -1, 0, 0)) == 1 == spent((*black, 0, -1, 0, 1)) and spent((*black, 0, -1, 0, 0)) == -1
+
+
+def test_equal_material_is_a_draw_when_the_moves_are_spent() -> None:
+    assert spent((*fen("4k3/6n1/8/8/8/8/8/4K1N1 w - -")[:-2], 0)) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter, deque
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import pytest
 
 from quintain.envs.world import world_of
 from quintain.testing.worlds import shown, walk
+from quintain.types import QuintainError
 from quintain.worlds.engines.cards.dice import Match, answers, likely, worths
 from quintain.worlds.engines.cards.leduc import TABLE
 from quintain.worlds.engines.cards.leduc_solve import solved as regret_solved
@@ -331,3 +333,21 @@ def test_dice_of_the_opponent_do_not_show() -> None:
             assert shown(world, state, "agent") == shown(world, twin, "agent")
             if world.game.mover(state) == 0:
                 assert world.solve(state, "agent") == world.solve(twin, "agent")
+
+
+@pytest.mark.parametrize("name", [*POKER, "Hanabi2"])
+def test_every_number_of_a_caption_is_in_the_picture(name: str) -> None:
+    """But for how many ranks Hanabi has, which its marks show."""
+    world, rng = world_of(name), Rng("numbers", name)
+    for level in (0, 4, 9):
+        for state in [*walk(world, world.start(3, level), rng, 40)][::4]:
+            for seat in world.facts.seats:
+                text = world.view(state, seat).caption(2)
+                scene = world.view(world.rebuild(text, seat), seat).scene()
+                for found in re.finditer(r"(?<!Ranks: )\b\d+", text.split("\n")[0]):
+                    other = f"{text[: found.start()]}{int(found[0]) + 1}{text[found.end() :]}"
+                    try:
+                        view = world.view(world.rebuild(other, seat), seat)
+                    except QuintainError:  # no such game
+                        continue
+                    assert view.caption(2) != other or view.scene() != scene, (text, other)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -47,3 +48,20 @@ def test_chances_are_shares_of_the_cards_that_fit_the_clues() -> None:
     assert chance((0, 1, 0), unseen, (0b010, 0b0100)) == (1.0, 0.0)
     assert told((1, 12), ((7, 14), (7, 14)), "G") == ((5, 14), (2, 14))
     assert told((1, 12), ((7, 14), (7, 14)), "1") == ((7, 2), (7, 12))
+
+
+def test_the_picture_shows_every_discarded_card_of_a_long_game() -> None:
+    world, rng = world_of("Hanabi2"), Rng("gone")
+    state = world.start(0, 9)
+    while len(state.gone) < 30:
+        state = replace(state, clues=3)  # there is always a card to discard
+        moves = [m for m in world.legal(state, SOLO) if m.key.startswith("discard")]
+        after = world.step(state, {SOLO: rng.pick(moves)})
+        assert not after.done
+        state = after.state
+    scenes = set()
+    for i, card in enumerate(state.gone):
+        rank = card % 10
+        other = (*state.gone[:i], card - rank + rank % 4 + 1, *state.gone[i + 1 :])
+        scenes.add(world.view(replace(state, gone=tuple(sorted(other))), SOLO).scene().shapes)
+    assert world.view(state, SOLO).scene().shapes not in scenes and len(scenes) > 15

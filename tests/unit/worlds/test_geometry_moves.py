@@ -111,19 +111,6 @@ def test_a_wall_or_the_same_sign_is_illegal():
         assert outcome.state is state and outcome.events == {SOLO: ("illegal",)}
 
 
-@pytest.mark.parametrize(
-    "name, texts, key",
-    [
-        ("MirrorPlace", ("b3 /", "B3/", "put b3 slash", "b3: /", "(3, 2) /"), "b3 /"),
-        ("MirrorPlace", ("b3 \\", "b3 backslash", "b3=\\"), "b3 \\"),
-        ("HueOrder", ("c2 a1", "swap A1 and C2", "a1, c2", "a1-c2"), "a1 c2"),
-        ("JigsawSwap", ("turn b2", " TURN B2 "), "turn b2"),
-    ],
-)
-def test_a_move_has_many_spellings(name: str, texts: tuple[str, ...], key: str):
-    assert {world_of(name).read(text, SOLO).key for text in texts} == {key}
-
-
 @pytest.mark.parametrize("name", ["JigsawSwap", "MirrorPlace", "HueOrder"])
 def test_what_is_no_caption_is_told(name: str):
     with pytest.raises(QuintainError, match="no full caption"):

@@ -86,3 +86,18 @@ def test_directions_lead_where_the_text_says(level: int) -> None:
         assert divmod(state.at, state.town.width) == follow(world.caption(world.start(seed, level), SOLO, 2))
         ends.add(state.at)
     assert len(ends) > 3
+
+
+def test_a_shortest_walk_that_meets_a_vertex_twice_is_worth_something_and_a_longest_nothing() -> None:
+    shortest, longest = world_of("ShortestWalk"), world_of("LongestWalk")
+    state = shortest.start(7, 3)
+    worth = [
+        sum(shortest.step(state, {SOLO: shortest.read(w, SOLO)}).rewards.get(SOLO, {}).values())
+        for w in ("C G C E A F", "C A F")
+    ]
+    assert 0 < worth[0] < worth[1] < 0.2
+    state = longest.start(7, 3)
+    plan = longest.solve(state, SOLO)
+    walk = plan.moves[0].key.split()
+    twice = [walk[0], walk[1], *walk]
+    assert not longest.step(state, {SOLO: longest.read(" ".join(twice), SOLO)}).rewards.get(SOLO)

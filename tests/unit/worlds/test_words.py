@@ -120,3 +120,13 @@ def test_a_crossing_that_cannot_be_filled_is_called_so() -> None:
     state = world.start(3, 4)
     plan = type(state.plan)(state.plan.places, (*state.plan.words[:-1], "x" * len(state.plan.words[-1])))
     assert isinstance(world.solve(type(state)(plan, state.filled), "agent"), Unsolvable)
+
+
+@pytest.mark.parametrize(("level", "last"), [(4, "F"), (9, "H")])
+def test_the_picture_of_a_code_shows_the_colours_in_use(level: int, last: str) -> None:
+    world = world_of("Mastermind")
+    seat, state = world.facts.seats[0], world.start(1, level)
+    text = world.view(state, seat).caption(2)
+    assert f"from A to {last}." in text
+    shown = {c: world.view(world.rebuild(text.replace(f"to {last}.", f"to {c}."), seat), seat).scene() for c in "EFGH"}
+    assert len({scene.cells for scene in shown.values()}) == 4

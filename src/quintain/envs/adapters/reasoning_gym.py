@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quintain.envs.adapters.play import SEEDS, AdapterError, Play
-from quintain.envs.asking import best, grade, question, unfit
+from quintain.envs.asking import ASKS
 from quintain.envs.scaffold import Scaffold
-from quintain.ports import SOLO
+from quintain.registry import unknown
 from quintain.samplers.draws import mixed
 
 
@@ -20,15 +20,17 @@ class WorldDataset:
     the answer is the whole plan, one action a line. With a picture in the scaffold an entry has `image`, uint8 [side, side, 3].
 
     Args:
-        world: a registered world of one seat, whose episodes have one turn, as MiniSudoku's, or can be planned, as KeyDoor's.
+        world: a registered world of one seat, whose episodes have one turn, as MiniSudoku's, or can be planned, as KeyDoor's; or any
+            whose actions are a list, where it `asks` for them.
         level: 0-9.
         seed: chooses the instances.
         size: number of entries.
         scaffold: how it is shown and answered; unless told, an answer is written alone.
         split: `train`, `validation` or `test`.
+        asks: for the `plan`, or for the `moves` that are possible at the start.
 
     Raises:
-        AdapterError: the world cannot be asked about in one question (see `asking.unfit`), or the size is negative.
+        AdapterError: the world cannot be asked about in one question (see `asking.unfit`, `unlisted`), or the size is negative.
 
     Example:
         >>> dataset = WorldDataset("MiniSudoku", level=1, seed=7, size=3)
@@ -46,12 +48,16 @@ class WorldDataset:
         size: int = 500,
         scaffold: Mapping[str, Any] | Scaffold | None = None,
         split: str = "train",
+        asks: str = "plan",
     ) -> None:
         self.play, self.seed, self.size = Play(world, level, scaffold, split), seed, size
+        if asks not in ASKS:
+            raise AdapterError(unknown("question", asks, ASKS))
+        self.ask = ASKS[asks]
         if size < 0:
             raise AdapterError(f"size is {size}; it must be >= 0")
-        if why := unfit(self.play, [self.play.level]):
-            raise AdapterError(f"{why}; use adapters.gymnasium or adapters.pettingzoo")
+        if why := self.ask.unfit(self.play, [self.play.level]):
+            raise AdapterError(f"{why}; use asks='moves', adapters.gymnasium or adapters.pettingzoo")
 
     def __len__(self) -> int:
         return self.size
@@ -64,7 +70,8 @@ class WorldDataset:
             raise IndexError(f"entry {index} of {self.size}")
         index %= self.size
         seed = mixed(self.seed, index) % SEEDS
-        heard = self.play.begin(seed)[SOLO]
+        told = self.play.begin(seed)
+        heard = told[self.play.movers[0]]
         metadata = {
             "source_dataset": f"quintain/{self.play.name}",
             "source_index": index,
@@ -73,9 +80,10 @@ class WorldDataset:
             "difficulty": {"level": self.play.level},
         }
         shown = {} if heard.image is None else {"image": heard.image}
-        return {"question": question(self.play, heard), **shown, "answer": best(self.play), "metadata": metadata}
+        asked = self.ask.question(self.play, heard)
+        return {"question": asked, **shown, "answer": self.ask.best(self.play), "metadata": metadata}
 
     def score_answer(self, answer: str | None, entry: Mapping[str, Any]) -> float:
         """What the answer earns in [0, 1]: 0 for None and for what cannot be read."""
         self.play.begin(entry["metadata"]["seed"])
-        return grade(self.play, answer)
+        return self.ask.grade(self.play, answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 from typing import Any
 
 from quintain.worlds.art import tiles
@@ -20,7 +21,14 @@ NAMES = [f"tap{digits}" if digits else "wait" for digits in DIGITS]
 ACTIONS = Choices(
     *NAMES,
     synonyms={"w": "wait", "none": "wait"}
-    | {f"tap {sign.join(digits)}": f"tap{digits}" for digits in DIGITS[1:] for sign in ("", " ", ",", ", ", "+")},
+    | {
+        f"tap{gap}{sign.join(order)}": f"tap{digits}"
+        for digits in DIGITS[1:]
+        for order in permutations(digits)
+        for sign in ("", " ", ",", ", ", "+")
+        for gap in ("", " ")
+        if gap + sign or order != tuple(digits)
+    },
 )
 INDEX = {name: bits for bits, name in enumerate(NAMES)}
 

@@ -206,7 +206,7 @@ def _square(code: int, cell: int) -> int:
 
 
 SQUARES = tuple([tuple([_square(code, cell) for code in CODES]) for cell in _CELLS])
-MATERIAL = tuple([(1, -1)[code > 6] * WORTH[(code - 1) % 6 + 1] // 100 if code else 0 for code in CODES])
+MATERIAL = tuple([(1, -1)[code > 6] * (WORTH[(code - 1) % 6 + 1] // 100) if code else 0 for code in CODES])
 _FROM_MIDDLE = tuple([abs(2 * (cell // 8) - 7) + abs(2 * (cell % 8) - 7) for cell in _CELLS])
 
 

@@ -21,9 +21,10 @@ CODE = {sign: code for code, sign in enumerate(SIGNS)}
 LEVEL = (-0.02, 0.15)  # values of positions that may be begun with
 
 RULES = """Chess: pieces move as usual, with castling (name the king's two cells), passing captures (en passant) and promotion. White
-(W) has capital letters, P N B R Q K, and goes up; Black (B, dark) has small ones. Below the board `castling` names the rights that
-are left (K, Q White's short and long one, k, q Black's), `passant` the cell that a pawn has just passed, if it can be taken there;
-`no castling` means neither. Stalemate, and too few men to mate, are draws; there is no rule of repetition."""
+(W) has capital letters, P N B R Q K, and goes up; Black (B, dark) has small ones. `castling`, below the board in a
+picture, names the rights that are left (K, Q White's short and long one, k, q Black's), `passant` the cell that a pawn has just passed,
+if it can be taken there; `no castling` means neither. Stalemate is a draw, and so are two kings alone or with one knight or bishop; there
+is no rule of repetition."""
 ANSWER = (
     "Name the cell that a piece leaves and the cell it goes to; for a promotion also the new piece, as in e7 e8 queen."
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -263,7 +263,7 @@ def column_alone(text: str) -> str:
     return named[1] if named else text
 
 
-def mark_last(text: str) -> str:
+def mark_last(text: str, marks: Sequence[str] = ("x", "o")) -> str:
     """An answer with its mark behind the cell."""
     head, _, rest = text.strip().partition(" ")
-    return f"{rest} {head}" if head in ("x", "o") else text
+    return f"{rest} {head}" if head in marks else text

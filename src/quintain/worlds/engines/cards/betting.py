@@ -26,7 +26,7 @@ SAYINGS = {
 }
 PLAIN = {name: Move(name, action) for name, action in (("fold", FOLD), ("check", PASS), ("call", PASS), ("raise", 1))}
 _OTHER = {"k": "check", "pass": "check", "bet": "raise", "c": "call", "f": "fold", "r": "raise", "b": "raise"}
-_RAISE = re.compile(r"(?:raise|bet)(?: to)? (\d{1,3})", re.ASCII)
+_RAISE = re.compile(r"(?:raise|bet)(?: to)? (\d{1,3})(?: chips?)?", re.ASCII)
 _HEAD = re.compile(
     r"Hand (\d+) of (\d+)\. Your score is (-?\d+); (\d+) is a full win\. You act (first|second)\."
     r"(?: Stacks of (\d+)\.)?(?: The opponent (calls|folds|raises) in (\d+)% of its decisions\.)?"
@@ -324,15 +324,9 @@ class Betting:
                 marks.append(f"{'mine' if who == 'you' else 'theirs'}-{act[-1]}")
             sheet.put(3 + i, 0, [f"round-{ROUNDS[i]}", *marks])
         score = state.score if side == 0 else -state.score
-        last = [
-            "tag-hand",
-            f"n-{min(state.hand + 1, stakes.hands)}",
-            "tag-score",
-            f"n-{max(-999, min(score, 999))}",
-            "tag-par",
-            f"n-{stakes.par}",
-        ]
-        sheet.put(4 + rounds, 0, last)
+        hand = ["tag-hand", f"n-{min(state.hand + 1, stakes.hands)}", "tag-of", f"n-{stakes.hands}"]
+        points = ["tag-score", f"n-{max(-999, min(score, 999))}", "tag-par", f"n-{stakes.par}"]
+        sheet.put(4 + rounds, 0, [*hand, *points])
         sheet.put(3 + rounds, 6, ["tag-stack", f"n-{stakes.stack}"] if stakes.stack else [])
         return sheet.scene()
 

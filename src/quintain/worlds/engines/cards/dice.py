@@ -28,7 +28,7 @@ SAYINGS = {
     "lost": "You lost the match.",
 }
 DOUBT = Move("doubt", 0)
-_BID = re.compile(r"(?:bid )?(\d{1,2})\s*(?:x|\*| |times|of)\s*([1-9])'?s?", re.ASCII)
+_BID = re.compile(r"(?:bid )?(\d{1,2})\s*(?:x|×|\*| |times|of)\s*([1-9])'?s?", re.ASCII)
 _HEAD = re.compile(
     r"Rounds won: you (\d+), the opponent (\d+); (\d+) win the match\. Each has (\d) dice with (\d) faces\."
     r"(?: The opponent bluffs in (\d+)% of its bids\.)?"

@@ -279,15 +279,8 @@ class Hanabi:
             for m in state.marks[s]
         ]
         tops = [f"top:{HUES[c]}{n}" for c, n in enumerate(state.tops)]
-        return (
-            *tops,
-            f"wrong:{state.wrong}",
-            f"clues:{state.clues}",
-            f"deck:{len(state.deck)}",
-            f"last:{state.last}",
-            *cards,
-            *known,
-        )
+        counts = {"wrong": state.wrong, "clues": state.clues, "deck": len(state.deck), "last": state.last}
+        return (*tops, *(f"{what}:{n}" for what, n in counts.items()), *cards, *known)
 
     def words(self, knobs: Mapping[str, Any]) -> tuple[str, ...]:
         rules = Rules(knobs["colours"], knobs["ranks"], knobs["size"], knobs["clues"], knobs["par"])
@@ -300,20 +293,16 @@ class Hanabi:
             *map(str, range(1, max(rules.ranks, rules.size) + 1)),
         ]
         out += [f"colours:{rules.colours}", f"ranks:{rules.ranks}", f"marks:{rules.par}", f"most:{rules.clues}"]
-        out += [f"top:{s}{n}" for s in signs for n in range(rules.ranks + 1)] + [
-            f"clues:{n}" for n in range(rules.clues + 1)
-        ]
-        out += (
-            [f"deck:{n}" for n in range(len(rules.deck))]
-            + [f"last:{n}" for n in (-1, 0, 1, 2)]
-            + [f"wrong:{n}" for n in range(MISTAKES + 1)]
-        )
+        out += [f"top:{s}{n}" for s in signs for n in range(rules.ranks + 1)]
+        counts = {"clues": range(rules.clues + 1), "deck": range(len(rules.deck)), "last": (-1, 0, 1, 2)}
+        for what, numbers in {**counts, "wrong": range(MISTAKES + 1)}.items():
+            out += [f"{what}:{n}" for n in numbers]
         out += [f"{what}:{card}" for what in ("theirs", "gone") for card in cards]
         marks = [(h, r << 1) for h in range(1, 1 << rules.colours) for r in range(1, 1 << rules.ranks)]
         return (*out, *(f"{who}:{_possible(rules, mark)}" for who in ("mine", "known") for mark in marks))
 
     def scene(self, state: Fireworks, side: int) -> Scene:
-        """Fireworks, the other seat's cards over what it knows of them, what one knows of the own cards, discards, and the score."""
+        """Fireworks, the other seat's cards over what it knows of them, what one knows of the own cards, discards by colour, the score."""
         rules, sheet, shapes = state.rules, Sheet(9, 9), list[Run]()
         sheet.put(0, 0, ["tag-built", *(f"fire-{HUES[c]}{n}" for c, n in enumerate(state.tops))])
         for row, who, tag in ((1, 1 - side, "tag-other"), (3, side, "tag-yours")):
@@ -321,15 +310,17 @@ class Hanabi:
             for i, (card, (hues, ranks)) in enumerate(zip(state.hands[who], state.marks[who], strict=True)):
                 sheet.put(row, 1 + 2 * i, ["card-back" if who == side else f"fire-{_name(card)}"])
                 shapes += _marked((hues, ranks), 1 + 2 * i, row + 1)
-        gone = [f"fire-{_name(c)}" for c in state.gone]
         sheet.put(5, 0, ["tag-gone"])
-        for row in range(3):
-            sheet.put(5 + row, 1, gone[8 * row : 8 * row + 8])
-        last = [f"n-{state.last}"] if state.last >= 0 else [""]
-        sheet.put(0, 6, ["tag-wrong", f"n-{state.wrong}", *last])
+        for i in range(rules.colours):
+            row, column = 5 + i // 2, 1 + i % 2 * 4
+            sheet.put(row, column, [f"hue-{HUES[i]}"])
+            shapes += _gone(tuple([c % 10 for c in state.gone if c // 10 == i]), column, row)
+        sheet.put(0, 6, ["tag-wrong", f"n-{state.wrong}"])
+        sheet.put(
+            7, 5, ["tag-deck", f"n-{len(state.deck)}", *(["tag-last", f"n-{state.last}"] if state.last >= 0 else [])]
+        )
         points = ["tag-points", f"n-{sum(state.tops)}", "tag-of", f"n-{rules.par}"]
-        score = [*points, "tag-clues", f"n-{state.clues}", "tag-deck", f"n-{len(state.deck)}"]
-        sheet.put(8, 0, score)
+        sheet.put(8, 0, [*points, "tag-clues", f"n-{state.clues}", "tag-of", f"n-{rules.clues}"])
         return replace(sheet.scene(), shapes=tuple(shapes))
 
 
@@ -340,6 +331,13 @@ def _marked(mark: tuple[int, int], column: int, row: int) -> tuple[Run, Run]:
     ranks = "".join([str(r) for r in range(1, len(COPIES) + 1) if mark[1] >> r & 1])
     x, y = MARGIN + column + 0.5, MARGIN + row
     return Run(text=hues, x=x, y=y + 0.24, size=0.5), Run(text=ranks, x=x, y=y + 0.74, size=0.5, color="blue")
+
+
+@functools.lru_cache(maxsize=8192)
+def _gone(ranks: Ints, column: int, row: int) -> tuple[Run, ...]:
+    """The ranks of a colour that are discarded, in the three cells beside its sign."""
+    text = "".join(map(str, ranks))
+    return (Run(text=text, x=MARGIN + column + 2.5, y=MARGIN + row + 0.5, size=0.5),) if text else ()
 
 
 def _unseen(state: Fireworks, side: int) -> Ints:
@@ -386,8 +384,17 @@ def _card(sign: str, rank: int) -> tuple[Box, Run, Run]:
 tiles({f"fire-{sign}{rank}": _card(sign, rank) for sign in HUES for rank in range(6)})
 tiles(
     {
+        f"hue-{sign}": (
+            Box(x=0.14, y=0.14, width=0.72, height=0.72, fill=ink, line="ink", thick=0.04, radius=0.1),
+            Run(text=sign, x=0.5, y=0.52, size=0.5, color="white"),
+        )
+        for sign, ink in _INKS.items()
+    }
+)
+tiles(
+    {
         f"tag-{name}": note(name.upper(), "stone")
-        for name in ("built", "other", "yours", "gone", "points", "clues", "deck", "wrong")
+        for name in ("built", "other", "yours", "gone", "points", "clues", "deck", "wrong", "last")
     }
 )
 tiles({"tag-of": note("of", "stone")})

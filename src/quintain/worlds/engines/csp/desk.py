@@ -26,9 +26,12 @@ from quintain.worlds.engines.csp.page import (
     full_caption,
     layout_of,
     moving_words,
+    packed_rows,
     parse_caption,
+    row_lengths,
     sign_of,
     static_words,
+    words_in,
 )
 from quintain.worlds.engines.csp.page_look import Look, Plate, plate_of, scene_of
 from quintain.worlds.engines.csp.rules import Rule, holds
@@ -60,7 +63,6 @@ SAYINGS = {"wrong": "That breaks a rule or a clue."}
 CEILINGS = {"random": 0.01, "constant": 0.01, "first": 0.01, "blind": 0.03}
 ONLY = "only"  # goes before a single letter
 LONGEST = 1200  # characters of an answer
-_GAP = re.compile(r"[\s,;/|\[\](){}]+")
 _NAME = re.compile(r"[a-z]\d{1,2}", re.ASCII)
 _ENTRY = re.compile(r"(?:write\s+|put\s+)?(.+?)\s*(?:=|:|\s|<-)\s*([0-9]{1,2})", re.ASCII)
 _BASE = (ONLY, "Top", "Left", "Right", "Bottom", "Clues", "Between", *"/=:,.-#*<>~!+x\\", NONE, BRICK, DOT)
@@ -193,12 +195,12 @@ class DeskWorld:
             return None
         if self.stepwise:
             return self._read_step(text)
-        words = [w for w in _GAP.split(text) if w]
+        words = words_in(text)
         if self.marks:
             return self._read_marks(words)
         known = {s.lower(): i for i, s in enumerate(self.signs)}
-        rows = [n for row in re.split(r"[/\n]", text) if (n := len([w for w in _GAP.split(row) if w]))]
-        if not self.signs and (packed := _packed(words, rows, text)):
+        rows = row_lengths(text)
+        if not self.signs and (packed := packed_rows(words, rows, text)):
             rows, words = [len(packed)] * len(packed), list("".join(packed))
         out = []
         for word in words:
@@ -210,8 +212,9 @@ class DeskWorld:
                 out.append(int(word))
             else:
                 return None
-        width = rows[0] if len(rows) > 1 and len(set(rows)) == 1 else round(len(out) ** 0.5)
-        return whole(out, width or 1, self.signs) if len(out) > 3 and BLANK not in out else None
+        if len(out) < 4 or BLANK in out or len(set(rows)) > 1:
+            return None
+        return whole(out, rows[0] if len(rows) > 1 else _widths(self).get(len(out), len(out)), self.signs)
 
     def _read_marks(self, words: list[str]) -> Move | None:
         flat = self.size(self.levels[0])[1] == 1
@@ -250,7 +253,9 @@ class DeskWorld:
                     return Outcome(state, events=ILLEGAL)
                 filled[y * page.width + x] = 1
         else:
-            filled = list(value)
+            filled, rows = list(value), moves[SOLO].key.count("/") + 1
+            if rows not in (1, page.height):
+                return Outcome(state, events=ILLEGAL)
             if len(filled) != len(page.given) or (WALL in filled and WALL not in page.given):
                 return Outcome(state, events=ILLEGAL)
         after = Work(page, tuple(filled), True)
@@ -356,12 +361,13 @@ class DeskWorld:
         return id(self)
 
 
-def _packed(words: Sequence[str], rows: Sequence[int], text: str) -> Sequence[str]:
-    """The rows of a square grid whose signs, or some of them, stand without gaps; () where gaps part all cells."""
-    lines = words
-    if len(rows) > 1 and len(set(rows)) > 1:  # cells with two digits make rows of one length
-        lines = [line for row in re.split(r"[/\n]", text) if (line := _GAP.sub("", row))]
-    return lines if 1 < len(lines) <= 9 and all(len(line) == len(lines) for line in lines) else ()
+@functools.lru_cache(maxsize=256)
+def _widths(world: DeskWorld) -> Mapping[int, int]:
+    """The width of a page with so many cells, for squares and where the levels have one such page."""
+    found = {n * n: {n} for n in range(2, 20)}
+    for width, height in map(world.size, world.levels):
+        found.setdefault(width * height, set()).add(width)
+    return {cells: next(iter(widths)) for cells, widths in found.items() if len(widths) == 1}
 
 
 @functools.lru_cache(maxsize=256)

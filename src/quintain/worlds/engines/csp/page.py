@@ -14,6 +14,7 @@ from quintain.worlds.splits import canonical
 BLANK, WALL = -1, -2  # of the cells: still to fill; no cell at all
 SIDES = ("Top", "Left", "Right", "Bottom")
 DOT, BRICK, NONE = ".", "#", "-"
+_GAP = re.compile(r"[\s,;/|\[\](){}]+")
 _TOKEN = re.compile(r"[a-z]\d+|\d+|[A-Za-z]+|[^\w\s]")
 _BETWEEN = re.compile(r"([a-z]\d+)(\W)([a-z]\d+)")
 
@@ -233,3 +234,26 @@ def moving_words(work: Work, signs: Lines) -> tuple[str, ...]:
         if v != g:
             out += [name, sign_of(v, signs)]
     return tuple(out)
+
+
+def words_in(text: str) -> list[str]:
+    """The signs of a written answer, without what stands between them."""
+    return [w for w in _GAP.split(text) if w]
+
+
+def row_lengths(text: str) -> list[int]:
+    """How many cells each row of a written grid has; one row where nothing parts rows."""
+    rows = [0]
+    for breaks in (r"[/\n]", r"[|;]"):
+        rows = [n for row in re.split(breaks, text) if (n := len(words_in(row)))]
+        if len(rows) > 1 and max(rows) > 1:
+            return rows
+    return [sum(rows)]
+
+
+def packed_rows(words: Sequence[str], rows: Sequence[int], text: str) -> Sequence[str]:
+    """The rows of a square grid whose signs, or some of them, stand without gaps; () where gaps part all cells."""
+    lines = words
+    if len(rows) > 1 and len(set(rows)) > 1:  # cells with two digits make rows of one length
+        lines = [line for row in re.split(r"[/\n]", text) if (line := _GAP.sub("", row))]
+    return lines if 1 < len(lines) <= 9 and all(len(line) == len(lines) for line in lines) else ()

@@ -62,11 +62,11 @@ class Form:
             return None
         low = text.strip().lower()
         pattern = _TOKENS[self.of]
-        found = pattern.findall(low)
-        if not self.low <= len(found) <= self.high or not _BETWEEN.fullmatch(_FLUFF.sub(" ", pattern.sub(" ", low))):
-            return None
         normal = _NORMAL[self.of]
-        words = [normal(token) for token in found]
+        words = [normal(token) for token in pattern.findall(low)]
+        count = len(set(words) if self.unordered else words)
+        if not self.low <= count <= self.high or not _BETWEEN.fullmatch(_FLUFF.sub(" ", pattern.sub(" ", low))):
+            return None
         if self.least and min(int(w) for w in words) < self.least:
             return None
         return self.move(tuple(words))

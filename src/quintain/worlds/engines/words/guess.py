@@ -38,6 +38,7 @@ for _sign, _fill in zip(PEGS, _FILLS, strict=True):
 tiles(
     {
         "peg-hole": (Disc(x=0.5, y=0.5, radius=0.2, fill="seam"),),
+        "tag-from": note("FROM", "stone"),
         **{
             f"hits-{n}": (Box(x=0.05, y=0.15, width=0.9, height=0.7, fill="ink", radius=0.1), *note(str(n), "white"))
             for n in range(9)
@@ -217,10 +218,14 @@ class GuessGame:
         return (*out, *PEGS[: knobs["letters"]])
 
     def scene(self, state: Guessing, side: int) -> Scene:
-        """One row per try. Words: a dark square is in its place, a disc elsewhere, grey nowhere. Pegs: counts of both."""
+        """One row per try. Words: a dark square is in its place, a disc elsewhere, grey nowhere. Pegs: counts of both, colours below."""
         form = state.form
         pegs = self.game == "pegs"
-        sheet = Sheet(form.length + (3 if pegs else 0), form.tries)
+        sheet = (
+            Sheet(max(form.length + 3, form.letters + 1), form.tries + 1) if pegs else Sheet(form.length, form.tries)
+        )
+        if pegs:
+            sheet.put(form.tries, 0, ["tag-from", *(f"peg-{sign}" for sign in PEGS[: form.letters])])
         for row in range(form.tries):
             if row >= len(state.tried):
                 sheet.put(row, 0, ["peg-hole" if pegs else "letter-slot"] * form.length)

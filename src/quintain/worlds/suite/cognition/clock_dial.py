@@ -114,6 +114,7 @@ def _scale(shapes: list[Shape], thing: Words, at: tuple[float, float], r: float)
     low, high, start, sweep, hand = _numbers(thing)
     shapes.append(Disc(x=at[0], y=at[1], radius=r, fill="ice", line="slate", thick=0.06))
     marks, size = high - low, 0.3 if r > 1.3 else 0.24
+    numbers = []  # over the hand, so that it hides none
     for k in range(marks + 1):
         near = 0.82 if k % 5 == 0 else 0.92
         _stroke(
@@ -125,9 +126,10 @@ def _scale(shapes: list[Shape], thing: Words, at: tuple[float, float], r: float)
         )
         if k % 10 == 0:
             x, y = _tip(at, start + sweep * k / marks, 0.66 * r)
-            shapes.append(Run(text=str(low + k), x=x, y=y, size=size, color="ink"))
+            numbers.append(Run(text=str(low + k), x=x, y=y, size=size, color="ink"))
     _stroke(shapes, at, _tip(at, hand, 0.8 * r), "brick", 0.07)
     shapes.append(Disc(x=at[0], y=at[1], radius=0.1, fill="brick"))
+    shapes += numbers
 
 
 def _bar(shapes: list[Shape], thing: Words, at: tuple[float, float], r: float) -> None:

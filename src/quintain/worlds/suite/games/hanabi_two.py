@@ -16,7 +16,8 @@ each colour there are three 1, and two each of 2, 3 and 4. Reward rises from 0 a
 Last turns 9 means not yet. The partner plays what surely fits; else it gives the clue that tells you most about what fits; else it
 plays what probably fits, but risks no third mistake, or discards what it is least likely to need.
 R12 stands for a card that after all clues may be red and 1 or 2; R red, G green, B blue, Y yellow, W white. In a picture: fireworks and
-mistakes, the partner's cards over what it knows of them, what you know of yours, discards, points."""
+mistakes, the partner's cards over what it knows of them, what you know of yours, the ranks discarded of each colour, points and clues of
+the most there are, cards of the deck."""
 # colours, ranks, cards of a hand, clues, full marks
 TABLE = (
     (2, 2, 3, 3, 4),

@@ -13,8 +13,9 @@ RULES = """Hold'em poker for two. Each player has two cards; three, then one, th
 player's seven cards count. Who acts first puts in 1 chip, the other 2; after the first round the other acts first. There are at most
 three raises in a round."""
 FIXED = """ A raise is 2 chips in the first two rounds and 4 in the last two."""
-FREE = """ A raise names the chips that you will have put into the pot in all, at most your stack, and is at least as large as the raise
-before it. Stacks are full again in each hand."""
+FREE = """ A raise names the chips that you will have put into the pot in all, at most your stack. A raise adds at least
+2 chips to the highest bet, and at least as much as the raise before it in the round; to put in your whole stack is always enough.
+Stacks are full again in each hand."""
 CHIPS = """
 The roles change after each hand. Cards have a rank and a suit. Reward grows with your score, from 0 at minus the full
 win over 1/2 at zero to 1 at the full win. In a picture your actions and chips are blue, and +8 stands for 8 chips put in so far."""
@@ -70,7 +71,7 @@ def holdem_limit() -> TurnWorld[Table]:
 @register("world", "HoldemLimitDuel", domain="games", engine="cards")
 def holdem_limit_duel() -> TurnWorld[Table]:
     """Hold'em with fixed raises between two seats."""
-    return _world("HoldemLimitDuel", True, (0.55, 0.58, 0.4, 0.47, 0.6))
+    return _world("HoldemLimitDuel", True, (0.63, 0.55, 0.4, 0.47, 0.6))
 
 
 @register("world", "HoldemFree", domain="games", engine="cards")
@@ -82,4 +83,4 @@ def holdem_free() -> TurnWorld[Table]:
 @register("world", "HoldemFreeDuel", domain="games", engine="cards")
 def holdem_free_duel() -> TurnWorld[Table]:
     """Hold'em without a limit between two seats."""
-    return _world("HoldemFreeDuel", False, (0.55, 0.58, 0.44, 0.47, 0.6))
+    return _world("HoldemFreeDuel", False, (0.6, 0.55, 0.44, 0.47, 0.58))

@@ -67,7 +67,7 @@ def kuhn_poker() -> TurnWorld[Table]:
 @register("world", "KuhnDuel", domain="games", engine="cards")
 def kuhn_duel() -> TurnWorld[Table]:
     """Poker with three cards between two seats; the oracle plays an exact equilibrium."""
-    return _world("KuhnDuel", THREE, KUHN, 1, (0.55, 0.55, 0.03, 0.05, 0.47))
+    return _world("KuhnDuel", THREE, KUHN, 1, (0.6, 0.55, 0.03, 0.05, 0.47))
 
 
 @register("world", "LeducPoker", domain="games", engine="cards")
@@ -79,4 +79,4 @@ def leduc_poker() -> TurnWorld[Table]:
 @register("world", "LeducDuel", domain="games", engine="cards")
 def leduc_duel() -> TurnWorld[Table]:
     """Poker with six cards between two seats; the oracle plays an equilibrium that regret minimisation found."""
-    return _world("LeducDuel", SIX, LEDUC, 2, (0.55, 0.56, 0.02, 0.18, 0.53))
+    return _world("LeducDuel", SIX, LEDUC, 2, (0.65, 0.56, 0.02, 0.18, 0.53))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from quintain.registry import register
+from quintain.worlds.engines.board.lines import mark_last
 from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
 from quintain.worlds.engines.board.roads import ART, WALL, Roads
@@ -31,7 +34,7 @@ TABLE = (
     (6, 1, 2, 54, "depth1"),
     (6, 2, 2, 60, "depth1"),
 )
-LOOK = MenLook(Roads, ("size",), ART, specials=(WALL,))
+LOOK = MenLook(Roads, ("size",), ART, specials=(WALL,), tidy=partial(mark_last, marks=(WALL,)))
 
 
 @register("world", "TakLite", domain="games", engine="board")

@@ -132,8 +132,8 @@ def joins(tree: Sequence[tuple[int, int]], odd: list[int]) -> list[tuple[int, in
 
 
 def is_best(graph: Graph, best: tuple[int, tuple[int, ...]], walk: tuple[int, ...], sign: int = 1) -> float:
-    """1 for a simple walk between the ends as long as the best, up to 0.2 for others that are."""
-    if len(set(walk)) < len(walk) or walk[0] != graph.vertex("from") or walk[-1] != graph.vertex("to"):
+    """1 for a walk between the ends as long as the best, up to 0.2 for others; the longest visits no vertex twice (`sign` -1)."""
+    if (sign < 0 and len(set(walk)) < len(walk)) or walk[0] != graph.vertex("from") or walk[-1] != graph.vertex("to"):
         return 0.0
     far = length(graph, walk)
     if far is None:

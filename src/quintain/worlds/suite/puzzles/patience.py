@@ -14,7 +14,8 @@ HOME = """Bring all cards home: each suit is stacked upwards from its ace. Colum
 KLONDIKE = (
     HOME
     + """A card, or a run of cards that hang together, moves onto a card one rank higher; only the highest rank of the deck may
-start an empty column. Cards in [brackets] lie face down: they can be read but not moved until they are free. `draw` turns the next
+start an empty column, and not from a column that it would leave empty.
+Cards in [brackets] lie face down: they can be read but not moved until they are free. `draw` turns the next
 card of the stock onto the waste, whose last card may be played; from an empty stock it turns the waste over, as often as you like."""
 )
 FREECELL = (
@@ -30,11 +31,18 @@ A move names where the last card of a column goes: 3-5 from column 3 to column 5
 KNOBS = ("suits", "ranks", "columns", "cells", "runs", "depth", "open")
 
 
+ANSWERS = {
+    "Klondike": "Say draw, or where from and where to: a column number, w for the waste, or h for home, as in 3x2-5.",
+    "FreeCell": "Say where from and where to: a column number, a cell letter, or h for home, as in 3x2-5.",
+    "SpiderDeal": "Say draw, or from which column to which, as in 3-5; 3x2-5 moves two cards.",
+}
+
+
 def _world(name: str, rules: str, example: str, table: tuple[tuple[int, ...], ...], quick: int) -> TurnWorld[Patience]:
     facts = Facts(
         name=name,
         rules=rules + CARDS,
-        answer="Say draw, or where from and where to: a column number, w, a cell letter, or h for home, as in 3x2-5.",
+        answer=ANSWERS[name],
         example=example,
         ceilings={"random": 0.13, "constant": 0.01, "first": 0.17, "blind": 0.03},
         sayings=SAYINGS,
