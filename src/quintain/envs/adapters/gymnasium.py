@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-import quintain.worlds
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.play import SEEDS, AdapterError, Heard, Play
+from quintain.envs.adapters.shipped import shipped
 from quintain.envs.adapters.spaces import action_space, mask, observation_space, shown, written
 from quintain.envs.scaffold import Scaffold
 
 RENDERED = ("ansi", "rgb_array")
-WORLD = re.compile(r'^@register\("world", "(\w+)"', re.MULTILINE)
-SEATED = re.compile(r"\bseats=|two seats")  # what the declaration of a world of several seats has and no other
 
 
 def make(
@@ -115,21 +111,11 @@ def register_envs() -> tuple[str, ...]:
         The ids.
     """
     gym = peer("gymnasium")
-    names = sorted(_single())
+    names = shipped(seated=False)
     for name in names:
         if f"quintain/{name}-v0" not in gym.registry:
             gym.register(f"quintain/{name}-v0", entry_point=f"{__name__}:make", kwargs={"world": name})
     return tuple(f"quintain/{name}-v0" for name in names)
-
-
-@functools.cache
-def _single() -> tuple[str, ...]:
-    """The shipped worlds of one seat, read from the text of their declarations: importing all of them takes seconds."""
-    found: list[str] = []
-    for path in (Path(quintain.worlds.__file__).parent / "suite").rglob("*.py"):
-        parts = WORLD.split(path.read_text())
-        found += [name for name, text in zip(parts[1::2], parts[2::2]) if not SEATED.search(text)]
-    return tuple(found)
 
 
 class _Awaited:

@@ -8,7 +8,6 @@ import pytest
 from quintain.envs.adapters.gem import make as make_gem
 from quintain.envs.adapters.play import AdapterError, Play
 from quintain.envs.adapters.reasoning_gym import WorldDataset
-from quintain.envs.adapters.textarena import Arena, WrongPlayers
 from quintain.envs.world import NoEpisode
 from quintain.registry import UnknownName, names
 from quintain.worlds.kernel import Plan, UnknownLevel
@@ -98,27 +97,6 @@ def test_a_dataset_has_pictures_and_asks_for_whole_plans() -> None:
         assert "in their order" in entry["question"] and data.score_answer(entry["answer"], entry) == 1.0
         assert data.score_answer(entry["answer"].partition("\n")[0], entry) == 0.0
     assert "image" not in WorldDataset("KeyDoor", 2, size=1)[0]
-
-
-def test_an_arena_seats_its_players_in_turn() -> None:
-    arena = Arena("TicTacToeDuel", level=0)
-    with pytest.raises(WrongPlayers, match="num_players=2"):
-        arena.reset(num_players=3)
-    for early in (arena.get_observation, arena.close, lambda: arena.step("A1")):
-        with pytest.raises(NoEpisode, match="TicTacToeDuel: .* call reset"):
-            early()
-    arena.reset(num_players=2, seed=1)
-    players, done = [], False
-    while not done:
-        player, text = arena.get_observation()
-        players.append(player)
-        assert text
-        done, _ = arena.step(arena.play.env.world.view(arena.play.env.state, arena.play.seats[player]).legal()[0].key)
-    with pytest.raises(NoEpisode, match="the episode is over"):
-        arena.step("A1")
-    rewards, info = arena.close()
-    assert players[:4] in ([0, 1, 0, 1], [1, 0, 1, 0]) and 0 < sum(rewards.values()) <= 1.0
-    assert info[0]["turn_count"] == len(players) and not info[0]["invalid_move"]
 
 
 def test_gem_forks_an_episode() -> None:
