@@ -10,6 +10,7 @@ from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.play import Play
 from quintain.envs.adapters.table import Table
 from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import NoEpisode
 
 
 def aec(
@@ -95,6 +96,10 @@ def _aec(base: type) -> type:
 
         def step(self, action: Any) -> None:
             self.table.play.begun()
+            if not self.agents:
+                raise NoEpisode(
+                    f"{self.table.play.name}: the episode is over and its agents are gone; call reset first"
+                )
             agent = self.agent_selection
             if self.terminations[agent] or self.truncations[agent]:
                 return self._was_dead_step(action)

@@ -43,6 +43,9 @@ def test_a_duel_is_played_to_its_end_turn_by_turn_and_at_once() -> None:
         totals[agent] += reward
         order.append(agent)
         env.step(None if terminated or truncated else int(seen["action_mask"].argmax()))
+    for late in (None, 0):
+        with pytest.raises(NoEpisode, match="NimDuel: the episode is over and its agents are gone; call reset first"):
+            env.step(late)
     both = parallel("NimDuel", level=1, actions="words")
     seen, _ = both.reset(seed=3)
     earned = dict.fromkeys(both.possible_agents, 0.0)
