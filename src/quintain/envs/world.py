@@ -68,10 +68,11 @@ class Reader:
     def start(self, task: Task) -> Any:
         """The first state of a task; the members of a group share one, as states never change."""
         plain = type(task.seed) is type(task.level) is int  # True and 1.0 are equal to 1, and none of a world's
-        key = (task.seed, task.level, task.split, repr(task.params) if task.params else "")
+        params = task.params
+        key = (task.seed, task.level, task.split, repr(params) if params or type(params) is not dict else "")
         state = self.starts.get(key) if plain else None
         if state is None:
-            state = started(self.world, task.seed, task.level, task.split, task.params)
+            state = started(self.world, task.seed, task.level, task.split, params)
             if len(self.starts) >= KEPT:
                 self.starts.clear()
             self.starts[key] = state

@@ -106,8 +106,16 @@ def started(world: Any, seed: int, level: int, split: str, knobs: Mapping[str, A
     """A start with knobs that somebody gives by name.
 
     Raises:
-        BadKnob: one has the name of what is no knob; and all that the world's `start` raises.
+        BadKnob: one has the name of what is no knob, or they are no names with values; and all that the world's `start` raises.
     """
+    if not isinstance(knobs, Mapping):
+        raise BadKnob(
+            f"{world.facts.name}: the knobs are {quoted(knobs)}, a {type(knobs).__name__}; give a mapping of their names to values"
+        )
+    if strange := [name for name in knobs if not isinstance(name, str)]:
+        raise BadKnob(
+            f"{world.facts.name}: the knob {quoted(strange[0])} is of the type {type(strange[0]).__name__}; the name of a knob is a text"
+        )
     for name in ("seed", "level", "split", "self"):
         if name in knobs:
             raise BadKnob(

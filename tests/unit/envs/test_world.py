@@ -19,7 +19,7 @@ from quintain.registry import UnknownName, build, names, provenance
 from quintain.testing.worlds import task_of
 from quintain.types import Stop, Task
 from quintain.worlds.kernel import BadSeed, Choices, Facts, Move, Outcome, UnknownLevel, View
-from quintain.worlds.knobs import lexicon
+from quintain.worlds.knobs import BadKnob, lexicon
 from quintain.worlds.noise import Rng
 from quintain.worlds.painter import Painter
 from quintain.worlds.scene import Scene
@@ -154,6 +154,14 @@ def test_with_knobs_a_lexicon_has_the_words_of_their_values(name: str, level: in
             said |= {*view.static(), *view.moving(), *(word for move in view.legal() for word in move.key.split())}
     assert said <= with_knobs and not said <= without
     assert lexicon(world, (level,), {}) == list(dict.fromkeys(world.words(level))), "the world is as it was"
+
+
+def test_params_of_a_task_that_are_no_knobs_are_named() -> None:
+    env = env_of()
+    env.begin(task_of("KeyDoor", 1, 2))  # its start is remembered
+    for params, told in (([], "list"), ([1], "list"), ("size", "str"), ({1: 2}, "the knob 1")):
+        with pytest.raises(BadKnob, match=f"KeyDoor: .*{told}"):
+            env.begin(Task(key="t", env="KeyDoor", seed=1, level=2, params=params))  # pyrefly: ignore
 
 
 def test_what_is_no_snapshot_of_the_world_is_refused_and_changes_nothing() -> None:

@@ -226,6 +226,15 @@ def test_what_is_no_knob_and_no_split_is_named() -> None:
         with pytest.raises(BadKnob, match=f"Slow: {name}=3 is no knob; give the {name} beside"):
             started(Slow(), 0, 0, "train", {name: 3})
     assert started(Slow(), 0, 0, "train", {"draws": 7}) == 7
+    for given, told in (
+        ([], "the knobs are .., a list; give a mapping of their names to values"),
+        (["draws"], "the knobs are .'draws'., a list"),
+        ("draws", "the knobs are 'draws', a str"),
+        (None, "the knobs are None, a NoneType"),
+        ({1: 2}, "the knob 1 is of the type int; the name of a knob is a text"),
+    ):
+        with pytest.raises(BadKnob, match=f"Slow: {told}"):
+            started(Slow(), 0, 0, "train", given)
     with pytest.raises(GenerationError, match="^unknown split 'tests'; did you mean 'test'"):
         Slow().start(0, 0, split="tests", draws=7)
     nothing: Any = None
