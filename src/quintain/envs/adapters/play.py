@@ -48,8 +48,9 @@ class Play:
         knobs: of the world, beside the level.
 
     Raises:
-        AdapterError: the grammar wants tool calls, and here actions are strings.
+        AdapterError: the grammar wants tool calls, and here actions are strings; or there is no such split.
         UnknownName: no such world or option; the nearest is named.
+        BadKnob, GenerationError: no instance has such knobs; one is made to find out, where there are any.
 
     Example:
         >>> play = Play("KeyDoor", level=2)
@@ -75,6 +76,9 @@ class Play:
         self.name, self.level, self.split, self.knobs = world, check_level(level), split, dict(knobs or {})
         self.env = WorldEnv(world_of(world), chosen)
         self.seats: tuple[str, ...] = self.env.facts.seats
+        check_known(split)
+        if self.knobs:
+            started(self.env.world, 0, level, split, self.knobs)
 
     def begin(self, seed: int, options: Mapping[str, Any] | None = None) -> dict[str, Heard]:
         """Start the episode of a seed; `options` may hold another `level` or `split`.
@@ -87,8 +91,7 @@ class Play:
         if strange := [name for name in chosen if name not in OPTIONS]:
             raise AdapterError(f"a reset has no option {strange[0]!r:.80}; its options are {', '.join(OPTIONS)}")
         seed, level, split = check_seed(seed), check_level(chosen["level"]), chosen["split"]
-        if split not in (*SPLITS, ALL):
-            raise AdapterError(f"the split is {split!r:.80}; it is one of {', '.join((*SPLITS, ALL))}")
+        check_known(split)
         key = f"{self.name}/{level}/{split}/{seed}"
         task = Task(key=key, env=self.name, seed=seed, level=level, split=split, params=self.knobs)
         return self.heard(self.env.begin(task))
@@ -175,6 +178,16 @@ class Play:
         if not found or not legal <= set(found):
             raise AdapterError(f"{self.name} has no fixed list of one-word actions; choose actions='text'")
         return found
+
+
+def check_known(split: Any) -> None:
+    """Refuse what is no split.
+
+    Raises:
+        AdapterError: it is none; the message has all.
+    """
+    if split not in (*SPLITS, ALL):
+        raise AdapterError(f"the split is {split!r:.80}; it is one of {', '.join((*SPLITS, ALL))}")
 
 
 def check_seed(value: Any) -> int:

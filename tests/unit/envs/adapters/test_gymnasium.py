@@ -20,6 +20,7 @@ from quintain.envs.adapters.play import AdapterError, Play  # noqa: E402
 from quintain.envs.adapters.spaces import action_space, observation_space, shown  # noqa: E402
 from quintain.envs.world import BadSnapshot, world_of  # noqa: E402
 from quintain.registry import entries, names  # noqa: E402
+from quintain.worlds.knobs import BadKnob  # noqa: E402
 
 LISTED = ("KeyDoor", "Sokoban", "TicTacToe", "Mastermines", "Game2048", "NimGame", "Hanoi", "FrozenLake")
 WORLDS = (*LISTED, "MiniSudoku", "PipeTurn", "Tangram")
@@ -146,3 +147,5 @@ def test_what_does_not_fit_is_named() -> None:
         make("KeyDoor").reset(seed=0, options={"levl": 3})
     with pytest.raises(AdapterError, match="render_mode is 'human'"):
         make("KeyDoor", render_mode="human")
+    with pytest.raises(BadKnob, match="knob size=100: it takes an integer from"):
+        make("KeyDoor", size=100)
