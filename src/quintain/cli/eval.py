@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import difflib
 import json
 import math
 import sys
@@ -166,13 +167,27 @@ def _carried(given: argparse.Namespace, home: dict[str, Any]) -> dict[str, Any]:
 
 def _worlds(items: list[str]) -> list[str]:
     """The words of the command line, where the bare name of a world means `world=NAME`, as it does for `play`."""
-    from quintain.registry import import_file, names
+    from quintain.registry import UnknownName, import_file, names
 
     for item in items:
         if item.endswith(".py") and "=" not in item:
             import_file(item)  # it may register the world that is named
-    known = set(names("world")) - set(configs.recipes())
+    recipes = configs.recipes()
+    known = set(names("world")) - set(recipes)
+    for item in items:
+        if not {"=", "."} & set(item) and item not in known and item not in recipes:
+            raise UnknownName(_stray(item, sorted(known), list(recipes)))
     return [f"world={item}" if item in known else item for item in items]
+
+
+def _stray(item: str, worlds: list[str], recipes: list[str]) -> str:
+    """What there is where a word is neither a world nor a recipe."""
+    lower = {world.lower(): world for world in worlds}
+    near = ", ".join(lower[name] for name in difflib.get_close_matches(item.lower(), lower, n=3, cutoff=0.0))
+    return (
+        f"unknown recipe, TOML file or world {item!r}; the nearest worlds are {near} (`quintain list worlds` has all), "
+        f"the recipes are {', '.join(recipes)}"
+    )
 
 
 async def _played(episodes: Coroutine[Any, Any, list[Group]], cast: Cast) -> list[Group]:

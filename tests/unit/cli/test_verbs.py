@@ -51,6 +51,12 @@ def test_every_verb_explains_itself(verb, capsys):
         (["train", "keydoor", "run.sed=1"], "did you mean 'seed'"),
         (["play", "KeyDor"], "did you mean 'KeyDoor'"),
         (["play", "KeyDoor", "--level", "11"], "levels are the integers 0 to 9"),
+        (["eval", "random", "KeyDor"], "unknown recipe, TOML file or world 'KeyDor'; the nearest worlds are KeyDoor, "),
+        (
+            ["eval", "random", "Nope"],
+            "(`quintain list worlds` has all), the recipes are keydoor, keydoor_text, sokoban",
+        ),
+        (["eval", "random", "nope.toml"], "unknown recipe or TOML file 'nope.toml'"),
         (["eval", "orcale"], "did you mean 'oracle'? players are oracle, random, a run folder,"),
         (["eval", "oracle", "KeyDoor", "level=11"], "no level 11; levels are the integers 0 to 9"),
         (["train", "tiny", "level=12"], "no level 12; levels are the integers 0 to 9"),
