@@ -22,6 +22,8 @@ from quintain.types import QuintainError
 MOST = 1024  # games at once
 SEEDS = 2**63 - 1
 ACTION = 1 << 16  # characters
+DONE = ("/create", "/reset", "/step", "/close")  # paths of POST
+SEEN, ABOUT = ("/observation", "/available_actions"), ("/", "/health")  # of GET: of one game, of all
 
 
 class Games:
@@ -67,17 +69,20 @@ class Games:
             raise Refusal(401, "send the header Authorization: Bearer TOKEN", code="invalid_api_key")
 
     def _seen(self, call: Call) -> dict[str, Any]:
-        if call.path in ("/", "/health"):
+        if call.path in ABOUT:
             return {"environment": self.name, "games": len(self.games)}
+        if call.path not in SEEN:
+            raise _nowhere("GET", call.path)
         given = parse_qs(call.query).get("id", [""])[0]
-        _, (_, heard) = self._game(int(given) if given.isascii() and given.isdigit() and len(given) < 19 else None)
+        number = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else given
+        _, (_, heard) = self._game(number)
         if call.path == "/observation":
             return {"observation": heard.text}
-        if call.path == "/available_actions":
-            return {"available_actions": list(heard.info["legal"])}
-        raise _nowhere(call.path)
+        return {"available_actions": list(heard.info["legal"])}
 
     def _done(self, path: str, body: Fields) -> dict[str, Any]:
+        if path not in DONE:
+            raise _nowhere("POST", path)
         if path == "/create":
             number, self.count = self.count, self.count + 1
             while len(self.games) >= self.most:
@@ -89,8 +94,6 @@ class Games:
         if path == "/close":
             del self.games[number]
             return {"closed": True}
-        if path != "/step":
-            raise _nowhere(path)
         if play.env.stop is not None:
             raise Refusal(409, f"game {number} is over; call /reset", "id", "game_over")
         heard = play.say({SOLO: body.text("action", longest=ACTION)})[SOLO]
@@ -102,9 +105,11 @@ class Games:
         self.games[number] = play, heard
         return {"id": number, **_answer(heard)}
 
-    def _game(self, number: int | None) -> tuple[int, tuple[Play, Heard]]:
-        if number is None or number not in self.games:
-            raise Refusal(404, f"there is no game {number}; call /create", "id", "game_not_found")
+    def _game(self, number: int | str | None) -> tuple[int, tuple[Play, Heard]]:
+        if number is None or number == "":
+            raise Refusal(404, "no game is named; give the id that /create answered with", "id", "game_not_found")
+        if isinstance(number, str) or number not in self.games:
+            raise Refusal(404, f"there is no game {number!r:.80}; call /create", "id", "game_not_found")
         self.games[number] = self.games.pop(number)  # the order of the dict is that of the last use
         return number, self.games[number]
 
@@ -114,6 +119,6 @@ def _answer(heard: Heard) -> dict[str, Any]:
     return {"observation": heard.text, "reward": heard.reward, "done": done, "events": list(heard.info["events"])}
 
 
-def _nowhere(path: str) -> Refusal:
-    known = "/create, /reset, /step, /close, /observation, /available_actions"
-    return Refusal(404, f"there is no {path[:80]}; there are {known}", code="not_found")
+def _nowhere(method: str, path: str) -> Refusal:
+    known = f"POST {', '.join(DONE)} and GET {', '.join((*SEEN, *ABOUT))}"
+    return Refusal(404, f"there is no {method} {path[:80]}; there are {known}", code="not_found")

@@ -65,6 +65,22 @@ async def test_what_is_wrong_is_named(web: httpx.AsyncClient, path: str, body: A
     assert answer.status_code == status and answer.json()["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/zzz", "there is no GET /zzz; there are POST /create, /reset, /step, /close and GET /observation, /avail"),
+        ("/create", "there is no GET /create; there are POST /create"),
+        ("/observation?id=abc", "there is no game 'abc'; call /create"),
+        ("/observation?id=77", "there is no game 77; call /create"),
+        ("/observation", "no game is named; give the id that /create answered with"),
+    ],
+)
+async def test_what_is_not_there_is_named_by_its_own_name(web: httpx.AsyncClient, path: str, told: str) -> None:
+    answer = await web.get(path)
+    assert answer.status_code == 404 and answer.json()["error"]["message"].startswith(told)
+    assert (await web.post("/zzz", json={})).json()["error"]["message"].startswith("there is no POST /zzz; there are")
+
+
 async def test_who_may_ask_and_how_many_games_there_are(web: httpx.AsyncClient) -> None:
     assert (await web.get("/", headers={"Authorization": "Bearer wrong"})).status_code == 401
     assert (await web.delete("/")).status_code == 405
