@@ -38,8 +38,14 @@ def task(
     Raises:
         MissingExtra: inspect-ai is not installed.
         UnknownName: no such suite or world.
-        AdapterError: a world has several seats.
+        AdapterError: a world has several seats, there are no levels, or the limit is below 0.
     """
+    if type(limit) is not int or limit < 0:
+        raise AdapterError(f"limit is {limit!r:.80}; it is the most samples, at least 1, or 0 for all")
+    if worlds and not levels:
+        raise AdapterError(
+            f"levels is {levels!r:.80}; name at least one from 0 to 9 at which {', '.join(worlds)} is played"
+        )
     inspect, dataset = peer("inspect_ai"), peer("inspect_ai.dataset")
     chosen = scaffold if isinstance(scaffold, Scaffold) else Scaffold.of({"grammar": "tagged", **(scaffold or {})})
     played = Suite(name="own", domains={"own": tuple(worlds)}, levels=tuple(levels)) if worlds else suite_of(suite)

@@ -84,6 +84,15 @@ class WorldDataset:
         return {"question": asked, **shown, "answer": self.ask.best(self.play), "metadata": metadata}
 
     def score_answer(self, answer: str | None, entry: Mapping[str, Any]) -> float:
-        """What the answer earns in [0, 1]: 0 for None and for what cannot be read."""
-        self.play.begin(entry["metadata"]["seed"])
+        """What the answer earns in [0, 1]: 0 for None and for what cannot be read.
+
+        Raises:
+            AdapterError: the entry does not say which instance it is.
+        """
+        facts = entry.get("metadata") if isinstance(entry, Mapping) else None
+        if not isinstance(facts, Mapping) or "seed" not in facts:
+            raise AdapterError(
+                f"the entry is {entry!r:.80} and has no seed in its metadata; give an entry of this dataset"
+            )
+        self.play.begin(facts["seed"])
         return self.ask.grade(self.play, answer)

@@ -24,6 +24,7 @@ from quintain.envs.suites import suite_of
 from quintain.envs.world import world_of
 from quintain.registry import build
 from quintain.types import Message, Role, Stop, Task, ToolCall
+from quintain.worlds.knobs import BadKnob
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what peers warn of is theirs
 SHOWN = {"caption": 2, "grammar": "tagged"}
@@ -152,12 +153,14 @@ async def test_a_session_of_openenv_goes_on_after_what_it_refuses(openenv: str) 
         assert (await tell("step", '{"action": "down"}'))["type"] == "observation"
 
 
-def test_openenv_has_one_seat() -> None:
+def test_openenv_says_at_once_what_cannot_be_served() -> None:
     pytest.importorskip("openenv.core")
-    from quintain.envs.adapters.openenv import make
+    from quintain.envs.adapters.openenv import app, make
 
     with pytest.raises(AdapterError, match="NimDuel has the seats"):
         make("NimDuel")
+    with pytest.raises(BadKnob, match="knob size=99: it takes an integer from"):
+        app("KeyDoor", 1, size=99)
 
 
 OWN = """
@@ -239,6 +242,12 @@ def test_inspect_plays_the_fixed_instances(tmp_path) -> None:
     assert log[0].status == "success" and score == "quintain_reward" and means == {"reward": 1.0, "success": 1.0}
     assert [s.id for s in log[0].samples] == [f"KeyDoor/2/test/{seed}" for seed in range(4)]
     assert not any(sample.target for sample in made.dataset), "what the oracle would do belongs in no log"
+    for wrong, told in (
+        ({"levels": []}, "levels is .*; name at least one"),
+        ({"limit": -3}, "limit is -3; it is the most"),
+    ):
+        with pytest.raises(AdapterError, match=told):
+            task(worlds=["KeyDoor"], **wrong)
     quick = suite_of("quick")
     assert len(task("quick").dataset) == sum(len(quick.tasks(world)) for world in quick.worlds)
 

@@ -11,6 +11,7 @@ from quintain.envs.adapters.reasoning_gym import WorldDataset
 from quintain.envs.world import NoEpisode
 from quintain.registry import UnknownName, names
 from quintain.worlds.kernel import Plan, UnknownLevel
+from quintain.worlds.knobs import BadKnob
 
 
 @pytest.mark.parametrize("world", names("world"))
@@ -73,6 +74,10 @@ def test_what_cannot_be_had_is_named() -> None:
         Play("KeyDor")
     with pytest.raises(AdapterError, match="MiniSudoku has no fixed list"):
         Play("MiniSudoku").words()
+    with pytest.raises(BadKnob, match="knob size=99: it takes an integer from"):
+        Play("KeyDoor", knobs={"size": 99})
+    with pytest.raises(AdapterError, match="the split is 'tset'; it is one of train, validation, test, all"):
+        Play("KeyDoor", split="tset")
     assert Play("Hanoi").words() == ("ab", "ac", "ba", "bc", "ca", "cb")
 
 
@@ -84,6 +89,9 @@ def test_a_dataset_repeats_itself_and_scores_by_the_rules() -> None:
     assert [again.score_answer(entries[0]["answer"], e) for e in entries[1:]] == [0.0] * 4
     assert data.score_answer(None, entries[0]) == data.score_answer("", entries[0]) == 0.0
     assert data[-1] == data[4]
+    for wrong in ({}, {"metadata": 3}, {"metadata": {"source_index": 1}}, None):
+        with pytest.raises(AdapterError, match="has no seed in its metadata; give an entry of this dataset"):
+            data.score_answer("x", wrong)
     with pytest.raises(IndexError):
         data[5]
     with pytest.raises(AdapterError, match="Maze3D at level 0 has .* turns, and no plan"):
