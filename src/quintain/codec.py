@@ -70,7 +70,8 @@ def _same(a: Any, b: Any) -> bool:
 
 
 @functools.cache
-def _hints(cls: type) -> dict[str, Any]:
+def hints(cls: type) -> dict[str, Any]:
+    """The types of a record's fields by name."""
     import numpy
 
     return typing.get_type_hints(cls, localns={"np": numpy, "torch": pytypes.SimpleNamespace(Tensor=Any)})
@@ -107,12 +108,12 @@ def decode(kind: type[Record] | Any, value: Any) -> Record | Any:
 
 
 def _record(kind: type, value: dict[str, Any]) -> Any:
-    hints = _hints(kind)
-    unknown = sorted(set(value) - set(hints))
+    known = hints(kind)
+    unknown = sorted(set(value) - set(known))
     if unknown:
-        raise InvariantError(f"{kind.__name__} has no field {unknown[0]!r}; its fields are {', '.join(hints)}")
+        raise InvariantError(f"{kind.__name__} has no field {unknown[0]!r}; its fields are {', '.join(known)}")
     try:
-        return kind(**{k: decode(hints[k], v) for k, v in value.items()})
+        return kind(**{k: decode(known[k], v) for k, v in value.items()})
     except TypeError as error:
         raise InvariantError(f"{kind.__name__}: {error}") from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,6 +9,8 @@ from typing import Any
 from quintain.codec import decode, encode
 from quintain.envs.grammar import GRAMMARS, Grammar, act_tool, spellings
 from quintain.envs.scaffold import STYLES, Scaffold, sentences
+from quintain.envs.snapshots import BadSnapshot as BadSnapshot
+from quintain.envs.snapshots import sealed, verify
 from quintain.messages import Image, Message, Role, Text, ToolResult
 from quintain.ports import Env
 from quintain.registry import build, register
@@ -21,17 +22,11 @@ from quintain.worlds.painter import Painter, painted
 KEPT = 4096  # readings of short messages that are remembered
 SHORT = 200  # characters of a message whose reading is remembered
 MALFORMED = ("malformed",)
-FORMAT = 1  # of a snapshot: another number where its keys mean something else
 CARRIED = ("task", "state", "turn", "limit", "stop", "past")  # what an env of the same world takes over as it is
-KEYS = ("format", "world", "fields", "task", "state", "turn", "limit", "stop", "past", "calls")  # of a snapshot
 
 
 class NoEpisode(QuintainError):
     """A world env was asked to step or to be stepped by the wrong seats."""
-
-
-class BadSnapshot(QuintainError):
-    """What a world env was to go back to is no snapshot of its world as it is now; the message says what it is and what fits."""
 
 
 class Reader:
@@ -257,10 +252,7 @@ class WorldEnv:
         """
         if self.task is None:
             raise NoEpisode(f"{self.facts.name}: no episode was begun; call reset first")
-        return {
-            "format": FORMAT,
-            "world": self.facts.name,
-            "fields": list(_fields(self.world.schema)),
+        held = {
             "task": encode(self.task),
             "state": encode(self.state),
             "turn": self.turn,
@@ -269,15 +261,17 @@ class WorldEnv:
             "past": list(self.past),
             "calls": dict(self.calls),
         }
+        return sealed(self.facts.name, self.world.schema, held)
 
     def restore(self, snapshot: Any) -> None:
         """Go back to what `snapshot` gave, in this or another env of the same world and scaffold.
 
         Raises:
-            BadSnapshot: it is none of this world, or another version of Quintain made it; the env stays as it was.
+            BadSnapshot: it is none of this world, its states had another schema when it was made, or it was changed since; the env stays
+                as it was.
         """
+        verify(self.facts.name, self.world.schema, snapshot)
         other = WorldEnv(self.world, self.scaffold, self.reader)
-        other._check(snapshot)
         try:
             other._take(snapshot)
         except Exception as error:  # whatever a state that is no state of the world makes its code do
@@ -287,26 +281,6 @@ class WorldEnv:
             ) from error
         for name in (*CARRIED, "calls", "movers"):
             setattr(self, name, getattr(other, name))
-
-    def _check(self, snapshot: Any) -> None:
-        name, takes = self.facts.name, "give back what snapshot() of this version of Quintain gave"
-        if not isinstance(snapshot, Mapping):
-            raise BadSnapshot(f"{name}: a snapshot is an object, not {snapshot!r:.80}; {takes}")
-        if snapshot.get("format") != FORMAT:
-            raise BadSnapshot(
-                f"{name}: the snapshot has the format {snapshot.get('format')!r:.40}, read is {FORMAT}; {takes}"
-            )
-        if missing := [key for key in KEYS if key not in snapshot]:
-            raise BadSnapshot(f"{name}: the snapshot lacks {', '.join(missing)}; {takes}")
-        if snapshot["world"] != name:
-            raise BadSnapshot(
-                f"{name}: the snapshot is of the world {snapshot['world']!r:.80}; restore it in an env of that"
-            )
-        if snapshot["fields"] != list(_fields(self.world.schema)):
-            raise BadSnapshot(
-                f"{name}: the snapshot's state has the fields {snapshot['fields']!r:.200}, here they are "
-                f"{', '.join(_fields(self.world.schema))}; {takes}"
-            )
 
     def _take(self, snapshot: Mapping[str, Any]) -> None:
         self.task = decode(Task, snapshot["task"])
@@ -332,11 +306,6 @@ class WorldEnv:
 
     async def close(self) -> None:
         """There is nothing to free."""
-
-
-@functools.cache
-def _fields(schema: type) -> tuple[str, ...]:
-    return tuple(f.name for f in dataclasses.fields(schema))
 
 
 @functools.lru_cache(maxsize=256)

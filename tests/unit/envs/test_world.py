@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, make_dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from quintain.envs.scaffold import Scaffold
+from quintain.envs.snapshots import ABOUT, schema_digest, sealed
 from quintain.envs.world import BadSnapshot, NoEpisode, Reader, WorldEnv, world, world_of
 from quintain.messages import Message
 from quintain.ports import SOLO, Env
@@ -164,6 +165,59 @@ def test_params_of_a_task_that_are_no_knobs_are_named() -> None:
             env.begin(Task(key="t", env="KeyDoor", seed=1, level=2, params=params))  # pyrefly: ignore
 
 
+def resealed(snapshot: Mapping[str, Any], **held: Any) -> dict[str, Any]:
+    """As one of these versions whose states are not ours would make it."""
+    kept = {key: value for key, value in snapshot.items() if key not in (*ABOUT, "check")}
+    return sealed(snapshot["world"], world_of(snapshot["world"]).schema, {**kept, **held})
+
+
+def leaves(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Whatever a JSON value holds, with the way to it."""
+    yield at, value
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield from leaves(one, (*at, key))
+
+
+@pytest.mark.parametrize("name", ["KeyDoor", "LightsOut", "NimDuel"])
+def test_a_snapshot_that_was_changed_anywhere_is_refused_before_it_is_read(name: str) -> None:
+    env = WorldEnv(world_of(name))
+    env.begin(task_of(name, 3, 2))
+    good = json.loads(json.dumps(env.snapshot()))
+    for at, value in list(leaves(good))[1:]:
+        for other in (
+            None,
+            "a",
+            -1,
+            10**6,
+            10**5000,
+            [],
+            value[:-1] if isinstance(value, list | str) and value else [1],
+        ):
+            if type(other) is type(value) and other == value:
+                continue
+            changed = json.loads(json.dumps(good)) if at else {}
+            inside = changed
+            for key in at[:-1]:
+                inside = inside[key]
+            inside[at[-1]] = other
+            with pytest.raises(BadSnapshot, match=f"{name}: "):
+                env.restore(changed)
+    env.restore(good)
+
+
+def test_the_schema_of_states_is_told_by_the_names_and_types_of_all_fields() -> None:
+    def made(inner: Any, outer: Any = None) -> str:
+        within = make_dataclass("Inner", [("at", inner)])
+        return schema_digest(make_dataclass("State", [("inner", within), ("more", outer or tuple[int, ...])]))
+
+    assert made(int) == made(int)
+    told = {made(int), made(str), made(int | None), made(tuple[int, int]), made(tuple[int, ...]), made(int, list[int])}
+    assert len(told) == 6
+    assert made("Hidden") == made("Hidden") != made("Elsewhere"), "names that only a function knows"
+    assert len({schema_digest(world_of(name).schema) for name in ("KeyDoor", "Sokoban", "NimDuel")}) == 3
+
+
 def test_what_is_no_snapshot_of_the_world_is_refused_and_changes_nothing() -> None:
     env, other = env_of(), WorldEnv(world_of("Sokoban"))
     with pytest.raises(NoEpisode, match="Sokoban: no episode was begun; call reset first"):
@@ -176,15 +230,24 @@ def test_what_is_no_snapshot_of_the_world_is_refused_and_changes_nothing() -> No
         (None, "a snapshot is an object, not None"),
         ({"a": 1}, "has the format None, read is 1; give back what snapshot"),
         ({**good, "format": 2}, "has the format 2, read is 1"),
-        ({"format": 1}, "lacks world, fields, task, state, turn, limit, stop, past, calls"),
+        ({"format": 1}, "lacks version, world, fields, schema, task, state, turn, limit, stop, past, calls, check"),
         (other.snapshot(), "is of the world 'Sokoban'; restore it in an env of that"),
         ({**good, "fields": ["board", "lives"]}, r"has the fields \['board', 'lives'\], here they are board,"),
-        ({**good, "state": {"lives": 3}}, "cannot be read .InvariantError: .* has no field 'lives'"),
-        ({**good, "state": dict.fromkeys(good["fields"])}, "cannot be read"),
-        ({**good, "state": None}, "cannot be read"),
-        ({**good, "task": None}, "cannot be read .ValueError: there is no task"),
-        ({**good, "turn": "soon"}, "cannot be read .ValueError"),
-        ({**good, "stop": "asleep"}, "cannot be read .ValueError"),
+        ({**good, "schema": "00"}, "has the schema '00' of Quintain '.*', read is '.*' of '"),
+        (
+            {**good, "task": {**good["task"], "env": "Sokoban"}},
+            "changed since it was made: its task is of the world 'Sokoban'",
+        ),
+        (
+            {**good, "task": {**good["task"], "level": 3}},
+            "changed since it was made: its check is '.*', that of what it",
+        ),
+        (resealed(good, state={"lives": 3}), "cannot be read .InvariantError: .* has no field 'lives'"),
+        (resealed(good, state=dict.fromkeys(good["fields"])), "cannot be read"),
+        (resealed(good, state=None), "cannot be read"),
+        (resealed(good, task=None), "cannot be read .ValueError: there is no task"),
+        (resealed(good, turn="soon"), "cannot be read .ValueError"),
+        (resealed(good, stop="asleep"), "cannot be read .ValueError"),
     ]
     for snapshot, told in wrong:
         with pytest.raises(BadSnapshot, match=f"KeyDoor: .*{told}"):
