@@ -76,8 +76,9 @@ docs: setup-dev  ## build the documentation into site/
 bench: setup-bench venv-peers  ## run all benchmarks and write their page (after `make venv-vllm`, against vLLM too)
 	$(PY) benchmarks/run.py $(ARGS)
 
-pictures: setup-dev  ## draw the pictures of the README and the docs again
+pictures: setup-dev  ## draw the pictures of the README and the docs again, and write the pages that show them
 	$(PY) tools/pictures.py $(ARGS)
+	$(PY) tools/pages.py
 
 slow: setup-dev  ## the tests that take more than ten seconds
 	$(PYTEST) -n $(JOBS) -m "slow and not browser and not chaos and not gpu and not ray" $(filter-out tests/ray/%,$(call marked,slow)) $(ARGS)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import runpy
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,13 @@ def test_pictures_of_worlds_have_room_for_every_level_at_256_pixels():
         with Image.open(ROOT / "docs" / "pictures" / "worlds" / f"{name}.png") as image:
             wide, high = image.size
         assert wide >= 5 * 256 and 2 * 256 <= high < 3 * 256, "run: python tools/pictures.py"
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_who_draws_the_pictures_writes_the_pages_that_show_them():
+    asked = ["make", "-n", "pictures", "NO_SETUP=1", "ARGS=KeyDoor"]
+    said = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [line.partition("tools/")[2] for line in said] == ["pictures.py KeyDoor", "pages.py"]
 
 
 def test_sheets_of_worlds_are_short_and_leave_none_out():
