@@ -150,7 +150,10 @@ def demonstrations(
             turns = demonstrate(env, task, seed, slips=slips, why=why)
         except NoDemonstration as error:
             if tried > 10 * (made + 1):
-                raise NoDemonstration(f"{made} of {tried} tasks have a demonstration; the last: {error}") from error
+                fewer, less = f"fewer slips than {slips:g} or " * (slips > 0), f", or ask for {made}" * (made > 0)
+                raise NoDemonstration(
+                    f"{made} of {tried} tasks have a demonstration, and {count} are asked for; the last: {error}; take {fewer}other levels{less}"
+                ) from error
             continue
         made += 1
         yield task, turns

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 import pytest
 
 from quintain.envs.course import shows_all
@@ -200,6 +203,22 @@ def test_what_can_never_be_demonstrated_is_told_at_once(name, options, asked, to
     ):
         with pytest.raises(CannotDemonstrate, match=told):
             call()
+
+
+def test_where_slips_cost_too_much_a_few_tries_end_it_and_it_is_told_what_to_change() -> None:
+    env, tried = WorldEnv(world_of("Blackjack")), []
+
+    def tasks() -> Iterator[Task]:
+        for seed in itertools.count():
+            tried.append(seed)
+            yield task_of("Blackjack", seed, 2 + seed % 6)
+
+    made = demonstrations(env, tasks(), 8, slips=0.3)
+    with pytest.raises(
+        NoDemonstration, match=r"2 of 31 tasks .* 8 are .* fewer slips than 0.3 or other levels, or ask for 2"
+    ):
+        list(made)
+    assert len(tried) == 31
 
 
 @pytest.mark.parametrize("name", FORESEEING)
