@@ -152,7 +152,8 @@ def demonstrations(
             if tried > 10 * (made + 1):
                 fewer, less = f"fewer slips than {slips:g} or " * (slips > 0), f", or ask for {made}" * (made > 0)
                 raise NoDemonstration(
-                    f"{made} of {tried} tasks have a demonstration, and {count} are asked for; the last: {error}; take {fewer}other levels{less}"
+                    f"{made} of {tried} tasks have a demonstration, and {count} are asked for; the last: {error}; "
+                    f"take {fewer}other levels{less}"
                 ) from error
             continue
         made += 1
