@@ -12,14 +12,14 @@ from typing import Any
 from quintain.types import QuintainError
 from quintain.worlds.engines.grid.board import FLOOR, GOAL, WALL
 from quintain.worlds.engines.grid.layouts import maze
-from quintain.worlds.engines.raycast.fan import CELLS, DEPTH
-from quintain.worlds.engines.raycast.floor import Floor
+from quintain.worlds.engines.raycast.fan import CELLS
+from quintain.worlds.engines.raycast.floor import Floor, Sight
+from quintain.worlds.engines.raycast.tracks import shows, tracks
 from quintain.worlds.engines.raycast.walls import BAR, GROUND, SIDE, Part, faces
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Polygon, Run, Scene, Shape
-from quintain.worlds.splits import canonical
 
 SAYINGS = {"wrong": "These moves do not show these frames.", "right": "These are the moves."}
 LONGEST = 40  # moves
@@ -49,38 +49,15 @@ def moved(floor: Floor, pose: Pose, sign: str) -> Pose | None:
     return (to, heading) if to >= 0 else None
 
 
-@functools.lru_cache(maxsize=4096)
-def _alike(floor: Floor, one: Pose, two: Pose) -> bool:
-    """Whether two places show the same; if they do, then in any case these: the free way ahead, and what is beside them."""
-    return _glance(floor, *one) == _glance(floor, *two) and floor.sight(*one).text == floor.sight(*two).text
-
-
-def _glance(floor: Floor, at: int, heading: int) -> tuple[int, bool, bool]:
-    """How many cells ahead are free, up to `DEPTH`, and whether the cells on the left and on the right are."""
-    left, ahead, right = (floor.ahead[(heading + turn) % 4] for turn in (3, 0, 1))
-    free, cell = 0, ahead[at]
-    while cell >= 0 and free < DEPTH:
-        free, cell = free + 1, ahead[cell]
-    return free, left[at] >= 0, right[at] >= 0
+def sights(state: Strip) -> tuple[Sight, ...]:
+    """What the frames show: all that a seat knows of the maze."""
+    return tuple([floor.sight(at, heading) for floor, at, heading in state.frames])
 
 
 @functools.lru_cache(maxsize=2048)
 def walks(state: Strip) -> tuple[str, ...]:
-    """All lists of moves that show the frames, at most two."""
-    floor, *first = state.frames[0]
-    found: dict[Pose, list[str]] = {(first[0], first[1]): [""]}
-    for _, at, heading in state.frames[1:]:
-        now = found
-        for _ in range(state.every):
-            after: dict[Pose, list[str]] = {}
-            for pose, ways in now.items():
-                for sign in "flr":
-                    to = moved(floor, pose, sign)
-                    if to is not None:
-                        after.setdefault(to, []).extend([way + sign for way in ways])
-            now = {pose: ways[:2] for pose, ways in after.items()}
-        found = {pose: ways for pose, ways in now.items() if _alike(floor, pose, (at, heading))}
-    return tuple([way for ways in found.values() for way in ways][:2])
+    """All lists of moves that show the frames in some maze, at most two."""
+    return tracks(sights(state), state.every, 2)
 
 
 def _walk(rng: Rng, floor: Floor, pose: Pose, moves: int) -> list[Pose]:
@@ -122,12 +99,11 @@ class StripGame:
         return None
 
     def layout(self, state: Strip) -> str:
-        """The maze with where the walk begins and ends, however it is turned or mirrored."""
-        floor, start, _ = state.frames[0]
-        signs = list(floor.cells)
-        for mark, cell in (("e", state.frames[-1][1]), ("s", start)):
-            signs[cell] = mark
-        return canonical(signs, floor.width, floor.height)
+        """What is shown, or its mirror image."""
+        texts = [sight.text for sight in sights(state)]
+        rows = [[signs[k : k + width] for k in range(0, len(signs), width)] for signs, width in texts]
+        images = (["\n".join(["".join(row[::way]) for row in frame]) for frame in rows] for way in (1, -1))
+        return f"{state.every}\n" + min(["\n\n".join(image) for image in images])
 
     def turns(self, state: Strip) -> int:
         return 1
@@ -149,7 +125,7 @@ class StripGame:
         return _say(signs) if signs and "?" not in signs and len(signs) <= LONGEST else None
 
     def play(self, state: Strip, move: Move) -> After[Strip]:
-        right = move.value in walks(state)
+        right = shows(sights(state), state.every, move.value)
         after = Strip(state.frames, state.every, move.value, int(right))
         return After(after, (WON if right else {},), True, (("right" if right else "wrong",),))
 

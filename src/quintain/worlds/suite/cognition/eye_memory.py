@@ -11,9 +11,9 @@ from quintain.worlds.kernel import Facts, levels_of
 
 EYE = """Frames show what somebody saw on a walk through a maze, first to last: a quarter of the plane ahead, up to 8 cells. From
 each frame to the next there are as many moves as are told: f one cell forward, l a quarter turn to the left, r a quarter turn to the
-right. Say all moves from the first frame to the last, in order. Whatever moves show these frames are right; there is one such list.
-In text, each frame is a map of what is in sight, with you (^) in the middle of its lowest row, looking up: . floor, # wall, ? not
-seen."""
+right. Say all moves from the first frame to the last, in order. Whatever moves show these frames in some maze are right; there is one
+such list. In text, each frame is a map of what is in sight, with you (^) in the middle of its lowest row, looking up: . floor, # wall,
+? not seen."""
 MAP = """You walk through a flat of rooms, each turn left or right (a quarter turn) or forward (one cell), and look for the things
 told; they do not move. Then say where all of them are: for each its name, how many cells east of your first place it is and how many
 north (west and south are negative); that ends the episode. At first you look north. Reward is the share of the things whose places are
@@ -22,9 +22,9 @@ row, looking up: . floor, # wall, ? not seen, letters are things. Some levels te
 cells east and 1 south of your first place."""
 # side of the maze, walls opened, frames, moves from each to the next
 STRIPS = (
-    (5, 0, 4, 1),
-    (5, 1, 5, 1),
-    (5, 1, 5, 2),
+    (7, 2, 5, 1),
+    (7, 2, 6, 1),
+    (7, 2, 5, 2),
     (7, 2, 6, 2),
     (7, 2, 6, 2),
     (7, 3, 7, 2),
@@ -50,7 +50,7 @@ FLATS = (
 
 @register("world", "MazeEye", domain="cognition", engine="raycast")
 def maze_eye() -> TurnWorld[Strip]:
-    """Name the 3 to 18 moves of a walk through a maze from four to ten first-person frames."""
+    """Name the 4 to 18 moves of a walk through a maze from five to ten first-person frames."""
     facts = Facts(
         name="MazeEye",
         rules=EYE,
