@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +46,7 @@ NOISY = pytest.mark.parametrize(
     "name", [n for n in WORLDS if n not in MIXED and other_noise(start := world_of(n).start(0, 1), 1) is not start]
 )
 MUTANTS = 20  # of each instance
+ALIKE = 200  # seeds among which instances that look the same are met
 LONG = 5  # letters of an answer that stands nowhere by accident, however it is parted
 pytestmark = pytest.mark.worlds
 
@@ -79,6 +80,25 @@ def test_wrong_answers_are_refused(name: str) -> None:
             )
         for same in (f"  {answer.key}\n", answer.key.upper()):
             assert world.read(same, seat) == answer
+
+
+@AT_ONCE
+def test_what_looks_the_same_is_answered_the_same(name: str) -> None:
+    """Instances with one caption and one picture take each other's answers: nothing hidden decides what is right."""
+    world, alike = world_of(name), defaultdict[str, dict[Any, int]](dict)
+    seat = world.facts.seats[0]
+    for seed in range(ALIKE):
+        start = world.start(seed, 0)
+        if world.turns(start) == 1:
+            alike[world.view(start, seat).caption(2)].setdefault(start, seed)
+    for starts in [starts for starts in alike.values() if len(starts) > 1]:
+        scenes = {start: world.view(start, seat).scene() for start in starts}
+        for one, two in itertools.permutations(starts, 2):
+            plan = world.solve(two, seat)
+            if scenes[one] == scenes[two] and isinstance(plan, Plan):
+                own, other = (world.step(start, {seat: plan.moves[0]}).rewards for start in (two, one))
+                told = f"seeds {starts[one]} and {starts[two]} look the same"
+                assert own == other, f"{told}; {plan.moves[0].key!r} earns {other} in the first"
 
 
 def plainly(text: str) -> str:
