@@ -220,6 +220,8 @@ def test_all_that_is_possible_is_a_question_for_worlds_that_have_no_plan(tmp_pat
         assert score(row, "\n".join(lines[1:])) == pytest.approx(1 - 1 / len(lines))
         assert score(row, f"{row['answer']}\nno idea") == pytest.approx(len(lines) / (len(lines) + 1))
         assert score(row, None) == score(row, "no idea") == 0.0
+        if row["world"] == "ChessGame":  # what is read and not possible
+            assert score(row, f"{row['answer']}\na1 a1") == pytest.approx(len(lines) / (len(lines) + 1))
     assert main(["export", "Mastermind", "--ask", "moves", "-n", "4", "--out", str(tmp_path / "none")]) == 1
     assert "the actions of Mastermind at level 0 are no list" in capsys.readouterr().err
     with pytest.raises(ExportError, match="unknown question 'move'; did you mean 'moves'"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from quintain.envs.world import world_of
@@ -44,7 +46,7 @@ def test_a_grid_in_rows_of_another_length_is_not_that_grid(name: str, level: int
     signs = [sign for row in rows for sign in row]
     assert world.step(state, {seat: world.read(" ".join(signs), seat)}).rewards
     others = {n for n in range(2, len(signs)) if len(signs) % n == 0} - {len(rows[0])}
-    for n in others:
-        move = world.read(" / ".join(" ".join(signs[i : i + n]) for i in range(0, len(signs), n)), seat)
+    for n, gap in itertools.product(others, (" / ", "\n", " | ", ";")):
+        move = world.read(gap.join(" ".join(signs[i : i + n]) for i in range(0, len(signs), n)), seat)
         assert move != plan.moves[0] and not world.step(state, {seat: move}).rewards
     assert others and world.read(" / ".join((" ".join(signs[:3]), " ".join(signs[3:]))), seat) is None
