@@ -146,8 +146,8 @@ PAIRS: tuple[Pair, ...] = (
 PICTURED = ("MiniGrid", "MiniWorld", "Gym-V")
 NOTES = {
     "picture": "every observation has its picture, the last of an episode too; MiniWorld is drawn by Mesa on one core here, and a graphics "
-    "card is faster; Gym-V 0.1.0 (the public fork rohitrango/gym-v at commit 7ccf14e where it was measured) has its checker off and pictures of "
-    "the size nearest to 256 pixels that it draws",
+    "card is faster; Gym-V 0.1.0 (the public fork rohitrango/gym-v at commit 7ccf14e where it was measured) has its checker off and "
+    "pictures of the size nearest to 256 pixels that it draws",
     "text": "each slower one has a note with its own reason; ours writes the whole board each turn, reads with a grammar, and keeps "
     "a frozen state that forks and restores, where peers change one board in place and say what is new",
 }

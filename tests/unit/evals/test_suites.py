@@ -13,7 +13,7 @@ import pytest
 
 from quintain.cli import main
 from quintain.config import ConfigError
-from quintain.envs.suites import COUNT, Suite, suite_of
+from quintain.envs.suites import COUNT, Suite, digest_of, suite_of
 from quintain.envs.suites import suites as every
 from quintain.evals import suite_page, suites
 from quintain.registry import UnknownName, entries
@@ -42,6 +42,12 @@ def test_instances_are_the_first_seeds_of_the_test_split_and_their_hash_tells_ot
     tasks = SMALL.tasks("KeyDoor")
     assert [(t.level, t.seed, t.split) for t in tasks] == [(level, s, "test") for level in (0, 2) for s in range(10)]
     assert SMALL.digest() == SMALL.digest() != replace(SMALL, levels=(0, 3)).digest()
+
+
+def test_the_scores_that_are_told_are_of_the_instances_on_record():
+    root = Path(__file__).parents[3]
+    record = json.loads((root / "claims" / "worlds" / "suites.json").read_text())
+    assert f"instances {digest_of(record['full'])}" in (root / "docs" / "runs.md").read_text()
 
 
 def test_an_oracle_wins_and_a_random_player_is_as_repeatable_as_its_seed():
