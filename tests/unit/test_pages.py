@@ -46,7 +46,14 @@ def test_pictures_of_worlds_have_room_for_every_level_at_256_pixels():
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
 def test_who_draws_the_pictures_writes_the_pages_that_show_them():
-    asked = ["make", "-n", "pictures", "NO_SETUP=1", "ARGS=KeyDoor"]
+    asked = [
+        "make",
+        "-n",
+        "--no-print-directory",
+        "pictures",
+        "NO_SETUP=1",
+        "ARGS=KeyDoor",
+    ]  # also where a make runs this test
     said = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     assert [line.partition("tools/")[2] for line in said] == ["pictures.py KeyDoor", "pages.py"]
 
