@@ -45,11 +45,12 @@ class Child:
         self._reader, self._writer = await asyncio.open_unix_connection(sock=self._end)
         with contextlib.suppress(ConnectionError):
             await send(self._writer, self.spec)
-        try:
-            if await asyncio.wait_for(receive(self._reader), START_S):
-                return
-        except TimeoutError:
-            pass
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(
+                START_S
+            ):  # wait_for of Python 3.11 forgets that it is cancelled when the answer is just there
+                if await receive(self._reader):
+                    return
         raise WorkerGone
 
     async def send(self, message: Mapping[str, Any]) -> None:

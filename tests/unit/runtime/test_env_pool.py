@@ -20,8 +20,8 @@ from quintain.parts import Cast
 from quintain.ports import SOLO, Env, EnvsGone
 from quintain.registry import build
 from quintain.rollouts.episodes import episodes
-from quintain.runtime import env_pool
-from quintain.runtime.env_process import local
+from quintain.runtime import env_pool, env_process
+from quintain.runtime.env_process import Child, local
 from quintain.types import Message, Stop, Task
 
 MINE = '''
@@ -210,6 +210,40 @@ def test_what_does_not_come_out_the_same_is_played_again_from_the_start(mine, tm
     (t,) = asyncio.run(play(local(mine, 1), asked, group_size=1)).trajectories
     assert t.stop is Stop.done and t.reward == 4.0
     assert t.events[0].startswith("retry 1: crashed: its env worker died, and move 0 does not come out the same")
+
+
+@pytest.mark.parametrize("rounds", range(5))
+def test_a_worker_that_comes_up_just_when_its_pool_ends_is_not_waited_for(monkeypatch, rounds):
+    """Whatever round of the event loop the end falls into: the answer is there, and whoever waited for it has not gone on."""
+
+    async def go():
+        ready = asyncio.get_running_loop().create_future()
+
+        async def opened(sock):
+            return None, None
+
+        async def received(reader):
+            return await ready
+
+        async def sent(writer, message):
+            return None
+
+        monkeypatch.setattr(env_process.asyncio, "open_unix_connection", opened)
+        monkeypatch.setattr(env_process, "receive", received)
+        monkeypatch.setattr(env_process, "send", sent)
+        child = object.__new__(Child)
+        child.spec, child._end = {}, None
+        rising = asyncio.create_task(child.up(lambda message: None))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        ready.set_result({"id": 0})
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+        heard = rising.cancel()
+        await asyncio.wait([rising])
+        assert rising.cancelled() == heard, "a cancellation that was taken is one"
+
+    asyncio.run(go())
 
 
 @pytest.mark.parametrize("fault", ["die", "garbage"])
