@@ -189,7 +189,8 @@ async def _until_signal(desk: Any, idle_s: float) -> None:
     while not asked.is_set():
         full = await _sweep(desk, idle_s, full)
         try:
-            await asyncio.wait_for(asked.wait(), SWEEP_S)
+            async with asyncio.timeout(SWEEP_S):
+                await asked.wait()
         except TimeoutError:
             continue
 

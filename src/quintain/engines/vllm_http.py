@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import urllib.parse
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
 from typing import Any
 
 from quintain.engines.errors import EngineError
@@ -116,10 +116,10 @@ class Link:
         """Send a request; the reader stands at the body of a good answer."""
         where, writer = f"{self.address}{path.partition('?')[0]}", None
         try:
-            reader, writer = await asyncio.wait_for(self._connect(), CONNECT_S)
+            reader, writer = await _soon(self._connect(), CONNECT_S)
             writer.write(self._request(method, path, payload))
             await writer.drain()
-            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), patience)
+            head = await _soon(reader.readuntil(b"\r\n\r\n"), patience)
             status, headers = _head(head)
             if status >= 400:
                 said = b"".join([part async for part in _body(reader, headers, patience)])
@@ -149,6 +149,11 @@ class Link:
         return "\r\n".join([*lines, "", ""]).encode() + body
 
 
+async def _soon(answer: Awaitable[Any], seconds: float) -> Any:
+    async with asyncio.timeout(seconds):
+        return await answer
+
+
 def _head(head: bytes) -> tuple[int, dict[str, str]]:
     first, *lines = head.decode("latin-1").split("\r\n")
     try:
@@ -162,15 +167,15 @@ def _head(head: bytes) -> tuple[int, dict[str, str]]:
 async def _body(reader: asyncio.StreamReader, headers: Mapping[str, str], patience: float) -> AsyncIterator[bytes]:
     """The body as it comes in: in chunks, of a known length, or until the end."""
     if headers.get("transfer-encoding", "").lower() == "chunked":
-        while size := int((await asyncio.wait_for(reader.readline(), patience)).split(b";")[0] or b"-1", 16):
+        while size := int((await _soon(reader.readline(), patience)).split(b";")[0] or b"-1", 16):
             if size < 0:
                 raise EOFError("the connection closed between two chunks")
-            yield await asyncio.wait_for(reader.readexactly(size), patience)
-            await asyncio.wait_for(reader.readexactly(2), patience)
+            yield await _soon(reader.readexactly(size), patience)
+            await _soon(reader.readexactly(2), patience)
     elif "content-length" in headers:
-        yield await asyncio.wait_for(reader.readexactly(int(headers["content-length"])), patience)
+        yield await _soon(reader.readexactly(int(headers["content-length"])), patience)
     else:
-        while part := await asyncio.wait_for(reader.read(1 << 16), patience):
+        while part := await _soon(reader.read(1 << 16), patience):
             yield part
 
 

@@ -184,7 +184,8 @@ class Server:
         """
         link = self._launch(model)
         try:
-            await asyncio.wait_for(self._come_up(link), self.settings.start_s)
+            async with asyncio.timeout(self.settings.start_s):
+                await self._come_up(link)
         except TimeoutError:
             said = self.tail()
             self.stop()

@@ -85,7 +85,8 @@ class ToolEnv:
                 raise ToolError(unknown("tool", call.name, self.functions))
             value = function(**check_arguments(self.tools[call.name], call.arguments))
             if inspect.isawaitable(value):
-                value = await asyncio.wait_for(value, self.timeout_s or None)
+                async with asyncio.timeout(self.timeout_s or None):
+                    value = await value
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
             result = ToolResult(text=text[:SHOWN], id=call.id)
         except ToolError as error:

@@ -123,7 +123,8 @@ def function(
         else:
             value, error = await own.call(partial(call, group, trajectory), timeout_s)
         if error is None and inspect.isawaitable(value):
-            return await asyncio.wait_for(_awaited(value), timeout_s or None)
+            async with asyncio.timeout(timeout_s or None):
+                return await _awaited(value)
         return value, error
 
     async def one(group: Group, trajectory: Trajectory) -> Trajectory:

@@ -166,7 +166,8 @@ async def _end(process: asyncio.subprocess.Process) -> None:
             os.killpg(process.pid, sign)
         if process.returncode is None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), GRACE_S)
+                async with asyncio.timeout(GRACE_S):
+                    await process.wait()
 
 
 def _tail(file: IO[bytes]) -> str:

@@ -127,7 +127,8 @@ class Crew:
         """The life of an actor, from its start to its burial; where one of the first cannot come up, `ready` says so."""
         try:
             with waiting("come up", f"actor {member.number}", "", START_S):
-                await asyncio.wait_for(member.link.up(), START_S)
+                async with asyncio.timeout(START_S):
+                    await member.link.up()
         except (GoneError, TimeoutError) as lost:
             if not first or not member.called.is_set() or await _killed(member, lost):
                 return await self._buried(member)
@@ -243,7 +244,8 @@ class Crew:
         """
         try:
             with waiting(wait, who, f"actor {member.number}", LOAD_S):
-                answer = await asyncio.wait_for(self.unless_leaving(asked), LOAD_S)
+                async with asyncio.timeout(LOAD_S):
+                    answer = await self.unless_leaving(asked)
         except TimeoutError:
             silent = f"actor {member.number} did not answer to {what} in {LOAD_S:.0f} s; {member.link.log()}"
             raise ActorError(silent) from None

@@ -45,7 +45,6 @@ class Child:
         self._reader, self._writer = await asyncio.open_unix_connection(sock=self._end)
         with contextlib.suppress(ConnectionError):
             await send(self._writer, self.spec)
-        # not wait_for: that of Python 3.11 forgets that it is cancelled when the answer is just there
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(START_S):
                 if await receive(self._reader):

@@ -112,7 +112,8 @@ class GroupLearner:
         self.calls.leave()
         if not self.calls.over.done():
             with contextlib.suppress(TimeoutError, QuintainError):
-                await asyncio.wait_for(self._of(self.calls.everyone("leave")), LEAVE_S)
+                async with asyncio.timeout(LEAVE_S):
+                    await self._of(self.calls.everyone("leave"))
 
     # -- the port --------------------------------------------------------------------------------------------------
 

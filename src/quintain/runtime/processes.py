@@ -45,7 +45,8 @@ class Process:
         """Wait for its connection."""
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._joined.wait(), 0.05)
+                async with asyncio.timeout(0.05):
+                    await self._joined.wait()
                 return
             if self.process.poll() is not None:
                 raise GoneError(f"actor {self.number} ended before it came up")

@@ -95,7 +95,8 @@ class RayActor:
         staying = asyncio.ensure_future(self._call("stay"))
         try:
             while not (await asyncio.wait([staying], timeout=self.silent_s / 3 or None))[0]:
-                await asyncio.wait_for(self._beat(), self.silent_s)
+                async with asyncio.timeout(self.silent_s):
+                    await self._beat()
         except TimeoutError:
             self._why = f"silent for {self.silent_s:g} s"
         except GoneError:
@@ -132,7 +133,8 @@ class RayActor:
         """Kill it: it holds nothing that is needed."""
         if self._handle is not None:
             with contextlib.suppress(exceptions.RayError, TimeoutError):
-                await asyncio.wait_for(aside(partial(ray.kill, self._handle, no_restart=True)), 5.0)
+                async with asyncio.timeout(5.0):
+                    await aside(partial(ray.kill, self._handle, no_restart=True))
         return first_line(self._why) or "ended"
 
     def log(self) -> str:
@@ -269,9 +271,11 @@ class Cluster:
             return
         if self._group is not None:
             with contextlib.suppress(exceptions.RayError, TimeoutError):
-                await asyncio.wait_for(aside(partial(remove_placement_group, self._group)), 5.0)
+                async with asyncio.timeout(5.0):
+                    await aside(partial(remove_placement_group, self._group))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(aside(ray.shutdown), QUIT_S)
+            async with asyncio.timeout(QUIT_S):
+                await aside(ray.shutdown)
         if self._reaper is not None:
             await asyncio.to_thread(reap, self.room)
 
@@ -359,7 +363,8 @@ async def _score(task: Any, toml: str, packed: bytes, deadline_s: float) -> byte
     """
     ref = task.remote(toml, packed)
     try:
-        return await asyncio.wait_for(ref, deadline_s)
+        async with asyncio.timeout(deadline_s):
+            return await ref
     except TimeoutError:
         ray.cancel(ref, force=True)
         raise ray_rewards.LostScore(f"not done in cluster.reward_s = {deadline_s:g} s") from None

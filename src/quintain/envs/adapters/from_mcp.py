@@ -86,7 +86,8 @@ class Session:
         Raises:
             PeerError: there is no such server.
         """
-        client = await asyncio.wait_for(asyncio.shield(self._ready), self.wait_s)
+        async with asyncio.timeout(self.wait_s):
+            client = await asyncio.shield(self._ready)
         found, cursor = [], None
         while True:
             page = await client.list_tools(cursor=cursor)
