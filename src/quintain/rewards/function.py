@@ -123,8 +123,7 @@ def function(
         else:
             value, error = await own.call(partial(call, group, trajectory), timeout_s)
         if error is None and inspect.isawaitable(value):
-            async with asyncio.timeout(timeout_s or None):
-                return await _awaited(value)
+            return await _awaited(value, timeout_s)
         return value, error
 
     async def one(group: Group, trajectory: Trajectory) -> Trajectory:
@@ -148,9 +147,10 @@ def _is_async(score: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(score) or inspect.iscoroutinefunction(type(score).__call__)
 
 
-async def _awaited(value: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+async def _awaited(value: Awaitable[Any], timeout_s: float) -> tuple[Any, BaseException | None]:
     try:
-        return await value, None
+        async with asyncio.timeout(timeout_s or None):
+            return await value, None
     except SystemExit as error:  # would end the event loop
         return None, error
 

@@ -34,7 +34,7 @@ from quintain.runtime.cluster import ClusterError, Slot, misfit, reachable, slot
 from quintain.runtime.crew import GoneError, Link
 from quintain.runtime.env_proxy import WorkerGone
 from quintain.runtime.ray_envs import AwayError, EnvLines
-from quintain.runtime.ray_gate import answers, aside, first_line, last_words, refuse, start_reaper
+from quintain.runtime.ray_gate import answers, aside, briefly, first_line, last_words, refuse, start_reaper
 from quintain.runtime.ray_learner import LearnWorker
 from quintain.runtime.ray_workers import EnvWorker, PlayWorker, score
 from quintain.runtime.reaper import reap
@@ -132,9 +132,8 @@ class RayActor:
     async def end(self) -> str:
         """Kill it: it holds nothing that is needed."""
         if self._handle is not None:
-            with contextlib.suppress(exceptions.RayError, TimeoutError):
-                async with asyncio.timeout(5.0):
-                    await aside(partial(ray.kill, self._handle, no_restart=True))
+            with contextlib.suppress(exceptions.RayError):
+                await briefly(partial(ray.kill, self._handle, no_restart=True), 5.0)
         return first_line(self._why) or "ended"
 
     def log(self) -> str:
@@ -270,12 +269,9 @@ class Cluster:
         if not ray.is_initialized():
             return
         if self._group is not None:
-            with contextlib.suppress(exceptions.RayError, TimeoutError):
-                async with asyncio.timeout(5.0):
-                    await aside(partial(remove_placement_group, self._group))
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(QUIT_S):
-                await aside(ray.shutdown)
+            with contextlib.suppress(exceptions.RayError):
+                await briefly(partial(remove_placement_group, self._group), 5.0)
+        await briefly(ray.shutdown, QUIT_S)
         if self._reaper is not None:
             await asyncio.to_thread(reap, self.room)
 
@@ -381,9 +377,7 @@ def connect(section: ClusterSection, room: Path, token: Path | None) -> None:
     Raises:
         ClusterError: names the address and what to do.
     """
-    address = section.address
-    if address == "auto":
-        address = os.environ.get("RAY_ADDRESS", "") or "auto"
+    address = section.address if section.address != "auto" else os.environ.get("RAY_ADDRESS", "") or "auto"
     if address and address != "auto":
         reachable(address)
         if (answer := answers(address, token, 5.0)) != "ok":

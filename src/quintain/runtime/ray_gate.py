@@ -83,6 +83,13 @@ def aside(call: Callable[[], Any]) -> Awaitable[Any]:
     return future
 
 
+async def briefly(call: Callable[[], Any], seconds: float) -> None:
+    """Make a blocking call of Ray, and go on after so many seconds whether it is done or not."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await aside(call)
+
+
 def first_line(error: object) -> str:
     """The first line of an error, for a message."""
     return str(error).strip().split("\n", 1)[0][:300]
