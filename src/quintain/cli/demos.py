@@ -136,7 +136,7 @@ def _line(env: Any, task: Task, turns: Any) -> dict[str, Any]:
 def levels_of(text: str) -> range:
     """`3` or `0-5` as a range of levels."""
     low, _, high = text.partition("-")
-    if not (low.isdigit() and (high or low).isdigit() and 0 <= int(low) <= int(high or low) <= 9):
+    if not (text.isascii() and low.isdigit() and (high or low).isdigit() and 0 <= int(low) <= int(high or low) <= 9):
         raise QuintainError(f"--levels {text}: give one level or a range from 0 to 9, such as 3 or 0-5")
     return range(int(low), int(high or low) + 1)
 

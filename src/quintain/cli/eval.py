@@ -48,7 +48,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--over", default="", metavar="PLAYER", help="with --away: what the player was trained from")
     parser.add_argument(
         "--suite",
-        default="",
         metavar="quick|DOMAIN|full",
         help="play the fixed instances of many worlds, told by domain",
     )
@@ -59,7 +58,7 @@ def main(arguments: list[str]) -> int:
         raise configs.ConfigError(
             "--over compares gains at home and away; say where else to play, such as --away level=6"
         )
-    if given.suite:
+    if given.suite is not None:
         return _suite(given)
     if given.out is not None:
         raise configs.ConfigError(f"--out {given.out} keeps evaluations of a suite; name one, such as --suite quick")
@@ -177,6 +176,8 @@ def _worlds(items: list[str]) -> list[str]:
     for item in items:
         if not {"=", "."} & set(item) and item not in known and item not in recipes:
             raise UnknownName(_stray(item, sorted(known), list(recipes)))
+    if len(worlds := list(dict.fromkeys(item for item in items if item in known))) > 1:
+        raise configs.ConfigError(f"one world is played at a time, not {', '.join(worlds)}; --suite plays many")
     return [f"world={item}" if item in known else item for item in items]
 
 

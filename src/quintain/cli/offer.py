@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import io
 import os
 import socket
 import sys
@@ -42,6 +43,8 @@ def main(arguments: list[str]) -> int:
     from quintain.serve.mcp import WorldTools, serve
 
     play = Play(given.world, given.level, {"image": given.image}, knobs=given.params)
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # a line of other bytes is no JSON, and ends nothing
     serve(WorldTools(play, given.seed), sys.stdin, sys.stdout)
     return 0
 

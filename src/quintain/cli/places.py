@@ -56,7 +56,9 @@ def places(items: Sequence[str], keys: Sequence[str] = ("scaffold", "params")) -
         raise QuintainError(
             f"{', '.join(config.run.imports)} registers no world; a file of a world has @register('world', NAME) (quintain new world NAME)"
         )
-    return Places(worlds=tuple(worlds) or own, params=dict(config.env.params), scaffold=dict(config.env.scaffold))
+    return Places(
+        worlds=tuple(dict.fromkeys(worlds)) or own, params=dict(config.env.params), scaffold=dict(config.env.scaffold)
+    )
 
 
 def place(items: Sequence[str]) -> Places:

@@ -53,7 +53,7 @@ def succeeded(rewards: Mapping[str, float], reward: float) -> bool:
 class Evaluator:
     """The evaluation of a run: the same tasks every time, each rank plays its share.
 
-    `tasks` are those of all ranks; `short` of them are played between start and end, all of them at both ends, where
+    `tasks` are those of all ranks; `short` of them are played between start and end, `long` of them at both ends, where
     `greedy` adds a pass at temperature 0.
     """
 
@@ -63,6 +63,7 @@ class Evaluator:
     reward: Reward
     ranks: Peers
     short: int
+    long: int
     last: int
     greedy: bool = True
 
@@ -72,10 +73,10 @@ class Evaluator:
         What is played goes through `guard`, which may give it up; then there are no scores.
         """
         whole = step in (0, self.last)
-        out = await self._pass("eval", self.cast, len(self.tasks) if whole else self.short, guard)
+        out = await self._pass("eval", self.cast, self.long if whole else self.short, guard)
         if whole and self.greedy:
             calm = replace(self.cast, sampling=replace(self.cast.sampling, temperature=0.0))
-            out |= await self._pass("greedy", calm, len(self.tasks), guard)
+            out |= await self._pass("greedy", calm, self.long, guard)
         return out
 
     async def _pass(self, name: str, cast: Cast, count: int, guard: Guard) -> dict[str, float]:
@@ -95,6 +96,6 @@ def make_evaluator(config: Config, stage: Stage, cast: Cast, ranks: Peers, rollo
         return None
     drawn = tasks(stage.sampler(section.split, APART, (0, 1)), max(short, long))
     reward = make_reward(config)
-    options = {"short": short or long, "last": config.run.steps, "greedy": section.greedy}
+    options = {"short": short or long, "long": long, "last": config.run.steps, "greedy": section.greedy}
     cast = replace(cast, sampling=replace(cast.sampling, temperature=section.temperature, top_logprobs=0))
     return Evaluator(tasks=drawn, cast=cast, rollout=rollout, reward=reward, ranks=ranks, **options)

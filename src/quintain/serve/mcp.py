@@ -82,7 +82,7 @@ class WorldTools:
         if extra := set(arguments) - own[name]:
             raise BadCall(f"{name} takes {', '.join(own[name]) or 'no arguments'}, not {', '.join(sorted(extra))}")
         if name == "new_game":
-            seed = arguments.get("seed", self.seed + 1)
+            seed = arguments.get("seed", (self.seed + 1) % 2**63)
             if type(seed) is not int or not 0 <= seed < 2**63:
                 raise BadCall(f"seed is {seed!r:.40}; it is a whole number from 0 to {2**63 - 1}")
             self.seed, self.heard = seed, self.play.begin(seed)[SOLO]
@@ -135,7 +135,7 @@ def answered(tools: WorldTools, line: str) -> dict[str, Any] | None:
             return _wrong(number, BAD_PARAMS, "tools/call needs a name and an object of arguments")
         try:
             return _right(number, tools.call(name, arguments))
-        except BadCall as error:  # for the policy to read
+        except QuintainError as error:  # for the policy to read; knobs may admit no instance of some seed
             return _right(number, {"content": [{"type": "text", "text": str(error)}], "isError": True})
     return _right(number, {}) if method == "ping" else _wrong(number, NO_METHOD, f"no method {method[:80]!r}")
 

@@ -124,6 +124,10 @@ def _demos(capsys, *words: str) -> list[tuple[dict, list[str]]]:
         (["play", "env.params.size=3"], "name one world, not none"),
         (["play", "nowhere.py"], "there is no file"),
         (["demos", "KeyDoor", "size=3"], "only env.scaffold.KEY=VALUE, env.params.KNOB=VALUE"),
+        (["demos", "KeyDoor", "--levels", "²"], "--levels ²: give one level or a range"),
+        (["demos", "KeyDoor", "--levels", "٣"], "--levels ٣: give one level or a range"),
+        (["eval", "oracle", "KeyDoor", "Sokoban"], "one world is played at a time, not KeyDoor, Sokoban"),
+        (["eval", "oracle", "--suite", ""], "unknown suite ''"),
         (["new", "world", "key_door"], "the world 'KeyDoor' is registered already, which key_door.py would hide"),
         (["new", "algorithm", "grpo"], "the algorithm 'grpo' is registered already"),
     ],
@@ -132,6 +136,10 @@ def test_mistakes_about_worlds_name_the_way_on(words, said, capsys, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     assert main(words) == 1
     assert said in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_a_world_that_is_named_twice_is_demonstrated_once(capsys):
+    assert len(told(capsys, "demos", "KeyDoor", "KeyDoor", "-n", "2", "--levels", "0").splitlines()) == 2
 
 
 def test_a_file_without_a_world_says_so(tmp_path, capsys):

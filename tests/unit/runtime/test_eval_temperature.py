@@ -1,4 +1,4 @@
-"""Evaluations have a temperature of their own."""
+"""Evaluations have a temperature and lengths of their own."""
 
 from __future__ import annotations
 
@@ -24,3 +24,20 @@ def test_evaluations_are_sampled_at_their_own_temperature(asked, wanted):
     evaluator = make_evaluator(config, stage, cast, Ranks(), make_rollout(config, 1))
     assert cast.sampling.temperature == 1.4
     assert evaluator is not None and evaluator.cast.sampling.temperature == wanted
+
+
+async def straight(playing):
+    return await playing
+
+
+@pytest.mark.parametrize(("short", "long"), [(6, 2), (2, 6), (4, 0)])
+async def test_the_ends_of_a_run_play_as_many_episodes_as_they_are_told(short, long):
+    words = {**TINY, "eval.instances": short, "eval.final_instances": long, "run.steps": 5}
+    config = configs.make(overrides=[f"{k}={v}" for k, v in words.items()])
+    stage = make_stage(config)
+    engine = policy.make_engine(config, policy.make_model(config, stage.renderer))
+    evaluator = make_evaluator(config, stage, make_cast(config, stage, engine), Ranks(), make_rollout(config, 1))
+    assert evaluator is not None
+    ends, between = await evaluator(0, straight), await evaluator(3, straight)
+    assert (ends["eval/episodes"], ends["greedy/episodes"]) == (long or short, long or short)
+    assert between["eval/episodes"] == short

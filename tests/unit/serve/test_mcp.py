@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import os
+import subprocess
 import sys
 from typing import Any
 
@@ -15,6 +16,7 @@ from PIL import Image
 from quintain.cli import main
 from quintain.envs.adapters.play import AdapterError, Play
 from quintain.serve.mcp import BadCall, WorldTools, answered, serve
+from quintain.worlds.kernel import GenerationError
 
 
 def ask(tools: WorldTools, method: str, **params: Any) -> dict[str, Any]:
@@ -46,6 +48,33 @@ def test_actions_without_a_list_are_an_argument() -> None:
         WorldTools(Play("NimDuel"))
     with pytest.raises(BadCall, match="seed is -1"):
         tools.call("new_game", {"seed": -1})
+
+
+def test_the_game_after_the_last_seed_is_that_of_the_first() -> None:
+    tools = WorldTools(Play("KeyDoor", 2))
+    ask(tools, "tools/call", name="new_game", arguments={"seed": 2**63 - 1})
+    again = ask(tools, "tools/call", name="new_game")["result"]
+    assert again["content"][0]["text"] == Play("KeyDoor", 2).begin(0)["agent"].text
+
+
+def test_a_game_that_cannot_be_made_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = WorldTools(Play("KeyDoor", 2))
+
+    def none(seed: int) -> Any:
+        raise GenerationError("no instance has these knobs")
+
+    monkeypatch.setattr(tools.play, "begin", none)
+    reply = ask(tools, "tools/call", name="new_game")["result"]
+    assert reply["isError"] and "no instance has these knobs" in reply["content"][0]["text"]
+
+
+def test_bytes_that_are_no_text_do_not_end_the_server() -> None:
+    lines = b'\xff\xfe\n{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    words = [sys.executable, "-m", "quintain.cli", "offer", "mcp", "EmptyRoom"]
+    env = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    done = subprocess.run(words, input=lines, capture_output=True, env=env, timeout=60)
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0 and said[0]["error"]["code"] == -32700 and said[1]["result"] == {}
 
 
 @pytest.mark.parametrize(
