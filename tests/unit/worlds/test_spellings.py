@@ -23,7 +23,11 @@ SURVO = "7 2 11 8 / 5 9 12 3 / 1 10 4 6"
         ("TakLite", ("b2 wall", "wall b2", "Wall B2"), "b2 wall"),
         ("HoldemFree", ("raise 8", "raise to 8 chips", "bet 8 chips"), "raise 8"),
         ("LiarsDice", ("2x5", "2×5", "2 times 5s"), "2x5"),
-        ("MaxRectangle", ("C E F H", "c e f h h", "h f e c, c"), "C E F H"),
+        ("MaxRectangle", ("C E F H", "c e f h h", "h f e c, c", "HFEC"), "C E F H"),
+        ("ColourMix", ("D F E H", "DF, EH", "d+f e+h"), "D F E H"),
+        ("TreeWalk", ("BACD", "B, A, C and D", "b;a;c;d", '["B", "A", "C", "D"]'), "B A C D"),
+        ("SpanMin", ("AB CD", "[[B, A], [D, C]]", "{a b} {c d}", "A-B; C-D"), "A-B C-D"),
+        ("ColourMin", ("AC / BD", "A C; B D", "[['A', 'C'], ['B', 'D']]"), "A C / B D"),
         (
             "Survo",
             ("7 2 11 8/5 9 12 3/1 10 4 6", "7 2 11 8 | 5 9 12 3 | 1 10 4 6", "7 2 11 8 5 9 12 3 1 10 4 6"),

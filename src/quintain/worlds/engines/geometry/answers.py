@@ -13,7 +13,8 @@ LONGEST = 400  # characters of an answer
 _FLUFF = re.compile(
     r"\b(?:and|answer|is|then|points?|names?|area|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?|x|y|r2)\b"
 )
-_BETWEEN = re.compile(r"[\s,;:/|\[\](){}=><°-]*")
+_BETWEEN = re.compile(r"[\s,;:/|\[\](){}=><°+&-]*")
+_RUN = re.compile(r"(?<=[A-Z])(?=[A-Z])")
 _TOKENS = {
     "name": re.compile(r"(?<![a-z0-9])[a-z](?![a-z0-9])", re.ASCII),
     "number": re.compile(r"(?<![\d.a-z])\d{1,6}(?:\.0)?(?![\d.]|[a-z])", re.ASCII),
@@ -46,8 +47,8 @@ class Form:
         least: smallest number of a single one, so that stray digits are no answers.
 
     Example:
-        >>> Form(of="name", unordered=True).read(" c, a and B ").key
-        'A B C'
+        >>> Form(of="name", unordered=True).read(" c, a and B ").key, Form(of="name").read("CAB").key
+        ('A B C', 'C A B')
     """
 
     of: str
@@ -61,6 +62,10 @@ class Form:
         if len(text) > LONGEST:
             return None
         low = text.strip().lower()
+        if (
+            self.of == "name" and text == text.upper() and not _FLUFF.search(low)
+        ):  # names in one, as in BDFG; words are seldom in capitals
+            low = _RUN.sub(" ", text.strip()).lower()
         pattern = _TOKENS[self.of]
         normal = _NORMAL[self.of]
         words = [normal(token) for token in pattern.findall(low)]

@@ -17,6 +17,11 @@ CELL = "[a-i][1-9]"
 _DASH = r"\s*(?:--?>?|>|→|–|—)\s*"
 _GAP = r"[\s,]+"
 _ROW = r"\s*[/|\n]\s*"
+_AND = re.compile(r"(?<=[\w)\]}])[\s,]+and\s+(?=[\w(\[{])", re.ASCII | re.IGNORECASE)
+_QUOTES = str.maketrans("", "", "\"'`")
+_RUN = re.compile(rf"(?<={VERTEX})(?={VERTEX})")
+# what is missing between names written in one, as in BACD; capitals alone, as many English words could be spelt with these letters
+RUNS = {"path": " ", "order": " ", "set": " ", "groups": " ", "edges": "-", "arcs": "-", "flow": ">"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ def _set(text: str, vertex: str) -> tuple[str, ...] | None:
 
 
 def _arcs(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
-    text = re.sub(rf"\(\s*({vertex})\s*,\s*({vertex})\s*\)", r"\1-\2", text)
+    text = re.sub(rf"[(\[{{]\s*({vertex})[\s,]+({vertex})\s*[)\]}}]", r"\1-\2", text)
     parts = _tokens(re.sub(_DASH, "-", text), f"{vertex}-{vertex}")
     if parts is None:
         return None
@@ -131,8 +136,8 @@ class Form:
         vertex: the pattern of a vertex name.
 
     Example:
-        >>> Form(("number", "edges")).read("7; C-A, (B,D)").key
-        '7 ; A-C B-D'
+        >>> Form(("number", "edges")).read("7; C-A, (B,D)").key, Form(("order",)).read("BACD").key
+        ('7 ; A-C B-D', 'B A C D')
     """
 
     parts: tuple[str, ...]
@@ -154,12 +159,16 @@ class Form:
 
 @functools.lru_cache(maxsize=8192)
 def _read(form: Form, text: str) -> Move | None:
-    text = text.strip().lower() if form.vertex == CELL else text.strip().upper()
-    if form.none and text.lower() == NONE:
-        return Move(NONE)
-    parts = text.split(";")
+    text = _AND.sub(", ", text.translate(_QUOTES).strip())
+    if text.lower() == NONE:
+        return Move(NONE) if form.none else None
+    one = form.parts[0] if len(form.parts) == 1 else ""
+    parts = [text.replace(";", "/" if one in ("groups", "rows") else ",")] if one else text.split(";")
     if len(parts) != len(form.parts):
         return None
+    if form.vertex == VERTEX and text == text.upper():
+        parts = [_RUN.sub(RUNS.get(kind, ""), part) for kind, part in zip(form.parts, parts, strict=True)]
+    parts = [part.lower() if form.vertex == CELL else part.upper() for part in parts]
     values = tuple(KINDS[kind].read(part, form.vertex) for kind, part in zip(form.parts, parts, strict=True))
     if None in values:
         return None

@@ -29,7 +29,8 @@ from quintain.worlds.noise import Rng
 
 RULES = """Straight lines cross. Some angles between them are given in degrees; find the one marked with a question mark. The drawing
 is true to within a little: reason, do not measure. `line A (0,5) (40,12)` gives the ends of line A. `angle A B 50` says that line A,
-turned left by 50 degrees about the crossing, lies on line B; `ask A D` asks by how much A must be turned left to lie on D."""
+turned left by 50 degrees about the crossing, lies on line B; `ask A D` asks by how much, less than 180, A must be turned left to lie
+on D."""
 SIDE = 40
 LEVELS = [
     {"lines": n, "apart": d}

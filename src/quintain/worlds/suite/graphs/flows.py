@@ -236,9 +236,9 @@ and so that their weights add up to as little as possible. More is worth somethi
 def flow_read() -> GraphWorld:
     """Read a drawn flow, and find the walk along which it can grow the most, taking back what is in the way."""
     task = """A network with a flow in it: 2/5 on an arrow means that 2 flow through it, of 5 that it carries at most.
-Find a walk from the green vertex `from` to the vertex `to` (double ring) along which the flow can grow by as much as
-possible. Along an arrow there is room for what is missing to its most; against an arrow for as much as flows through
-it, which is taken back. The least room on the walk is what the flow can grow by."""
+Find a walk from the green vertex `from` to the vertex `to` (double ring) that visits no vertex twice and along which the
+flow can grow by as much as possible. Along an arrow there is room for what is missing to its most; against an arrow for
+as much as flows through it, which is taken back. The least room on the walk is what the flow can grow by."""
     answer = "The vertices of the walk in order; then, after a semicolon, how much the flow can grow along it."
     return GraphWorld(
         facts=facts_of("FlowRead", task, answer, "A D B ; 3", "; then flow/most."),
