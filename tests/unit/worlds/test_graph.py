@@ -334,9 +334,8 @@ def test_answers_have_one_normal_form() -> None:
         assert Form(("groups",)).read(text).key == "A B / C"
     assert Form(("rows",)).read("[[0, 1], [1, 0]]").key == Form(("rows",)).read("01/10").key == "0 1 / 1 0"
     assert Form(("map",)).read("1:B a=2").key == "A=2 B=1" and Form(("bits",)).read("0110").value == ((0, 1, 1, 0),)
-    assert Form(("numbers",)).read("5") is None and {Form(("path",)).read(t) for t in ("A" * 2000, "edge", "NONE")} == {
-        None
-    }
+    assert Form(("numbers",)).read("5") is None
+    assert not any(Form(("path",)).read(text) for text in ("A" * 2000, "edge", "a", "NONE"))
     assert Form(("set",), vertex="[a-i][1-9]").read("B2, A1").key == "a1 b2"
 
 

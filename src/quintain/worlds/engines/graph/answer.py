@@ -42,7 +42,8 @@ def _tokens(text: str, pattern: str, between: str = _GAP) -> tuple[str, ...] | N
 
 
 def _path(text: str, vertex: str) -> tuple[str, ...] | None:
-    return _tokens(text, vertex, rf"{_DASH}|{_GAP}")
+    found = _tokens(text, vertex, rf"{_DASH}|{_GAP}")
+    return found if found and len(found) > 1 else None  # the "a" of a sentence is no walk
 
 
 def _set(text: str, vertex: str) -> tuple[str, ...] | None:

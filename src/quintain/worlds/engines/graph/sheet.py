@@ -194,7 +194,7 @@ def guessed(kind: str, graph: Graph, rng: Rng) -> Any:
                 break
             at = rng.pick(ahead)
             walk.append(at)
-        return walk
+        return walk if len(walk) > 1 else [at, (at + 1) % n]
     if kind == "order":
         return rng.sample(range(n), n)
     if kind == "set":
