@@ -202,11 +202,14 @@ def scene_of(work: Work, look: Look, signs: Lines, plate: Plate) -> Scene:
     """The picture of a page as it is now."""
     out, given, low = list(plate.tiles), work.page.given, bool(work.page.labels) and look.label == "corner"
     ground = work.page.ground if look.bare else ""
+    ends = dict(work.page.labels)  # of a hued page: a printed cell that is none looks like one that is written
     for c, (at, value, printed) in enumerate(zip(plate.places, work.cells, given, strict=True)):
         if value < 0 or (value == 0 and not look.zeros) or (ground and printed == 0 and ground[c] in look.ground):
             out[at] += plate.tops[c]
             continue
-        out[at] = f"{out[at]}+{_value_tile(look, value, signs, printed != BLANK, low)}{plate.tops[c]}"
+        out[at] = (
+            f"{out[at]}+{_value_tile(look, value, signs, c in ends if look.hued else printed != BLANK, low)}{plate.tops[c]}"
+        )
     return Scene(
         width=plate.width,
         height=plate.height,

@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from quintain.worlds.cells import LETTERS
@@ -21,6 +21,7 @@ ENOUGH = 9.0  # tenths of a cell; a label with more room than this is no better 
 PLENTY = 14.0  # the same for the plates of vertices
 ALONG = (0.5, 0.43, 0.57, 0.36, 0.64, 0.3, 0.7)
 Frame = tuple[Point, Point, float, float, float, float]
+Area = tuple[float, float, float, float]  # the middle of a disc or a plate, and half its width and height
 _WORD = re.compile(r"[A-Z]\d?|[A-Z][->][A-Z]", re.ASCII)
 
 
@@ -215,13 +216,13 @@ def _badges(graph: Graph, style: Style) -> Iterator[Shape]:
 
 @functools.lru_cache(maxsize=256)
 def _plates(graph: Graph, radius: float) -> tuple[tuple[float, float], ...]:
-    frames = _frames(graph, PLENTY)
-    placed: list[tuple[float, float]] = []
+    frames, placed = _frames(graph, PLENTY), list[Area]()
     for v, note in enumerate(graph.notes):
         if note:
-            around = _around(graph, radius, v, len(note))
-            placed.append(max(around, key=lambda xy: _room(graph, frames, placed, *xy)))
-    return tuple(placed)
+            others = [(x / 10, y / 10, radius, radius) for u, (x, y) in enumerate(graph.at) if u != v]
+            areas = [(x, y, 0.23 * len(note) + 0.17, 0.48) for x, y in _around(graph, radius, v, len(note))]
+            placed.append(max(areas, key=functools.partial(_room, others=[*others, *placed], frames=frames)))
+    return tuple([area[:2] for area in placed])
 
 
 def _around(graph: Graph, radius: float, v: int, letters: int) -> list[tuple[float, float]]:
@@ -234,8 +235,8 @@ def _around(graph: Graph, radius: float, v: int, letters: int) -> list[tuple[flo
     return [(x, y) for x, y in out if wide < x < WIDE - wide and 0.5 < y < FOOT_Y - 0.8]
 
 
-def _room(graph: Graph, frames: list[Frame], placed: list[tuple[float, float]], x: float, y: float) -> float:
-    """How far a place is from edges, vertices and plates, in cells; more than a little is as good as a little."""
-    discs = [math.hypot(x - px / 10, y - py / 10) - 0.35 for px, py in graph.at]
-    plates = [max(abs(x - px) * 0.6, abs(y - py)) for px, py in placed]
-    return min([*discs, *plates, _clear((round(x * 10), round(y * 10)), frames, PLENTY) / 10])
+def _room(area: Area, others: Sequence[Area], frames: list[Frame]) -> float:
+    """How far a plate is from other vertices and plates, and from edges, in cells; more than a little is as good as a little."""
+    x, y, wide, high = area
+    gaps = [math.hypot(max(abs(x - a) - wide - w, 0), max(abs(y - b) - high - h, 0)) for a, b, w, h in others]
+    return min([*[gap + 0.5 for gap in gaps], _clear((round(x * 10), round(y * 10)), frames, PLENTY) / 10])

@@ -23,6 +23,7 @@ END = """There is exactly one solution. Columns have letters, rows have numbers 
 ANSWER = "Write the whole solved grid row by row, numbers parted by spaces and rows by /."
 EXAMPLE = "1 2 3 4 / 3 4 1 2 / 2 1 4 3 / 4 3 2 1"
 Knobs = Mapping[str, Any]
+PRODUCTS = tuple([str(n) for n in (400, 432, 450, 480, 540, 576, 600, 720, 900)])  # of four numbers up to 6, beyond 399
 
 
 def facts(name: str, rules: str) -> Facts:
@@ -294,4 +295,5 @@ smaller. A cage of one cell shows its number with +."""
         clue=kenken_clue,
         model=kenken_model,
         look=Look(regions=True),
+        extra=PRODUCTS,
     )

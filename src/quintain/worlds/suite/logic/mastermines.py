@@ -7,8 +7,8 @@ from quintain.worlds.engines.csp.probe import SAYINGS, ProbeWorld
 from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Open every cell that hides no mine, one cell a turn. An open cell shows how many of the up to eight cells around it hide
-mines; a 0 opens the cells around it by itself. Opening a mine ends the game. The numbers always make some closed cell
-certain, so that no guess is needed.
+mines; a 0 opens the cells around it by itself. Opening a mine ends the game. The numbers and the count of all mines always make
+some closed cell certain, so that no guess is needed.
 Map: ? closed, 0 to 8 open, * the mine that was opened. Columns have letters, rows have numbers from the top; the
 corner of a picture counts all mines."""
 

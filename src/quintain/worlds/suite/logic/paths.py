@@ -206,7 +206,7 @@ def flow_plant(rng: Rng, knobs: Knobs) -> Truth | None:
 
 
 def flow_clue(rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
-    """The ends; None where they leave two ways."""
+    """The ends, and a further cell where they leave two ways; None where that does too."""
     size, values = truth.width, truth.values
     names: dict[int, int] = {}
     for v in values:
@@ -230,7 +230,7 @@ def flow_links() -> DeskWorld:
     """Link pairs of letters by paths that cover the grid, 5x5 to 8x8."""
     rules = """Fill every cell with a letter so that the cells of each letter form one path, over sides, between its
 two printed ends (listed as clues, discs of one colour in the picture). A path does not touch itself: each of its
-cells has exactly two neighbours of its letter, each end exactly one."""
+cells has exactly two neighbours of its letter, each end exactly one. A printed letter that is no end lies on its path."""
     table = [
         (5, 20, 6),
         (5, 18, 6),

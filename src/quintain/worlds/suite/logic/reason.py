@@ -40,16 +40,16 @@ def spoken(note: str) -> tuple[Ints, Callable[[Ints], bool]]:
     words = said.split()
     people = [ord(w) - 97 for w in words if len(w) == 1 and w.isalpha()]
     who = (ord(speaker) - 97, *people)
+    if words[0] == "exactly":
+        number = int(words[1])
+        return who, lambda v: sum(v[1:]) == number
     if "knave" in words:
         return who, lambda v: v[1] == 1
     if "knight" in words:
         return who, lambda v: v[1] == 0
     if words[-1] == "alike":
         return who, lambda v: v[1] == v[2]
-    if words[-1] == "differ":
-        return who, lambda v: v[1] != v[2]
-    number = int(words[1])
-    return who, lambda v: sum(v[1:]) == number
+    return who, lambda v: v[1] != v[2]
 
 
 @functools.lru_cache(maxsize=128)
@@ -95,7 +95,8 @@ def knave_plant(rng: Rng, knobs: Knobs) -> Truth | None:
             said = f"{names[x]} and {names[y]} {rng.pick(('are alike', 'differ'))}"
         else:
             three = [names[i] for i in sorted((x, y, z))]
-            said = f"exactly {rng.below(4)} knaves among {' '.join(three)}"
+            number = rng.below(4)
+            said = f"exactly {number} knave{'s' * (number != 1)} among {' '.join(three)}"
         note = f"{names[speaker]} says {said}"
         who, true = spoken(note)
         if true(tuple(values[i] for i in who)) == (values[speaker] == 0):

@@ -320,6 +320,6 @@ def parity_clue(rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
 def parity_grid() -> DeskWorld:
     """Mark cells so that every block of up to 3x3 cells holds an odd or even number of marks, as given, 3x3 to 9x9."""
     rules = f"""Mark cells. The clue of a cell, as in b3=1, tells of the block of cells that touch it, corners too,
-together with itself: 1 says that an odd number of them is marked, 0 an even number. {UNIQUE}"""
+together with itself: 1 says that an odd number of them is marked, 0 an even number. {PRINTED} {UNIQUE}"""
     table = ((3,), (3,), (4,), (4,), (4,), (6,), (6,), (7,), (7,), (9,))
     return _marks("ParityGrid", rules, table, plant=parity_plant, clue=parity_clue, model=parity_model)
