@@ -22,8 +22,9 @@ Each line holds `messages` in the form of the chat API (pictures as data URLs wi
 whether it is the oracle's, not a slip), and where it comes from: world, seed, level, split, scaffold, params, oracle, version.
 
 --why says before each answer how many moves are to go and the next of them, where the full caption tells all that the plan stands on;
-elsewhere the next move alone, and that it is an estimate where it is one. Slips have no reason, nor have answers of episodes of one turn,
-which are the whole plan."""
+elsewhere the next move alone, and that it is an estimate where it is one. A puzzle page that is answered at once has the order in which
+logic finds its cells, and those that are tried (not Hidato, Numbrix, CircuitSat, ZebraHouses). Slips have no reason, nor have other answers
+of episodes of one turn, which are the whole plan."""
 
 
 def main(arguments: list[str]) -> int:
@@ -43,7 +44,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--slips", type=float, default=0.0, help="share of turns with a stray move to recover from (default 0)"
     )
-    parser.add_argument("--why", action="store_true", help="a line before each answer: what comes next of the plan")
+    parser.add_argument(
+        "--why", action="store_true", help="a line before each answer: what comes next of the plan, or how it was found"
+    )
     parser.add_argument("--out", type=Path, help="file to write (default: standard output)")
     given = parser.parse_intermixed_args(arguments)
     place = places(given.items)

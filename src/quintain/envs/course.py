@@ -29,7 +29,7 @@ class Course:
 
     A plan that was announced is gone on with as long as the state follows it. What `go_on` says of a move is, where the world shows all
     that its oracle stands on, how many moves are to go and the next of them; else only the next move, and that it is an estimate where
-    it is one. Of an episode of one turn it says nothing.
+    it is one. Of an episode of one turn it says how the solver found the answer, where the solver tells.
 
     Args:
         env: at the start of an episode; whoever has the course steps it.
@@ -39,6 +39,7 @@ class Course:
     def __init__(self, env: WorldEnv, rng: Rng) -> None:
         self.env, self.rng = env, rng
         self.plan: Plan | None = None  # how it goes on from where the last drawn move leads
+        self.because = ""  # of the last plan
         self.drawn: deque[tuple[Move, Any]] = deque()  # moves and where they lead
         self.due: Any = None
 
@@ -52,7 +53,7 @@ class Course:
             self.plan = None
             self.drawn.clear()
         move, reason = self._announced() if shows_all(self.env.world) else self._guessed()
-        return move, "" if self.env.limit == 1 else reason
+        return move, self.because if self.env.limit == 1 else reason
 
     def _announced(self) -> tuple[Move, str]:
         """One move of a plan that is certain: it is drawn some moves ahead, as what is announced will be done."""
@@ -95,6 +96,7 @@ class Course:
         plan = self.env.world.solve(asked(self.env), SOLO)
         if not isinstance(plan, Plan) or not plan.moves:
             raise NoDemonstration(f"{self.env.facts.name}: no plan from here: {plan}")
+        self.because = plan.because
         return plan
 
 

@@ -116,14 +116,15 @@ class Plan:
 
     `proof` is `construction` (the generator kept it), `solver` (exact; the shortest where the engine says so) or
     `policy` (stochastic worlds: the best next moves by estimate, so ask again after each step). `first` holds every
-    first move that is as good as `moves[0]`; `value` is the total reward to expect. Turns are the env's: late in an episode a plan may be
-    longer than what is left of them.
+    first move that is as good as `moves[0]`; `value` is the total reward to expect; `because` says in a line how the solver came to it,
+    where it can be said. Turns are the env's: late in an episode a plan may be longer than what is left of them.
     """
 
     moves: tuple[Move, ...]
     proof: str = "solver"
     first: tuple[Move, ...] = ()
     value: float = 1.0
+    because: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -113,6 +114,33 @@ def test_what_is_announced_is_done(name: str) -> None:
             left, named = len(turns) - i, plan.removesuffix(", ...").split(", ")
             assert count == f"{left} move{'s' if left > 1 else ''}" and named == done[i : i + min(4, left)]
             assert plan.endswith(", ...") == (left > 4)
+
+
+SILENT = {"Hidato", "Numbrix", "CircuitSat", "ZebraHouses"}  # their solvers do not look for cells
+PAGES = [
+    e.name
+    for e in entries("world")
+    if e.tags["engine"] == "csp" and e.name not in SILENT and (world := world_of(e.name)).turns(world.start(1, 2)) == 1
+]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_explained_in_the_order_in_which_its_solver_finds_it(name: str) -> None:
+    """Each blank cell is named once, with its value in the answer; by logic first."""
+    env = WorldEnv(world_of(name), Scaffold(grammar="free"))
+    for seed in range(3):
+        task = task_of(name, seed, 4)
+        (turn,) = demonstrate(env, task, why=True)
+        reason, _, answer = turn.text.partition("\n")
+        cells = re.findall(r"([a-z]\d*)=([a-z\d]+)", reason, re.IGNORECASE)
+        env.begin(task)
+        assert len(dict(cells)) == len(cells) == sum(cell in (-1, ".") for cell in env.state.cells)
+        assert re.fullmatch(r"(One after the other: [^.]+\. ?)?(By trial: [^.]+\.)?", reason)
+        if "yes" in dict(cells).values():
+            assert sorted(cell for cell, said in cells if said == "yes") == sorted(answer.removeprefix("only ").split())
+        elif "/" in answer:
+            rows = [row.split() for row in answer.split(" / ")]
+            assert all(rows[int(cell[1:]) - 1][ord(cell[0]) - 97] == said for cell, said in cells)
 
 
 def test_answers_are_the_same_with_and_without_reasons() -> None:

@@ -23,6 +23,7 @@ from quintain.worlds.engines.csp.page import (
     Work,
     brief_caption,
     called,
+    found_by,
     full_caption,
     layout_of,
     moving_words,
@@ -308,12 +309,15 @@ class DeskWorld:
         answer = model.cells(found.solutions[0]) if model.cells else found.solutions[0]
         cells = tuple([v if g == BLANK else g for g, v in zip(page.given, answer, strict=True)])
         if not self.stepwise:
-            if not self.marks:
-                return Plan((whole(cells, page.width, self.signs),))
             on = [divmod(c, page.width) for c in page.blanks if cells[c] == 1]
-            return Plan((marked(on, page.height == 1),))
+            move = marked(on, page.height == 1) if self.marks else whole(cells, page.width, self.signs)
+            signs = ("no", "yes") if self.marks else self.signs
+            wrote = [f"{n}={sign_of(v, signs)}" for n, v in zip(called(page.width, page.height), cells, strict=True)]
+            return Plan((move,), because="" if model.cells else found_by(wrote, page.blanks, order))
         now = self.filled(state.cells)
-        wrong = [c for c in (order or range(len(cells))) if now[c] != cells[c] and page.given[c] == BLANK]
+        wrong = [
+            c for c in dict.fromkeys((*order, *range(len(cells)))) if now[c] != cells[c] and page.given[c] == BLANK
+        ]
         if not wrong:
             wrong = page.blanks[:1]
         place = [divmod(c, page.width) for c in wrong]
@@ -387,9 +391,8 @@ def _model(model: Callable[[Page], Model], page: Page) -> Model:
 
 @functools.lru_cache(maxsize=1024)
 def _solution(model: Callable[[Page], Model], page: Page) -> tuple[Found, Ints]:
-    """A solution, and the order in which logic alone finds the cells."""
+    """A solution, and the cells that logic alone finds, in that order, where they are the variables."""
     made = _model(model, page)
     order: list[int] = []
     Solver(made.rules, len(made.domains)).narrow(list(made.domains), order=order)
-    every = dict.fromkeys((*order, *range(len(page.given))))  # cells first that logic finds first
-    return search(made), tuple(every) if made.cells is None else ()
+    return search(made), tuple([c for c in order if c < len(page.given)]) if made.cells is None else ()

@@ -11,6 +11,7 @@ from typing import Any
 from quintain.ports import SOLO
 from quintain.types import Ints
 from quintain.worlds.cells import names_of, read_cell
+from quintain.worlds.engines.csp.page import found_by
 from quintain.worlds.engines.csp.rules import Rule, holds
 from quintain.worlds.engines.csp.sheet import (
     BLANK,
@@ -183,12 +184,16 @@ class FillWorld:
         if not found.solutions:
             return Unsolvable("no way to fill the blanks keeps the rules") if found.complete else Unknown(found.nodes)
         solution = found.solutions[0]
-        if not self.stepwise:
-            return Plan((whole(solution, form.size),))
         right = [sign == str(d) for sign, d in zip(state.cells, solution, strict=True)]
         known = [1 << d if ok else (1 << form.size) - 1 << 1 for ok, d in zip(right, solution, strict=True)]
         order: list[int] = []
         _solver(self.rules, form.size).narrow(known, order=order)
+        if not self.stepwise:
+            wrote = [f"{n}={d}" for n, d in zip(names_of(form.size, form.size), solution, strict=True)]
+            return Plan(
+                (whole(solution, form.size),),
+                because=found_by(wrote, [c for c, ok in enumerate(right) if not ok], order),
+            )
         rest = [cell for cell, ok in enumerate(right) if not ok]
         moves = [_entry(divmod(cell, form.size), solution[cell]) for cell in dict.fromkeys((*order, *rest))]
         return Plan(tuple(moves), first=tuple(moves))
