@@ -351,3 +351,17 @@ def test_every_number_of_a_caption_is_in_the_picture(name: str) -> None:
                     except QuintainError:  # no such game
                         continue
                     assert view.caption(2) != other or view.scene() != scene, (text, other)
+
+
+@pytest.mark.parametrize("name", PATIENCE)
+def test_no_cards_are_no_move(name: str) -> None:
+    world = world_of(name)
+    assert world.read("3x0-5", "agent") is None and world.read("3x1-5", "agent") is not None
+
+
+@pytest.mark.parametrize("name", ["LiarsDice", "LiarsDuel"])
+def test_the_short_caption_of_dice_says_less(name: str) -> None:
+    world = world_of(name)
+    state, seat = world.start(0, 3), world.facts.seats[0]
+    short, full = (world.caption(state, seat, level) for level in (1, 2))
+    assert len(short) < len(full) and "Rounds won" not in short and "Your dice" in short

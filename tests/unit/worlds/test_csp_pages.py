@@ -523,3 +523,13 @@ def test_rows_may_be_parted_by_a_slash_at_the_end_of_a_line() -> None:
     plan = world.solve(world.start(3, 4), SOLO)
     assert isinstance(plan, Plan)
     assert world.read(plan.moves[0].key.replace(" / ", " /\n"), SOLO) == plan.moves[0]
+
+
+def test_products_of_large_cages_are_words_and_one_knave_is_no_knaves() -> None:
+    cages, notes = world_of("KenKen"), set[str]()
+    known = set(cages.words(9))
+    for seed in range(40):
+        for split in ("train", "validation"):
+            assert known.issuperset(cages.static(cages.start(seed, 9, split=split), SOLO))
+        notes |= {note for note in world_of("KnightsKnaves").start(seed, 5).page.notes if "exactly" in note}
+    assert {" ".join(note.split()[3:5]) for note in notes} == {"0 knaves", "1 knave", "2 knaves", "3 knaves"}

@@ -21,6 +21,8 @@ from quintain.worlds.engines.geometry.figure import LETTERS, Things, Words, name
 from quintain.worlds.engines.geometry.mirrors import entry, trace
 from quintain.worlds.kernel import Unsolvable
 from quintain.worlds.knobs import BadKnob
+from quintain.worlds.noise import Rng
+from quintain.worlds.suite.cognition import clock_dial
 from quintain.worlds.suite.geometry import circle_theorem
 
 ASKS = [e.name for e in entries("world") if e.tags["engine"] == "geometry" and isinstance(world_of(e.name), AskWorld)]
@@ -278,7 +280,30 @@ def test_one_pair_of_paints_gives_each_mixture():
             ]
             assert fit == [set(truth[2 * i : 2 * i + 2])]
         swapped = tuple(name for i in range(0, len(truth), 2) for name in (truth[i + 1], truth[i]))
-        assert world.right(things, swapped)
+        assert world.right(things, world.read(" ".join(swapped), SOLO).value)
+
+
+def test_a_pair_of_paints_earns_its_share_in_either_order():
+    world = world_of("ColourMix")
+    state = next(
+        s for s in (world.start(seed, 5) for seed in range(50)) if len(world.solve(s, SOLO).moves[0].value) == 4
+    )
+    a, b, c, d = world.solve(state, SOLO).moves[0].value
+    other = next(t[0] for t in of(state.things, "paint") if t[0] not in (a, b, c, d))
+    earned = [world.step(state, {SOLO: world.read(f"{x} {y} {c} {other}", SOLO)}).rewards for x, y in ((a, b), (b, a))]
+    assert earned[0] == earned[1] and 0 < sum(earned[0][SOLO].values()) <= 0.2
+
+
+def test_bars_and_hands_stand_at_whole_numbers_on_every_scale():
+    for marks in range(10, 51):
+        for make, whole in ((clock_dial._gauge, 240 if marks != 50 else 250), (clock_dial._ruler, 100)):
+            for seed in range(12):
+                thing = make(Rng("dial", marks, seed), {"marks": marks})
+                _, low, _, high, *_, end = thing
+                at = (int(end) - int(thing[5])) % 360 if whole > 100 else int(end)
+                (read,) = clock_dial._truth((("gauge" if whole > 100 else "ruler", "A", *thing),))
+                steps, off = int(read) - int(low), whole / (int(high) - int(low))
+                assert 0 < steps < int(high) - int(low) and abs(at - steps * off) < 1
 
 
 def test_instruments_read_as_they_do():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
 
 from quintain.envs.world import world_of
 from quintain.worlds.art import shapes_of
-from quintain.worlds.scene import Polygon, Run, Scene
+from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene
 
 SIDE = 256  # pixels of a picture
 
@@ -92,3 +93,31 @@ def test_names_of_rows_stand_apart_from_gates() -> None:
     gates = [run for run in runs(scene) if run.color != "ink"]
     nearest = min(math.dist((a.x, a.y), (b.x, b.y)) for a in names for b in gates)
     assert nearest > 0.8, "cells"
+
+
+@pytest.mark.parametrize("name", ["TreeColours", "IndepTree"])
+def test_plates_stand_by_their_own_vertex(name: str) -> None:
+    for seed in range(12):
+        shapes = scene_of(name, 9, seed).shapes
+        discs = [shape for shape in shapes if isinstance(shape, Disc) and shape.radius > 0.6]
+        plates = [shape for shape in shapes if isinstance(shape, Box) and shape.fill == "sand"]
+        assert plates
+        for plate in plates:
+            gaps = sorted(
+                math.hypot(
+                    max(abs(plate.x + plate.width / 2 - disc.x) - plate.width / 2, 0),
+                    max(abs(plate.y + plate.height / 2 - disc.y) - plate.height / 2, 0),
+                )
+                for disc in {(disc.x, disc.y): disc for disc in discs}.values()
+            )
+            assert gaps[1] - gaps[0] > 0.2, "cells"
+        for a, b in itertools.combinations(plates, 2):
+            assert a.x + a.width <= b.x or b.x + b.width <= a.x or a.y + a.height <= b.y or b.y + b.height <= a.y
+
+
+def test_a_printed_cell_of_a_path_is_no_end_of_it() -> None:
+    world = world_of("FlowLinks")
+    page = world.start(0, 7).page
+    tiles = [tile for tile in scene_of("FlowLinks", 7, 0).cells if "hue-" in tile]
+    assert sum("hue-end" in tile for tile in tiles) == len(page.labels)
+    assert len(tiles) == len(page.given) - len(page.blanks) > len(page.labels)

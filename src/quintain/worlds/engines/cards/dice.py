@@ -261,6 +261,8 @@ class DiceGame:
         head = f"Rounds won: you {wins[0]}, the opponent {wins[1]}; {match.goal} win the match. "
         head += f"Each has {match.dice} dice with {match.faces} faces."
         head += f" The opponent bluffs in {match.bluff}% of its bids." if not self.duel else ""
+        if level == 1:
+            head = f"Dice of each: {match.dice}, faces: {match.faces}."
         who = ["you", "opponent"] if state.opener == side else ["opponent", "you"]
         told = [f"{who[i % 2]} {_bid(b).key}" for i, b in enumerate(state.bids)]
         told = told[-1:] if level == 1 else told

@@ -22,7 +22,7 @@ SAYINGS = {"won": "All cards are home."}
 LETTERS = "abcd"  # free cells
 NODES = 6_000  # tables that the oracle looks at
 _MOVE = re.compile(
-    r"(?:column )?(10|[1-9]|[a-d]|w|waste)(?: ?x ?(\d{1,2}))? ?(?:-|>|->|to|,| ) ?(?:column )?(10|[1-9]|[a-d]|h|home)",
+    r"(?:column )?(10|[1-9]|[a-d]|w|waste)(?: ?x ?([1-9]\d?))? ?(?:-|>|->|to|,| ) ?(?:column )?(10|[1-9]|[a-d]|h|home)",
     re.ASCII,
 )
 DRAWN = Move("draw", DRAW)

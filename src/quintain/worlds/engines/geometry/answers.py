@@ -42,6 +42,7 @@ class Form:
     Args:
         of: what each entry is: `name`, `number`, `time` (a number or h:mm) or `point`.
         unordered: the order of the entries does not matter, nor does an entry that comes twice.
+        pairs: entries belong together two by two, in either order.
         low: fewest entries.
         high: most entries.
         least: smallest number of a single one, so that stray digits are no answers.
@@ -53,6 +54,7 @@ class Form:
 
     of: str
     unordered: bool = False
+    pairs: bool = False
     low: int = 2
     high: int = 40
     least: int = 0
@@ -62,9 +64,8 @@ class Form:
         if len(text) > LONGEST:
             return None
         low = text.strip().lower()
-        if (
-            self.of == "name" and text == text.upper() and not _FLUFF.search(low)
-        ):  # names in one, as in BDFG; words are seldom in capitals
+        # names in one, as in BDFG; words are seldom in capitals
+        if self.of == "name" and text == text.upper() and not _FLUFF.search(low):
             low = _RUN.sub(" ", text.strip()).lower()
         pattern = _TOKENS[self.of]
         normal = _NORMAL[self.of]
@@ -80,4 +81,6 @@ class Form:
         """The answer made of these entries."""
         if self.unordered:
             words = tuple(sorted(set(words)))
+        if self.pairs:
+            words = tuple([word for i in range(0, len(words), 2) for word in sorted(words[i : i + 2])])
         return Move(" ".join(words), words)

@@ -24,7 +24,8 @@ WON = {SOLO: {"success": 1.0}}
 ILLEGAL: Events = {SOLO: ("illegal",)}
 Pieces = tuple[str, ...]
 Cell = tuple[int, int]
-_BETWEEN = re.compile(r"\s*(?:,|and|with|<->|-|\s)\s*")
+_BETWEEN = re.compile(r"\s*(?:,|and|with|<->|->|-|\s)\s*")
+_RUN = re.compile(r"(?<=\d)(?=[a-z])", re.ASCII)  # between two cells in one, as in b1c2
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def read(text: str, turns: bool) -> Move | None:
     if low.startswith("turn "):
         cell = read_cell(low[5:]) if turns else None
         return turn(cell) if cell and max(cell) < LARGEST else None
-    parts = _BETWEEN.split(low)
+    parts = _BETWEEN.split(_RUN.sub(" ", low))
     cells = [read_cell(part) for part in parts] if len(parts) == 2 else []
     if len(cells) != 2 or None in cells or cells[0] == cells[1]:
         return None

@@ -165,6 +165,7 @@ class RecallGame:
         return say(tuple([(kind, (rng.below(9) - 4, rng.below(9) - 4)) for kind in state.asked]))
 
     def read(self, text: str) -> Move | None:
+        text = text.replace("−", "-")
         move = CHOICES.read(text)
         if move is not None:
             return move

@@ -43,14 +43,14 @@ def _gauge(rng: Rng, knobs: Mapping[str, int]) -> Words:
     sweep = 240 if marks != 50 else 250
     low = rng.pick((0, 0, 10, 20))
     value = 1 + rng.below(marks - 1)
-    hand = (start + value * sweep // marks) % 360
+    hand = (start - -value * sweep // marks) % 360
     return "from", str(low), "to", str(low + marks), "start", str(start), "sweep", str(sweep), "hand", str(hand)
 
 
 def _ruler(rng: Rng, knobs: Mapping[str, int]) -> Words:
     marks, low = min(knobs["marks"], 25 if knobs["marks"] > 20 else 20), rng.pick((0, 0, 10, 30))
     value = 1 + rng.below(marks - 1)
-    return "from", str(low), "to", str(low + marks), "end", str(value * 100 // marks)
+    return "from", str(low), "to", str(low + marks), "end", str(-(-value * 100 // marks))
 
 
 def _make(rng: Rng, knobs: Mapping[str, int]) -> Things | None:

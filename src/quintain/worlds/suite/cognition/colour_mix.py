@@ -76,12 +76,6 @@ def _truth(things: Things) -> Words:
     return tuple(name for _, r, g, b in of(things, "target") for name in names[2 * int(r), 2 * int(g), 2 * int(b)])
 
 
-def _check(things: Things, said: Words) -> bool:
-    """The two paints of a target may come in either order."""
-    pairs = [tuple(sorted(said[i : i + 2])) for i in range(0, len(said), 2)]
-    return tuple(name for pair in pairs for name in pair) == _truth(things)
-
-
 def _paint(things: Things) -> Scene:
     shapes: list[Shape] = []
     for i, (name, r, g, b) in enumerate(of(things, "paint")):
@@ -127,10 +121,9 @@ def colour_mix() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
-        form=Form(of="name"),
+        form=Form(of="name", pairs=True),
         lexicon=("paint", "target", *LETTERS, *number_words(9)),
         paint=_paint,
         guess=_guess,
-        check=_check,
         near=True,
     )

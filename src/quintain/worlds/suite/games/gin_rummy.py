@@ -14,8 +14,9 @@ down and ends the hand; you may knock only if your other cards count no more out
 compared: the lower scores the difference; with equal counts who did not knock scores. There are 5 points more for a knock with a count
 of 0, and for who did not knock and scores. Cards cannot be laid to the other's melds. A hand with 2 cards left in the stock after a
 discard ends without points. Hands begin in turn, you with the first. The match is won with more points than the opponent after all hands.
-The opponent takes the open card only if that helps a meld, keeps the lowest count and knocks as soon as it may; in the share that is
-told it discards any card. Cards it took from the pile stay known while it holds them."""
+The opponent takes the open card where that, with the best discard after it, lowers its count by more than the card counts; it keeps
+the lowest count and knocks as soon as it may; in the share that is told it discards any card. Cards
+it took from the pile stay known while it holds them."""
 # ranks of the deck, cards of a hand, highest count for a knock, hands, discards at random in per cent
 TABLE = (
     (7, 5, 4, 3, 80),

@@ -21,7 +21,8 @@ The roles change after each hand. Cards have a rank and a suit. Reward grows wit
 win over 1/2 at zero to 1 at the full win. In a picture your actions and chips are blue, and +8 stands for 8 chips put in so far."""
 TABLES = """
 Your score counts what you win more than the player in your seat at a second table, where two copies of the opponent play the same
-cards. The opponent plays soundly but for its leak: in a share of its decisions it calls (or checks), folds, or raises whenever it can."""
+cards. The opponent plays soundly but for its leak: in a share of its decisions it calls (or checks), folds, or raises whenever it can
+(without a limit by three chips more than it must, or by all it may)."""
 KNOBS = ("hands", "par", "leak", "share", "stack")
 # hands, score for a full win (fixed raises, no limit), leak of the opponent, how often it shows, chips without a limit
 TABLE = (

@@ -12,8 +12,8 @@ says that among all dice of both players at least three show a five; a bid is hi
 face. When a bid is doubted all dice are shown: if it is true its bidder wins the round, else the doubter does. Who lost bids first in
 the next round, with new dice. In a picture your bids are blue."""
 OPPONENT = """
-The opponent doubts a bid that is less likely than its own best one, else makes that bid; in the share of its bids that is told
-it takes any of the next few instead."""
+The opponent doubts a bid where that is likelier to be right than its own best bid, else makes that bid; in the share of its bids that
+is told it takes any of the next higher ones instead, as many as a die has faces."""
 # dice of a player, faces, rounds to win, bluffs in per cent
 TABLE = (
     (1, 4, 2, 40),
