@@ -40,8 +40,10 @@ def shape_of(word: str) -> str:
 def mutants(world: World[Any], state: Any, answer: Move, count: int, rng: Rng) -> Iterator[Move]:
     """Different answers that the world can read, none of them `answer`, until there are `count` or no more are met."""
     view, seen = world.view(state, world.facts.seats[0]), {answer.key}
-    for _ in range(count * FAR):
-        text = answer.key if rng.below(OTHER) else view.sample(rng).key
+    tries = count * FAR
+    for tried in range(tries):
+        near = rng.below(OTHER) and 2 * tried < tries  # a short answer has few neighbours
+        text = answer.key if near else view.sample(rng).key
         pool = elements(world, state, text)
         for _ in range(rng.pick(STEPS)):
             text = _changed(text, pool, rng)
