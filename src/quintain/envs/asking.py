@@ -1,17 +1,19 @@
-"""A world as one question: for all that is to be done, which is checked by playing it, or for every action that is possible now."""
+"""A world as one question: for all that is to be done, for every action that is possible now, or for the action that ends an episode."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from quintain.envs.adapters.play import Heard, Play
-from quintain.envs.course import foresees, shows_all
+from quintain.envs.course import asked, foresees, plan_shown, shows_all, tagged
 from quintain.envs.grammar import GRAMMARS
 from quintain.ports import SOLO
 from quintain.types import Message
 from quintain.worlds.kernel import Move, Plan
 
+TRIED = 6  # episodes of a level among which one must end with an action that is sure
 WHOLE = (
     "Do not wait for what comes of an action: where one action is asked for, give all of them in their order, one a line, at most "
     "{turns}."
@@ -19,13 +21,21 @@ WHOLE = (
 
 
 EVERY = "Do not act yet: name every action that the rules allow in this situation and that changes something, one a line, in any order."
-
+LAST = "One action is enough now: give the one that ends the episode with all of its reward."
+SAID = "You answered: {move}"
 
 class Ask(NamedTuple):
-    """What is asked for: see the functions of the plan below."""
+    """What is asked for. Each takes a play whose episode has just begun; `best` and `grade` one that `pose` has brought to its question.
+
+    Attributes:
+        unfit: why a world cannot be asked for it at some of the levels, in a sentence; "" if it can.
+        pose: what whoever is asked is told, from what the seat that is to move first has heard; None where the episode has no such question.
+        best: the oracle's answer, as the grammar writes it; "" where it has none.
+        grade: what an answer earns, in [0, 1].
+    """
 
     unfit: Callable[[Play, Sequence[int]], str]
-    question: Callable[[Play, Heard], str]
+    pose: Callable[[Play, Heard], Heard | None]
     best: Callable[[Play], str]
     grade: Callable[[Play, str | None], float]
 
@@ -55,9 +65,11 @@ def unfit(play: Play, levels: Sequence[int]) -> str:
     return ""
 
 
-def question(play: Play, heard: Heard) -> str:
-    """The text of an instance that has just begun, which asks for all moves where the episode has several turns."""
-    return heard.text if play.env.limit == 1 else f"{heard.text}\n\n{WHOLE.format(turns=play.env.limit)}"
+def question(play: Play, heard: Heard) -> Heard:
+    """An instance that has just begun, which asks for all moves where the episode has several turns."""
+    if play.env.limit == 1:
+        return heard
+    return heard._replace(text=f"{heard.text}\n\n{WHOLE.format(turns=play.env.limit)}")
 
 
 def best(play: Play) -> str:
@@ -105,9 +117,9 @@ def unlisted(play: Play, levels: Sequence[int]) -> str:
     return ""
 
 
-def question_of_moves(play: Play, heard: Heard) -> str:
-    """The text of an instance that has just begun, which asks whoever is to move for every action."""
-    return f"{heard.text}\n\n{EVERY}"
+def question_of_moves(play: Play, heard: Heard) -> Heard:
+    """An instance that has just begun, which asks whoever is to move for every action."""
+    return heard._replace(text=f"{heard.text}\n\n{EVERY}")
 
 
 def every_move(play: Play) -> str:
@@ -137,9 +149,86 @@ def _legal(play: Play) -> tuple[Move, ...]:
     return play.env.world.view(play.env.state, play.movers[0]).legal()
 
 
+def endless(play: Play, levels: Sequence[int]) -> str:
+    """Why the last action cannot be asked for, in a sentence; "" if it can: an oracle that is sure of it ends episodes with success.
+
+    Oracles that estimate are sure of no end, but for those of worlds with the tag `decides`.
+
+    Example:
+        >>> endless(Play("Mastermind"), [0]), endless(Play("Game2048"), [0])
+        ('', 'the oracle of Game2048 estimates to the end')
+    """
+    if play.seats != (SOLO,):
+        return f"{play.name} has {len(play.seats)} seats, a question has one"
+    if not play.env.facts.exact and not tagged(play.name, "decides"):
+        return f"the oracle of {play.name} estimates to the end"
+    for level in levels:
+        begun = (play.begin(seed, {"level": level})[SOLO] for seed in range(TRIED))
+        if all(question_of_last(play, heard) is None for heard in begun):
+            return f"of {TRIED} episodes of {play.name} at level {level} none ends with an action that is sure"
+    return ""
+
+
+def question_of_last(play: Play, heard: Heard) -> Heard | None:
+    """Play the episode as the oracle does up to the action that ends it with success, and ask for that; None where none is sure.
+
+    Where the last observation, whole, does not tell what the oracle goes by, all that was seen and said before stands in the question.
+    """
+    env, scaffold, plan = play.env, play.env.scaffold, None
+    if env.limit == 1:
+        return heard
+    whole = replace(scaffold, caption=2)
+    log = [env.style.open(env.world.view(env.state, SOLO), env.facts, whole, env.limit)]
+    while env.stop is None:
+        if plan is None or not plan.moves or not env.facts.exact or foresees(play.name):
+            plan = env.world.solve(asked(env), SOLO)
+        if not isinstance(plan, Plan) or not plan.moves:
+            return None
+        if _worth(play, plan):
+            shown = (scaffold.caption == 2 or scaffold.image) and plan_shown(env.world, env.state) is not None
+            view = env.world.view(env.state, SOLO)
+            told = env.style.open(view, env.facts, scaffold, env.limit - env.turn) if shown else "\n\n".join(log)
+            return heard._replace(text=f"{told}\n\n{LAST}")
+        move, plan = plan.moves[0], replace(plan, moves=plan.moves[1:])
+        heard = play.say({SOLO: env.reader.grammar.write(move.key).text})[SOLO]
+        seen = env.style.go_on(env.world.view(env.state, SOLO), env.reader.say(heard.info["events"]), whole)
+        log.append(f"{SAID.format(move=move.key)}\n{seen}")
+    return None
+
+
+def best_last(play: Play) -> str:
+    """The action that ends the episode, as the grammar writes it; "" where none is sure."""
+    plan = play.env.world.solve(asked(play.env), SOLO)
+    return play.env.reader.grammar.write(plan.moves[0].key).text if isinstance(plan, Plan) and _worth(play, plan) else ""
+
+
+def grade_last(play: Play, answer: str | None) -> float:
+    """The share of what the oracle's action earns, in [0, 1]; 0 for None.
+
+    Example:
+        >>> play = Play("Mastermind")
+        >>> heard = question_of_last(play, play.begin(3)["agent"])
+        >>> grade_last(play, best_last(play))
+        1.0
+    """
+    plan = play.env.world.solve(asked(play.env), SOLO)
+    worth = _worth(play, plan) if isinstance(plan, Plan) else 0.0
+    return min(max(play.say({SOLO: answer or ""})[SOLO].reward, 0.0) / worth, 1.0) if worth else 0.0
+
+
+def _worth(play: Play, plan: Plan) -> float:
+    """What the first move of a plan earns if it is sure to end the episode with success; else 0."""
+    if plan.proof == "policy" or not plan.moves:
+        return 0.0
+    outcome = play.env.world.step(play.env.state, {SOLO: plan.moves[0]})
+    earned = outcome.rewards.get(SOLO, {})
+    return sum(earned.values()) if outcome.done and earned.get("success") else 0.0
+
+
 ASKS = {
     "plan": Ask(unfit, question, best, grade),
     "moves": Ask(unlisted, question_of_moves, every_move, grade_moves),
+    "last": Ask(endless, question_of_last, best_last, grade_last),
 }
 
 

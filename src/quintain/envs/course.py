@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,6 @@ from quintain.worlds.noise import Rng
 AHEAD = 4  # moves of a plan that a reason names
 PROBED = [(level, seed) for level in (2, 5) for seed in range(4)]  # instances that tell whether captions tell all
 DEEP = 4  # states of each
-_foreseeing: dict[str, bool] = {}
 _open: dict[str, bool] = {}
 
 
@@ -109,9 +109,13 @@ def asked(env: WorldEnv) -> Any:
 
 def foresees(name: str) -> bool:
     """Whether the oracle of a registered world knows what is still to come."""
-    if name not in _foreseeing:
-        _foreseeing[name] = any(e.tags.get("foresees") for e in entries("world") if e.name == name)
-    return _foreseeing[name]
+    return tagged(name, "foresees")
+
+
+@functools.lru_cache(maxsize=1024)
+def tagged(name: str, tag: str) -> bool:
+    """Whether a registered world has a tag that is set."""
+    return any(e.tags.get(tag) for e in entries("world") if e.name == name)
 
 
 def shows_all(world: World[Any]) -> bool:
@@ -127,16 +131,22 @@ def shows_all(world: World[Any]) -> bool:
     return _open[name]
 
 
+def plan_shown(world: World[Any], state: Any) -> Answer | None:
+    """What the oracle of a single seat says of a state, if it says the same of the one that the full caption rebuilds; else None."""
+    plan = world.solve(state, SOLO)
+    try:
+        told = world.solve(world.rebuild(world.view(state, SOLO).caption(2), SOLO), SOLO)
+    except (LookupError, ValueError, TypeError, AttributeError, QuintainError):
+        return None  # a rebuilt state may lack what an oracle stands on, and a world of one's own may not rebuild
+    return plan if told == plan else None
+
+
 def _tells(world: World[Any], level: int, seed: int) -> bool:
     """Whether the captions along a plan of one instance lead to the same plans."""
     state = world.start(seed, level)
     for _ in range(DEEP):
-        plan = world.solve(state, SOLO)
-        try:
-            told = world.solve(world.rebuild(world.view(state, SOLO).caption(2), SOLO), SOLO)
-        except (LookupError, ValueError, TypeError, AttributeError, QuintainError):
-            return False  # a rebuilt state may lack what an oracle stands on, and a world of one's own may not rebuild
-        if told != plan:
+        plan = plan_shown(world, state)
+        if plan is None:
             return False
         if not isinstance(plan, Plan) or not plan.moves:
             return True

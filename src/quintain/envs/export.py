@@ -43,6 +43,7 @@ from quintain.envs.export import score
 score(row, answer)
 ```
 """
+OTHERS = {"moves": "every action that is possible", "last": "the action that ends an episode"}
 
 
 class ExportError(QuintainError):
@@ -61,14 +62,15 @@ def questions(
     """A row and a picture (uint8 [side, side, 3], or None) for each seed, the levels in turn; `params` are knobs of the world.
 
     It `asks` for the `plan`: where an episode has several turns the answer is the whole of it, one action a line. Or for the `moves`: every
-    action that is possible at the start, which any world can be asked for whose actions are a list.
+    action that is possible at the start, which any world can be asked for whose actions are a list. Or for the `last`: the action that ends
+    an episode which the oracle has played up to there, where the oracle is sure of it.
 
     Special cases: a question that was there before is left out (low levels of some worlds have few), and one whose oracle has no
     answer that earns all. For that 16 bytes of each question are remembered, about 100 MB for a million; whoever draws from endless
     seeds for longer begins anew now and then.
 
     Raises:
-        ExportError: the world cannot be asked about in one question; see `asking.unfit` and `asking.unlisted`.
+        ExportError: the world cannot be asked about in one question; see the functions `unfit` of `asking.ASKS`.
 
     Example:
         >>> ((row, picture),) = questions("MiniSudoku", [1], [0], "test", Scaffold(grammar="word"))
@@ -81,7 +83,9 @@ def questions(
     for seed in seeds:
         level = levels[seed % len(levels)]
         seen_by = play.begin(seed, {"level": level})
-        heard = seen_by[play.movers[0]]
+        heard = ask.pose(play, seen_by[play.movers[0]])
+        if heard is None:
+            continue
         row: dict[str, Any] = {
             "world": world,
             "domain": domain,
@@ -92,7 +96,7 @@ def questions(
             "params": told,
             "asks": asks,
         }
-        row |= {"question": ask.question(play, heard), "answer": ask.best(play)}
+        row |= {"question": heard.text, "answer": ask.best(play)}
         seen = b"" if heard.image is None else heard.image.tobytes()
         asked = hashlib.blake2b(row["question"].encode() + b"\0" + seen, digest_size=16).digest()
         if asked not in known and score(row, row["answer"]) >= 1.0:
@@ -115,8 +119,8 @@ def _fitting(
     if why := unfit(play, levels):
         one = [level for level in levels if not unfit(play, [level])]
         fits = f"; of these levels {', '.join(map(str, one))} can be asked about" if one else ""
-        others = [name for name, ask in ASKS.items() if name != asks and not ask.unfit(play, levels)]
-        other = f"; --ask {others[0]} asks for every action that is possible" if others == ["moves"] else ""
+        asked = next((name for name in OTHERS if name != asks and not ASKS[name].unfit(play, levels)), "")
+        other = f"; --ask {asked} asks for {OTHERS[asked]}" if asked else ""
         chats = "" if len(play.seats) > 1 else "; quintain demos writes such worlds as chats"
         raise ExportError(f"{why}{fits}{other}{chats}")
     return play
@@ -136,8 +140,8 @@ def score(row: Mapping[str, Any], answer: str | None) -> float:
         answer: text, written as the question asks.
     """
     play = _player(str(row["world"]), str(row["split"]), str(row["scaffold"]), str(row.get("params", "{}")))
-    play.begin(int(row["seed"]), {"level": int(row["level"])})
-    return ASKS[str(row.get("asks", "plan"))].grade(play, answer)
+    told, ask = play.begin(int(row["seed"]), {"level": int(row["level"])}), ASKS[str(row.get("asks", "plan"))]
+    return ask.grade(play, answer) if ask.pose(play, told[play.movers[0]]) is not None else 0.0
 
 
 def write(
@@ -158,7 +162,7 @@ def write(
         seeds: split -> the instances of each world.
         scaffold: how worlds are shown and answered; unless told, an answer is written alone.
         params: knobs of the worlds.
-        asks: for the `plan`, or for the `moves` that are possible; see `questions`.
+        asks: for the `plan`, the `moves` that are possible, or the `last` action; see `questions`.
 
     Returns:
         Rows written, by split.

@@ -71,8 +71,8 @@ def registered_for_now():
     for name in {e.name for e in registry.entries("world")} - before:
         del registry._entries["world", name]
         course._open.pop(name, None)
-        course._foreseeing.pop(name, None)
     world_of.cache_clear()
+    course.tagged.cache_clear()
 
 
 @pytest.mark.usefixtures("registered_for_now")

@@ -223,6 +223,47 @@ def test_all_that_is_possible_is_a_question_for_worlds_that_have_no_plan(tmp_pat
         if row["world"] == "ChessGame":  # what is read and not possible
             assert score(row, f"{row['answer']}\na1 a1") == pytest.approx(len(lines) / (len(lines) + 1))
     assert main(["export", "Mastermind", "--ask", "moves", "-n", "4", "--out", str(tmp_path / "none")]) == 1
-    assert "the actions of Mastermind at level 0 are no list" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "the actions of Mastermind at level 0 are no list" in said
+    assert "; --ask last asks for the action that ends an episode; quintain demos" in said
     with pytest.raises(ExportError, match="unknown question 'move'; did you mean 'moves'"):
         next(questions("NimDuel", [0], [0], "train", Scaffold(grammar="word"), asks="move"))
+
+
+def test_the_last_action_is_asked_where_the_oracle_is_sure_of_it(tmp_path, capsys):
+    out, worlds = tmp_path / "out", ("Mastermind", "MentalMap", "WordleBox")
+    assert main(["export", *worlds, "--ask", "last", "-n", "12", "--levels", "4-9", "--out", str(out)]) == 0
+    there = rows(out / "train")
+    assert {row["world"] for row in there} == set(worlds) and {row["asks"] for row in there} == {"last"}
+    for row in there:
+        assert "ends the episode" in row["question"] and row["answer"] not in row["question"]
+        assert score(row, row["answer"]) == 1.0 and score(row, None) == score(row, "no idea") == 0.0
+    for row, other in pairwise(there):
+        assert row["world"] != other["world"] or score(row, other["answer"]) < 1.0
+    walk = next(row for row in there if row["world"] == "MentalMap")
+    where = re.findall(r"([a-z]+-[a-z]+) (-?\d+) (-?\d+)", walk["answer"])
+    half = " ".join(" ".join(one) for one in where[:1])
+    assert len(where) > 1 and score(walk, half) == pytest.approx(1 / len(where))
+    assert main(["export", "Game2048", "--ask", "last", "--out", str(tmp_path / "none")]) == 1
+    assert "the oracle of Game2048 estimates to the end; --ask moves asks" in capsys.readouterr().err
+    assert main(["export", "NimDuel", "--ask", "last", "--out", str(tmp_path / "none")]) == 1
+    assert "NimDuel has 2 seats, a question has one" in capsys.readouterr().err
+
+
+def test_what_the_last_observation_does_not_tell_stands_before_the_last_action(tmp_path):
+    def asked(world, **scaffold):
+        row, picture = next(questions(world, [5], range(9), "train", Scaffold(grammar="word", **scaffold), asks="last"))
+        return row["question"], picture
+
+    walk, _ = asked("MentalMap")
+    assert walk.count("\nSay where: ") == walk.count("\nYou answered: ") + 1 > 10
+    for text, _ in (asked("MentalMap", caption=1), asked("MentalMap", caption=0, image=64)):
+        assert text == walk  # what is told beforehand is told whole
+    tries, _ = asked("Mastermind")
+    assert "You answered" not in tries and tries.count("in place, ") >= 2
+    bare, picture = asked("Mastermind", caption=0, image=64)
+    assert "in place, " not in bare and picture.shape == (64, 64, 3)
+    brief, _ = asked("Mastermind", caption=1)  # tells the latest try alone
+    assert brief.count("You answered: ") >= 1 and brief.count("Marks: ") == brief.count("You answered: ")
+    door, _ = asked("KeyDoor")
+    assert "You answered" not in door

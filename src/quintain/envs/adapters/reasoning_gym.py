@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from quintain.envs.adapters.play import SEEDS, AdapterError, Play
+from quintain.envs.adapters.play import SEEDS, AdapterError, Heard, Play
 from quintain.envs.asking import ASKS
 from quintain.envs.scaffold import Scaffold
 from quintain.registry import unknown
 from quintain.samplers.draws import mixed
 
+TRIES = 1000  # instances that are tried for an entry
 
 class WorldDataset:
     """Has what a `reasoning_gym.ProceduralDataset` has (`len`, indexing, iteration, `score_answer`, `seed`, `size`); needs no peer.
@@ -21,16 +22,16 @@ class WorldDataset:
 
     Args:
         world: a registered world of one seat, whose episodes have one turn, as MiniSudoku's, or can be planned, as KeyDoor's; or any
-            whose actions are a list, where it `asks` for them.
+            whose actions are a list, or whose oracle is sure how to end an episode, where it `asks` for that.
         level: 0-9.
         seed: chooses the instances.
         size: number of entries.
         scaffold: how it is shown and answered; unless told, an answer is written alone.
         split: `train`, `validation` or `test`.
-        asks: for the `plan`, or for the `moves` that are possible at the start.
+        asks: for the `plan`, for the `moves` that are possible at the start, or for the `last` action of an episode that is played for you.
 
     Raises:
-        AdapterError: the world cannot be asked about in one question (see `asking.unfit`, `unlisted`), or the size is negative.
+        AdapterError: the world cannot be asked about in one question (see `asking.ASKS`), or the size is negative.
 
     Example:
         >>> dataset = WorldDataset("MiniSudoku", level=1, seed=7, size=3)
@@ -57,7 +58,7 @@ class WorldDataset:
         if size < 0:
             raise AdapterError(f"size is {size}; it must be >= 0")
         if why := self.ask.unfit(self.play, [self.play.level]):
-            raise AdapterError(f"{why}; use asks='moves', adapters.gymnasium or adapters.pettingzoo")
+            raise AdapterError(f"{why}; use another of asks={', '.join(ASKS)}, adapters.gymnasium or adapters.pettingzoo")
 
     def __len__(self) -> int:
         return self.size
@@ -69,9 +70,7 @@ class WorldDataset:
         if not -self.size <= index < self.size:
             raise IndexError(f"entry {index} of {self.size}")
         index %= self.size
-        seed = mixed(self.seed, index) % SEEDS
-        told = self.play.begin(seed)
-        heard = told[self.play.movers[0]]
+        seed, heard = self._posed(mixed(self.seed, index))
         metadata = {
             "source_dataset": f"quintain/{self.play.name}",
             "source_index": index,
@@ -80,8 +79,17 @@ class WorldDataset:
             "difficulty": {"level": self.play.level},
         }
         shown = {} if heard.image is None else {"image": heard.image}
-        asked = self.ask.question(self.play, heard)
-        return {"question": asked, **shown, "answer": self.ask.best(self.play), "metadata": metadata}
+        return {"question": heard.text, **shown, "answer": self.ask.best(self.play), "metadata": metadata}
+
+    def _posed(self, first: int) -> tuple[int, Heard]:
+        """The first seed of a row of them whose instance has the question, and what is told."""
+        for again in range(TRIES):
+            seed = (mixed(first, again) if again else first) % SEEDS
+            told = self.play.begin(seed)
+            heard = self.ask.pose(self.play, told[self.play.movers[0]])
+            if heard is not None:
+                return seed, heard
+        raise AdapterError(f"none of {TRIES} instances of {self.play.name} can be asked so; choose another of {', '.join(ASKS)}")
 
     def score_answer(self, answer: str | None, entry: Mapping[str, Any]) -> float:
         """What the answer earns in [0, 1]: 0 for None and for what cannot be read.
@@ -94,5 +102,6 @@ class WorldDataset:
             raise AdapterError(
                 f"the entry is {entry!r:.80} and has no seed in its metadata; give an entry of this dataset"
             )
-        self.play.begin(facts["seed"])
-        return self.ask.grade(self.play, answer)
+        told = self.play.begin(facts["seed"])
+        posed = self.ask.pose(self.play, told[self.play.movers[0]])
+        return self.ask.grade(self.play, answer) if posed is not None else 0.0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,12 +165,17 @@ class GuessGame:
         """A try that all marks allow; among few words the one that parts the others best."""
         form = state.form
         if self.game == "pegs":
-            found = _consistent_pegs(form.letters, form.length, state.tried, state.marks)
-            return Plan((self._move(found),), "policy", (), 0.9) if found else Unsolvable("no code fits the marks")
-        left = _consistent_words(form.length, state.tried, state.marks)
+            left = _consistent_pegs(form.letters, form.length, state.tried, state.marks)
+        else:
+            left = _consistent_words(form.length, state.tried, state.marks)
         if not left:
-            return Unsolvable("no word fits the marks")
-        best = _parting(left) if len(left) <= AT_ONCE else _common(left)
+            return Unsolvable(f"no {'code' if self.game == 'pegs' else 'word'} fits the marks")
+        if len(left) == 1:
+            return Plan((self._move(left[0]),))
+        if self.game == "pegs":
+            best = left[0]
+        else:
+            best = _parting(left) if len(left) <= AT_ONCE else _common(left)
         return Plan((self._move(best),), "policy", (), 0.9)
 
     def caption(self, state: Guessing, side: int, level: int) -> str:
@@ -258,8 +264,8 @@ def _consistent_words(length: int, tried: tuple[str, ...], marks: tuple[str, ...
 
 
 @functools.lru_cache(maxsize=256)
-def _consistent_pegs(letters: int, length: int, tried: tuple[str, ...], marks: tuple[str, ...]) -> str:
-    """The first code, in an order that the tries decide, that would have got these marks; empty if there is none."""
+def _consistent_pegs(letters: int, length: int, tried: tuple[str, ...], marks: tuple[str, ...]) -> tuple[str, ...]:
+    """The first two codes, in an order that the tries decide, that would have got these marks; fewer if there are no more."""
     rng = Rng("codes", tried)
     signs = list(PEGS[:letters])
     rng.shuffle(signs)
@@ -275,15 +281,15 @@ def _consistent_pegs(letters: int, length: int, tried: tuple[str, ...], marks: t
                 return False
         return True
 
-    def search(code: str) -> str:
+    def search(code: str) -> Iterator[str]:
         if len(code) == length:
-            return code
+            yield code
+            return
         for sign in signs:
-            if possible(code + sign) and (found := search(code + sign)):
-                return found
-        return ""
+            if possible(code + sign):
+                yield from search(code + sign)
 
-    return search("")
+    return tuple(itertools.islice(search(""), 2))
 
 
 def _common(left: Sequence[str]) -> str:

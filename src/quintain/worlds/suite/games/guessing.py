@@ -17,7 +17,7 @@ One or two tries may have been made for you."""
 KNOBS = ("length", "letters", "tries", "given")
 
 
-@register("world", "Mastermind", domain="games", engine="words")
+@register("world", "Mastermind", domain="games", engine="words", decides=True)
 def mastermind() -> TurnWorld[Guessing]:
     """Guess a code of 3 pegs in 4 colours up to one of 5 pegs in 8; the oracle tries what the marks still allow."""
     facts = Facts(
@@ -37,7 +37,7 @@ def mastermind() -> TurnWorld[Guessing]:
     return TurnWorld(facts=facts, levels=levels_of(KNOBS, table), game=GuessGame("pegs"), schema=Guessing)
 
 
-@register("world", "WordleBox", domain="games", engine="words")
+@register("world", "WordleBox", domain="games", engine="words", decides=True)
 def wordle_box() -> TurnWorld[Guessing]:
     """Guess a word of 3 to 6 letters after a few tries that chance has made; the oracle parts the words that are left.
 
