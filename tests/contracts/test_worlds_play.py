@@ -171,3 +171,21 @@ def test_starts_of_a_level_differ(name: str) -> None:
         starts = [world.start(seed, level) for seed in range(700, 712)]
         different = len({digest_of(s) for s in starts})
         assert world.facts.shared_starts or different >= 9, f"{different} of 12 instances of level {level} differ"
+
+
+@pytest.mark.parametrize("name", [n for n in WORLDS if len(world_of(n).facts.seats) == 1])
+def test_nothing_happens_after_the_end(name: str) -> None:
+    """No move is legal then, none changes anything or earns anything, and the oracle has no plan."""
+    world, rng = world_of(name), Rng("after", name, look())
+    (seat,) = world.facts.seats
+    state, done = world.start(look(), 0), False
+    while not done:
+        plan = world.solve(state, seat)
+        move = plan.moves[0] if isinstance(plan, Plan) and plan.moves else world.view(state, seat).sample(rng)
+        outcome = world.step(state, {seat: move})
+        state, done = outcome.state, outcome.done
+    assert not world.view(state, seat).legal()
+    assert not isinstance(world.solve(state, seat), Plan)
+    for again in (move, *(world.view(state, seat).sample(rng) for _ in range(8))):
+        outcome = world.step(state, {seat: again})
+        assert outcome.state == state and not outcome.rewards, f"{again.key!r} after the end"

@@ -14,9 +14,10 @@ EXAMPLE = """example:
   quintain export MiniSudoku MaxRectangle -n 1000 --levels 0-5 --image 256 --out puzzles
   python -c "from datasets import load_dataset; print(load_dataset('puzzles')['train'][0])"
 
-The answer to a world of several turns is the whole plan, one action a line; worlds with several seats, chance, opponents or hidden
-parts have no such plan: --ask moves asks them, as any world whose actions are a list, for every action that is possible at the start.
---ask last has the oracle play up to the action that ends an episode with success, and asks for that action, in worlds of one seat whose
+--ask plan: the answer to a world of several turns is the whole plan, one action a line. Worlds with several seats, chance, opponents or
+hidden parts have no such plan.
+--ask moves: every action that is possible at the start, in worlds whose actions are a list.
+--ask last: the oracle plays up to the action that ends an episode with success, and the answer is that action, in worlds of one seat whose
 oracle is sure of it.
 Splits share no instance; a question that was there before is left out (low levels of some worlds have few).
 quintain.envs.export.score(row, answer) checks any answer."""
@@ -36,9 +37,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--validation", type=int, default=0, metavar="N", help="and validation instances (default 0)")
     parser.add_argument("--test", type=int, default=0, metavar="N", help="and test instances (default 0)")
     parser.add_argument("--levels", default="0-9", help="one level or a range, taken in turn (default 0-9)")
-    parser.add_argument(
-        "--ask", choices=ASKED, default=ASKED[0], help="for all that is to be done, all that is possible, or the action that ends an episode"
-    )
+    parser.add_argument("--ask", choices=ASKED, default=ASKED[0], help="what each question asks for: see below")
     parser.add_argument("--seed", type=int, default=0, help="the first instance (default 0)")
     parser.add_argument(
         "--image",

@@ -24,12 +24,13 @@ EVERY = "Do not act yet: name every action that the rules allow in this situatio
 LAST = "One action is enough now: give the one that ends the episode with all of its reward."
 SAID = "You answered: {move}"
 
+
 class Ask(NamedTuple):
     """What is asked for. Each takes a play whose episode has just begun; `best` and `grade` one that `pose` has brought to its question.
 
     Attributes:
         unfit: why a world cannot be asked for it at some of the levels, in a sentence; "" if it can.
-        pose: what whoever is asked is told, from what the seat that is to move first has heard; None where the episode has no such question.
+        pose: what whoever is asked is told, from what the seat that moves first has heard; None where the episode has no such question.
         best: the oracle's answer, as the grammar writes it; "" where it has none.
         grade: what an answer earns, in [0, 1].
     """
@@ -199,7 +200,9 @@ def question_of_last(play: Play, heard: Heard) -> Heard | None:
 def best_last(play: Play) -> str:
     """The action that ends the episode, as the grammar writes it; "" where none is sure."""
     plan = play.env.world.solve(asked(play.env), SOLO)
-    return play.env.reader.grammar.write(plan.moves[0].key).text if isinstance(plan, Plan) and _worth(play, plan) else ""
+    return (
+        play.env.reader.grammar.write(plan.moves[0].key).text if isinstance(plan, Plan) and _worth(play, plan) else ""
+    )
 
 
 def grade_last(play: Play, answer: str | None) -> float:
@@ -218,7 +221,7 @@ def grade_last(play: Play, answer: str | None) -> float:
 
 def _worth(play: Play, plan: Plan) -> float:
     """What the first move of a plan earns if it is sure to end the episode with success; else 0."""
-    if plan.proof == "policy" or not plan.moves:
+    if not plan.exact or not plan.moves:
         return 0.0
     outcome = play.env.world.step(play.env.state, {SOLO: plan.moves[0]})
     earned = outcome.rewards.get(SOLO, {})

@@ -173,6 +173,8 @@ def write(
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ExportError(f"{folder} is not an empty folder; choose another")
+    if folder.resolve() == Path.cwd():
+        raise ExportError(f"{folder} is the working folder, which cannot be replaced; name a new one within it")
     scaffold, worlds = scaffold or Scaffold(grammar="word"), tuple(dict.fromkeys(worlds))
     for world in worlds:  # before anything is written
         _fitting(world, levels, scaffold, params=params, asks=asks)

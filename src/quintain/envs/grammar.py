@@ -13,11 +13,20 @@ from dataclasses import dataclass
 from quintain.messages import Message, Role, Text, Tool, ToolCall
 
 TOOL = "act"
+LONG = 400  # characters of an action that may have words around it
 LONGEST = 20_000  # characters of a message that are looked at, from its end
 _TAG = re.compile(r"<action>((?:(?!</?action>).)*)</action>", re.DOTALL)
 _WORD = re.compile(r"[^\W_]+")
 _OPEN, _CLOSED = "([{\"'`*“‘", ")]}\"'`*”’"
 _GAPS = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
+_MARKS = re.compile(r"[()\[\]{}\"'`*_“”‘’]+|[-=]*(?:>|→|⇒)")
+_ROWS = re.compile(r"\n|[\])}]\s*,?\s*[\[({]")  # of a table, which has another meaning without them
+_DASHES = str.maketrans("–—−", "---")
+_VERB = re.compile(
+    r"(?:please |i |i'll |let's |we )*(?:try|go|move|play|push|slide|step|walk|place|put|choose|select|pick|take)[ :]+",
+    re.IGNORECASE,
+)
+_FILL = re.compile(r"\b(?:from|to|into|onto|the|and|is|at)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,26 +78,47 @@ def _json(message: Message) -> Iterator[str]:
 
 
 def spellings(text: str) -> Iterator[str]:
-    """An action's text as it is, then without a final full stop, with one blank for every gap and comma, out of brackets and quotes.
+    """An action's text as it is, then with less and less beside it.
 
-    Worlds read the first that they can: dots, commas and brackets mean something to some of them.
+    First without a final full stop, with one blank for every gap and comma, out of brackets and quotes; then, in texts of one line, without
+    any brackets, quotes and arrows, without the verb it begins with, and without the small words between. Worlds read the first that they
+    can: each of these means something to some of them.
 
     Example:
         >>> list(spellings("pour  a,b.")), list(spellings('"(a, b)"'))
         (['pour  a,b.', 'pour  a,b', 'pour a b'], ['"(a, b)"', '"(a b)"', 'a b'])
+        >>> list(spellings("Move (b2) → c3"))[-2:], list(spellings("go to warm"))
+        (['Move b2 c3', 'b2 c3'], ['go to warm', 'to warm', 'warm'])
     """
+    seen = {""}
+    for found in _spelled(text):
+        if found not in seen:
+            seen.add(found)
+            yield found
+
+
+def _spelled(text: str) -> Iterator[str]:
     yield text
     plain = text.strip()
     if plain[-1:] == "." and plain[-2:-1] not in ("", " ", ".", "\n", "\t"):  # others end in an empty cell
         plain = plain[:-1]
         yield plain
-    folded = _GAPS.sub(" ", plain).strip()
-    if folded != plain:
-        yield folded
+    folded = _fold(plain)
+    yield folded
     if folded[:1] in _OPEN and folded[-1:] in _CLOSED:
-        bare = folded.strip(_OPEN + _CLOSED)
-        if bare:
-            yield bare
+        yield folded.strip(_OPEN + _CLOSED)
+    if len(plain) > LONG or _ROWS.search(plain):
+        return
+    bare = _fold(_MARKS.sub(" ", plain.translate(_DASHES)))
+    yield bare
+    said = _VERB.sub("", bare, count=1) if _VERB.match(bare) else bare
+    yield said
+    yield _fold(_FILL.sub(" ", said))
+
+
+def _fold(text: str) -> str:
+    """One blank for every gap and comma."""
+    return _GAPS.sub(" ", text).strip()
 
 
 def _value(arguments: object) -> Iterator[str]:

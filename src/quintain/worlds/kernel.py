@@ -126,6 +126,11 @@ class Plan:
     value: float = 1.0
     because: str = ""
 
+    @property
+    def exact(self) -> bool:
+        """Whether the plan is sure, not an estimate."""
+        return self.proof != "policy"
+
 
 @dataclass(frozen=True, slots=True)
 class Unsolvable:

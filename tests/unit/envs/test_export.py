@@ -191,6 +191,13 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["mine"]
 
 
+def test_the_working_folder_is_not_replaced(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ExportError, match="is the working folder, which cannot be replaced; name a new one within it"):
+        write(Path("."), ["MiniSudoku"], [1], {"train": range(1)})
+    assert not list(tmp_path.iterdir())
+
+
 def test_hugging_face_datasets_loads_it(tmp_path, monkeypatch):
     datasets = pytest.importorskip("datasets")
     write(

@@ -95,6 +95,9 @@ def test_long_texts_cost_little() -> None:
         ("(b3)", ["b3"]),
         ('"up".', ['"up"', "up"]),
         ("[(a, b)]", ["[(a b)]", "a b"]),
+        ("(a, b), (c, d)", ["(a b) (c d)", "a b) (c d"]),  # rows stay rows
+        ("go to warm", ["to warm", "warm"]),
+        ("I move b2 → c3", ["I move b2 c3", "b2 c3"]),
         ("()", []),
     ],
 )

@@ -30,9 +30,9 @@ def every_way(width: int, height: int) -> dict[int, list[int]]:
 
 
 def test_a_press_switches_a_lamp_and_its_neighbours():
-    state = Lamps(Panel(3, 3), "." * 9)
+    state = Lamps(Panel(3, 3), "o" * 9)
     lamps = {name: WORLD.step(state, {SOLO: CHOICES[name]}).state.lamps for name in ("a1", "b2", "c2")}
-    assert lamps == {"a1": "oo.o.....", "b2": ".o.ooo.o.", "c2": "..o.oo..o"}
+    assert lamps == {"a1": "..o.ooooo", "b2": "o.o...o.o", "c2": "oo.o..oo."}
 
 
 def test_the_last_lamp_wins():

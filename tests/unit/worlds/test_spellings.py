@@ -6,7 +6,9 @@ import itertools
 
 import pytest
 
-from quintain.envs.world import world_of
+from quintain.envs.grammar import GRAMMARS
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
 from quintain.worlds.kernel import Plan
 
 SURVO = "7 2 11 8 / 5 9 12 3 / 1 10 4 6"
@@ -42,10 +44,72 @@ def test_a_move_has_many_spellings(name: str, texts: tuple[str, ...], key: str):
     assert {world.read(text, world.facts.seats[0]).key for text in texts} == {key}
 
 
-@pytest.mark.parametrize(("name", "level"), [("Survo", 5), ("ZebraHouses", 9), ("Binairo", 5), ("MagicSquare", 5)])
+@pytest.mark.parametrize(
+    "name, texts, key",
+    [
+        (
+            "WordSearch",
+            ("b2 e2", "b2, e2", "(b2, e2)", "[b2, e2]", "b2->e2", "b2 → e2", "b2–e2", "from b2 to e2"),
+            "b2-e2",
+        ),
+        (
+            "Mastermind",
+            ("try a b c a", "guess ABCA", "code: a b c a", '["A","B","C","A"]', "A/B/C/A", "a->b->c->a"),
+            "a b c a",
+        ),
+        ("WordleBox", ("guess stone", 'try "stone"', "try s t o n e", "Try **stone**."), "try stone"),
+        ("WordLadder", ("go to warm", 'to "warm"', "to **warm**", "Move to warm."), "to warm"),
+        ("CrossFill", ('2="stone"', "2 -> stone", "2-stone", "2. stone", "place 2 = stone"), "2=stone"),
+        ("KnightSwap", ("a1b3", "from a1 to b3", "knight a1 to b3", "['a1','b3']", "a1 → b3", "a1–b3"), "a1 b3"),
+        ("PegJump", ("a1c1", "jump from a1 to c1", "(a1) -> (c1)"), "a1 c1"),
+        ("MentalMap", ("go forward", "move forward", "step ahead"), "forward"),
+        (
+            "MentalMap",
+            ("blue box [1, 2]", '{"blue box": [1, 2]}', "blue box is at 1 2", "blue_box +1 +2", "- blue box 1 2"),
+            "blue-box 1 2",
+        ),
+        (
+            "MentalMap",
+            ("blue box 1 2 and green ball 0 3", "- blue box 1 2\n- green ball 0 3"),
+            "blue-box 1 2 green-ball 0 3",
+        ),
+        (
+            "MazeEye",
+            ("ff lf", "ff, lf", '["f","f","l","f"]', "forward forward, turn left, forward", "f→f→l→f", "f f\nl f"),
+            "f f l f",
+        ),
+        (
+            "SokobanPlan",
+            ("uu\nrd", "u\nu\nr\nd", "u->u->r->d", '["u","u","r","d"]', "Up. Up. Right. Down.", "u/u/r/d"),
+            "u u r d",
+        ),
+        ("JugMeasure", ("pour from a into b", "pour(a, b)", "pour a → b"), "pour a b"),
+        ("JugMeasure", ("fill up a", "fill the jug a"), "fill a"),
+        ("WaterSort", ("pour tube 2 into tube 4", "from 2 to 4", "move 2 to 4", "2 → 4"), "2 4"),
+        ("Klotski", ("move b 2 left", "b left 2 spaces", "block b left 2", "b left 2 steps"), "b left 2"),
+        ("Hanoi", ("a > c", "a-c", "from a to c", "a → c"), "ac"),
+        ("LightsOut", ("(3, 2)", "lamp b3", "toggle b3", "press (b3)"), "b3"),
+        ("PipeTurn", ("b3=2", "b3 -> 2", "b3 2 quarters"), "b3 2"),
+        ("TwiddleTiles", ("b2 cw", "b2: clockwise"), "b2 right"),
+        ("FifteenTiles", ("move up", "go up", "slide up", "Up."), "up"),
+        ("Sokoban", ("push up", "walk up", "I go up"), "up"),
+        ("PlaceNext3D", ("take it", "pick it up"), "take"),
+        ("PlaceNext3D", ("drop it", "put it down"), "drop"),
+    ],
+)
+def test_what_stands_beside_a_move_is_read_over(name: str, texts: tuple[str, ...], key: str) -> None:
+    env = WorldEnv(world_of(name), Scaffold(grammar="word"))
+    found = {text: env.reader.read(GRAMMARS["word"].write(text), env.facts.seats[0]) for text in texts}
+    assert {text: move and move.key for text, move in found.items()} == dict.fromkeys(texts, key)
+
+
+@pytest.mark.parametrize(
+    ("name", "level"), [("MiniSudoku", 5), ("Survo", 5), ("ZebraHouses", 9), ("Binairo", 5), ("MagicSquare", 5)]
+)
 def test_a_grid_in_rows_of_another_length_is_not_that_grid(name: str, level: int) -> None:
     world = world_of(name)
     seat, state = world.facts.seats[0], world.start(5, level)
+    env = WorldEnv(world, Scaffold(grammar="word"))
     plan = world.solve(state, seat)
     assert isinstance(plan, Plan)
     rows = [row.split() for row in plan.moves[0].key.split(" / ")]
@@ -53,6 +117,11 @@ def test_a_grid_in_rows_of_another_length_is_not_that_grid(name: str, level: int
     assert world.step(state, {seat: world.read(" ".join(signs), seat)}).rewards
     others = {n for n in range(2, len(signs)) if len(signs) % n == 0} - {len(rows[0])}
     for n, gap in itertools.product(others, (" / ", "\n", " | ", ";")):
-        move = world.read(gap.join(" ".join(signs[i : i + n]) for i in range(0, len(signs), n)), seat)
-        assert move != plan.moves[0] and not world.step(state, {seat: move}).rewards
+        parts = [" ".join(signs[i : i + n]) for i in range(0, len(signs), n)]
+        move = world.read(gap.join(parts), seat)
+        assert move != plan.moves[0] and (move is None or not world.step(state, {seat: move}).rewards)
+        lists = f"[{', '.join(f'[{part}]' for part in parts)}]"
+        for text in (gap.join(parts), lists, lists.replace(", ", ",\n")):
+            move = env.reader.read(GRAMMARS["word"].write(text), seat)
+            assert move != plan.moves[0] and (move is None or not world.step(state, {seat: move}).rewards)
     assert others and world.read(" / ".join((" ".join(signs[:3]), " ".join(signs[3:]))), seat) is None

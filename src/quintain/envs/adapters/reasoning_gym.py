@@ -13,6 +13,7 @@ from quintain.samplers.draws import mixed
 
 TRIES = 1000  # instances that are tried for an entry
 
+
 class WorldDataset:
     """Has what a `reasoning_gym.ProceduralDataset` has (`len`, indexing, iteration, `score_answer`, `seed`, `size`); needs no peer.
 
@@ -58,7 +59,9 @@ class WorldDataset:
         if size < 0:
             raise AdapterError(f"size is {size}; it must be >= 0")
         if why := self.ask.unfit(self.play, [self.play.level]):
-            raise AdapterError(f"{why}; use another of asks={', '.join(ASKS)}, adapters.gymnasium or adapters.pettingzoo")
+            raise AdapterError(
+                f"{why}; use another of asks={', '.join(ASKS)}, adapters.gymnasium or adapters.pettingzoo"
+            )
 
     def __len__(self) -> int:
         return self.size
@@ -89,7 +92,9 @@ class WorldDataset:
             heard = self.ask.pose(self.play, told[self.play.movers[0]])
             if heard is not None:
                 return seed, heard
-        raise AdapterError(f"none of {TRIES} instances of {self.play.name} can be asked so; choose another of {', '.join(ASKS)}")
+        raise AdapterError(
+            f"none of {TRIES} instances of {self.play.name} can be asked so; choose another of {', '.join(ASKS)}"
+        )
 
     def score_answer(self, answer: str | None, entry: Mapping[str, Any]) -> float:
         """What the answer earns in [0, 1]: 0 for None and for what cannot be read.

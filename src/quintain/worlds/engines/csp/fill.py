@@ -39,6 +39,7 @@ WRONG: Events = {SOLO: ("wrong",)}
 ILLEGAL: Events = {SOLO: ("illegal",)}
 SAYINGS = {"wrong": "The grid is full, but it breaks a rule or changes a given digit."}
 _ENTRY = re.compile(r"(?:write\s+|put\s+)?(.+?)\s*(?:=|:|\s|<-)\s*([1-9])", re.ASCII)
+_ROW = re.compile(r"[/\n|;]|[\])}]\s*,?\s*[\[({]")
 _BETWEEN = re.compile(r"[\s,;/|\[\](){}_-]+")
 
 
@@ -65,7 +66,8 @@ def read_whole(text: str) -> Move | None:
         return None
     signs = _BETWEEN.sub("", text)
     size = next((s for s in range(2, 10) if s * s == len(signs)), 0)
-    if not size or set(signs) - set(DIGITS[:size]):
+    rows = {len(row) for part in _ROW.split(text) if (row := _BETWEEN.sub("", part))}
+    if not size or set(signs) - set(DIGITS[:size]) or not (rows <= {1} or rows in ({size}, {size * size})):
         return None
     return whole([int(sign) for sign in signs], size)
 
@@ -155,14 +157,15 @@ class FillWorld:
         form, value = state.form, moves[SOLO].value
         size = form.size
         if not self.stepwise:
-            if len(value) != size * size:
+            if len(value) != size * size or BLANK not in state.cells:
                 return Outcome(state, events=ILLEGAL)
             after = Sheet(form, "".join([DIGITS[d - 1] for d in value]))
             solved = self._solved(after)
             return Outcome(after, WON if solved else {}, True, {} if solved else WRONG)
         row, column, digit = value
         cell = row * size + column
-        if max(row, column) >= size or digit > size or form.given[cell] != BLANK:
+        out = max(row, column) >= size or digit > size or form.given[cell] != BLANK
+        if out or (BLANK not in state.cells and self._solved(state)):
             return Outcome(state, events=ILLEGAL)
         after = Sheet(form, f"{state.cells[:cell]}{digit}{state.cells[cell + 1 :]}")
         if BLANK in after.cells:

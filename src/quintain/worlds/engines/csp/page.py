@@ -255,7 +255,7 @@ def words_in(text: str) -> list[str]:
 def row_lengths(text: str) -> list[int]:
     """How many cells each row of a written grid has; one row where nothing parts rows."""
     rows = [0]
-    for breaks in (r"[/\n]", r"[|;]"):
+    for breaks in (r"[/\n]", r"[|;]", r"[\])}]\s*,?\s*[\[({]"):
         rows = [n for row in re.split(breaks, text) if (n := len(words_in(row)))]
         if len(rows) > 1 and max(rows) > 1:
             return rows

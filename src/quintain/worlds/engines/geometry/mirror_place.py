@@ -185,7 +185,7 @@ class MirrorWorld:
         row, column, sign = moves[SOLO].value
         box = state.box
         at = row * box.size + column
-        if max(row, column) >= box.size or box.walls[at] == WALL or state.cells[at] == sign:
+        if max(row, column) >= box.size or box.walls[at] == WALL or state.cells[at] == sign or _hit(state):
             return Outcome(state, events=ILLEGAL)
         after = Mirrors(box, f"{state.cells[:at]}{sign}{state.cells[at + 1 :]}")
         return Outcome(after, WON, True) if _hit(after) else Outcome(after)

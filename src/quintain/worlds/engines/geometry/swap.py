@@ -155,7 +155,8 @@ class SwapWorld:
     def step(self, state: Tiles, moves: Mapping[str, Move]) -> Outcome[Tiles]:
         board, cells = state.board, moves[SOLO].value
         places = [row * board.width + column for row, column in cells]
-        if any(r >= board.height or c >= board.width for r, c in cells) or any(i in board.fixed for i in places):
+        out = any(r >= board.height or c >= board.width for r, c in cells) or any(i in board.fixed for i in places)
+        if out or self.right(state):
             return Outcome(state, events=ILLEGAL)
         pieces = list(state.pieces)
         if len(places) == 2:

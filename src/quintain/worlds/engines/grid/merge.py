@@ -164,7 +164,7 @@ class MergeWorld:
     def step(self, state: Merge, moves: Mapping[str, Move]) -> Outcome[Merge]:
         sheet, old = state.sheet, state.cells
         after = sweep(old, sheet.side, DIRECTIONS.index(moves[SOLO].key))
-        if after == old:
+        if after == old or max(old) >= sheet.goal:
             return Outcome(state, events=BLOCKED)
         best = max(after)
         events: Events = {SOLO: (f"merged:{2**best}",)} if best > max(old) else {}
@@ -178,7 +178,7 @@ class MergeWorld:
 
     def solve(self, state: Merge, seat: str) -> Answer:
         legal = self.legal(state, seat)
-        if max(state.cells) >= state.sheet.goal or not legal:
+        if not legal:
             return Unsolvable("the episode is over")
         side, empty = state.sheet.side, state.cells.count(0)
         depth = 2 if empty < 4 and side > 3 else 1
@@ -188,6 +188,8 @@ class MergeWorld:
 
     def legal(self, state: Merge, seat: str) -> tuple[Move, ...]:
         side = state.sheet.side
+        if max(state.cells) >= state.sheet.goal:
+            return ()
         return tuple(m for d, m in enumerate(CHOICES.moves) if sweep(state.cells, side, d) != state.cells)
 
     def sample(self, state: Merge, seat: str, rng: Rng) -> Move:

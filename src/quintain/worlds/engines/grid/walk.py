@@ -32,6 +32,7 @@ from quintain.worlds.splits import canonical, drawn
 
 INDEX = {name: i for i, name in enumerate(DIRECTIONS)}
 WON = {SOLO: {"success": 1.0}}
+ENDS = (GOAL, HOLE)  # signs of cells on which an episode is over
 BLOCKED: Events = {SOLO: ("blocked",)}
 LOCKED: tuple[Events, ...] = tuple({SOLO: (f"locked:{d}",)} for d in DOORS)
 TOOK: tuple[Events, ...] = tuple({SOLO: (f"took:{k}",)} for k in KEYS)
@@ -97,6 +98,8 @@ class WalkWorld:
 
     def step(self, state: Walk, moves: Mapping[str, Move]) -> Outcome[Walk]:
         board, noise = state.board, state.noise
+        if board.cells[state.at] in ENDS:
+            return Outcome(state, events=BLOCKED)
         direction = INDEX[moves[SOLO].key]
         events: Events = {}
         if noise is not None:
@@ -128,12 +131,14 @@ class WalkWorld:
         return Outcome(Walk(board, to, keys, noise), events=events)
 
     def solve(self, state: Walk, seat: str) -> Answer:
-        if state.board.cells[state.at] in (GOAL, HOLE):
+        if state.board.cells[state.at] in ENDS:
             return Unsolvable("the episode is over")
         return _shortest(self, state) if state.noise is None else _likeliest(state, state.noise.step)
 
     def legal(self, state: Walk, seat: str) -> tuple[Move, ...]:
         board, out = state.board, []
+        if board.cells[state.at] in ENDS:
+            return ()
         for move, targets in zip(CHOICES.moves, board.next, strict=True):
             to = targets[state.at]
             found = board.special.get(to)

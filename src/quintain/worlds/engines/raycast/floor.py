@@ -14,6 +14,7 @@ from quintain.worlds.engines.raycast.walls import Part, faces, parts_of
 from quintain.worlds.scene import Shape
 
 _TURNS = (0, 3, 1, 2)  # north, east, south, west among up, down, left, right
+EDGE = ","  # floor in sight of which the middle is hidden, and so whatever lies there
 GONE, HELD = -1, -2  # where things are that lie nowhere
 RIM = DEPTH + 1  # cells beyond the edges that can be in view
 
@@ -58,9 +59,21 @@ class Sight:
         return signs, width
 
     @cached_property
+    def told(self) -> tuple[list[str], int]:
+        """The map for places in which things may lie: floor of which the middle is hidden has a sign of its own."""
+        signs, width = self.text
+        whole, deep = set(self.middles.values()), len(signs) // width - 1
+        signs = signs.copy()
+        for d, o in self.open:
+            if (d, o) not in whole and (d, o) != (0, 0):
+                signs[(deep - d) * width + o + width // 2] = EDGE
+        return signs, width
+
+    @cached_property
     def words(self) -> tuple[str, ...]:
         """One word per floor cell in sight."""
-        return tuple([placed(".", cell) for cell in self.open])
+        whole = set(self.middles.values())
+        return tuple([placed("." if cell in whole else EDGE, cell) for cell in self.open])
 
 
 def placed(sign: str, cell: Cell) -> str:

@@ -10,7 +10,7 @@ from typing import cast
 from quintain.types import QuintainError
 from quintain.worlds.engines.grid.board import FLOOR, WALL
 from quintain.worlds.engines.raycast.fan import BACK, CELLS, DEPTH
-from quintain.worlds.engines.raycast.floor import HELD, Cell, Floor, Place, Stand, placed
+from quintain.worlds.engines.raycast.floor import EDGE, HELD, Cell, Floor, Place, Stand, placed
 from quintain.worlds.engines.raycast.things import SIGN, kind_of, named, tile_of, word
 from quintain.worlds.engines.raycast.walls import BAR, FOOT, GROUND, SIDE, across, down
 from quintain.worlds.engines.turns import digits
@@ -50,7 +50,7 @@ def task_line(state: Stand) -> str:
 
 def full_caption(state: Stand) -> str:
     """The map of what is in sight, the things in it, and what is told."""
-    signs, width = state.place.floor.sight(state.at, state.heading).text
+    signs, width = state.place.floor.sight(state.at, state.heading).told
     signs, names = signs.copy(), []
     deep = len(signs) // width - 1
     for letter, ((d, o), kind) in zip(LETTERS, in_sight(state), strict=False):
@@ -141,7 +141,7 @@ def _told_words(state: Stand) -> tuple[str, ...]:
 
 def lexicon(kinds: Sequence[int]) -> tuple[str, ...]:
     """Every word for floor and things of these kinds in sight."""
-    return tuple(placed(sign, cell) for sign in (".", *(word(k) for k in kinds)) for cell in CELLS)
+    return tuple(placed(sign, cell) for sign in (".", EDGE, *(word(k) for k in kinds)) for cell in CELLS)
 
 
 def scene_of(state: Stand) -> Scene:

@@ -20,24 +20,22 @@ from quintain.worlds.engines.raycast.look import (
     parse_caption,
     scene_of,
 )
-from quintain.worlds.engines.raycast.roam import layout_of
+from quintain.worlds.engines.raycast.roam import CHOICES, layout_of
 from quintain.worlds.engines.raycast.rooms import flat
 from quintain.worlds.engines.raycast.rules import FORWARD, LEFT, REACH, RIGHT, ahead, known, stood
 from quintain.worlds.engines.raycast.things import COLOURS, SHAPES, kind_of, named, tile_of, word
 from quintain.worlds.engines.raycast.walls import BAR
 from quintain.worlds.engines.turns import WON, After
-from quintain.worlds.kernel import Answer, Choices, Move, Plan, Unsolvable
+from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Run, Scene, Shape, Sprite
 
-SAYINGS = {"blocked": "Something solid is ahead; nothing moved.", "right": "{} places are right."}
+SAYINGS = {"blocked": "Something solid is ahead; nothing moved.", "right": "Right places: {}."}
 WAYS = ("north", "east", "south", "west")
 FAR = 40  # cells
-_OTHER = {"l": LEFT, "r": RIGHT, "f": FORWARD, "turn left": LEFT, "turn right": RIGHT, "ahead": FORWARD}
-CHOICES = Choices(LEFT, RIGHT, FORWARD, synonyms=_OTHER)
-_NAME, _NUMBER = rf"({'|'.join(COLOURS)})[ -]({'|'.join(SHAPES)})", r"(-?\d{1,2})"
-_THING = re.compile(rf"{_NAME}\s*(?:at|:|=|@)?\s*\(?\s*{_NUMBER}\s*(?:,|\s)\s*{_NUMBER}\s*\)?", re.ASCII)
-_BETWEEN = re.compile(r"\s*[;,]?\s*")
+_NAME, _NUMBER = rf"({'|'.join(COLOURS)})[ _-]({'|'.join(SHAPES)})", r"([+-]?\d{1,2})"
+_THING = re.compile(rf"{_NAME}\s*(?:(?:is )?at|:|=|@)?\s*[(\[]?\s*{_NUMBER}\s*(?:,|\s)\s*{_NUMBER}\s*[)\]]?", re.ASCII)
+_BETWEEN = re.compile(r"\s*(?:[;,.]|and\b)*\s*(?:- )?")
 _LAST = re.compile(r"Say where: ([a-z, ]+)\.(?: You are at (-?\d+) (-?\d+), facing (\w+)\.)?(?: You said: (.*)\.)?")
 Spot = tuple[int, int]  # cells east and north of the start
 Said = tuple[tuple[int, Spot], ...]
@@ -169,7 +167,7 @@ class RecallGame:
         move = CHOICES.read(text)
         if move is not None:
             return move
-        out, at = dict[int, Spot](), 0
+        out, at = dict[int, Spot](), len(text) - len(text.removeprefix("- "))
         while at < len(text):
             found = _THING.match(text, at)
             if not found or max(abs(int(found[3])), abs(int(found[4]))) > FAR:

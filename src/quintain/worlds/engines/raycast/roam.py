@@ -33,19 +33,26 @@ OTHER |= dict.fromkeys(("f", "go", "ahead", "step", "go forward", "move forward"
 CHOICES = Choices("left", "right", "forward", synonyms=OTHER)
 HANDS = Choices(
     *("left", "right", "forward", "take", "drop"),
-    synonyms={**OTHER, "t": "take", "pick up": "take", "d": "drop", "put": "drop", "put down": "drop"},
+    synonyms={
+        **OTHER,
+        **dict.fromkeys(("t", "pick up", "take it", "pick it up"), "take"),
+        **dict.fromkeys(("d", "put", "put down", "drop it", "put it down"), "drop"),
+    },
 )
 ANSWER = "One of: left, right (turn a quarter), forward (one cell)."
 ANSWER_HANDS = "One of: left, right (turn a quarter), forward (one cell), take, drop (the cell ahead)."
 SAYINGS = {
     "blocked": "Something solid is ahead; nothing moved.",
     "took": "You took the {}.",
+    "missed": "Nothing that can be taken lies ahead.",
+    "barred": "Nothing can be put down there.",
+    "empty": "Your hands are empty.",
     "dropped": "You put the {} down.",
     "wrong": "That was the {}, which is wrong.",
     "starved": "Your health is used up.",
 }
 LEGEND = """You see ahead, a quarter of the plane, up to 8 cells. The map of what is in sight has you (^) at the middle of its lowest row,
-looking up: . floor, # wall, ? not seen, letters are things."""
+looking up: . floor, , floor of which you see an edge alone (a thing may lie there), # wall, ? not seen, letters are things."""
 
 
 @seated
@@ -84,7 +91,7 @@ class RoamWorld:
         keys = plan(state)
         if not keys or not knobs["least"] <= len(keys) <= knobs["most"] or set(keys) == {FORWARD}:
             return None
-        return replace(state, place=replace(state.place, budget=state.clock or len(keys) * 3 // 2 + 2))
+        return replace(state, place=replace(state.place, budget=(state.clock or len(keys)) * 3 // 2 + 2))
 
     @property
     def choices(self) -> Choices:
@@ -115,6 +122,8 @@ class RoamWorld:
         return answer(state, self.choices)
 
     def legal(self, state: Stand, seat: str) -> tuple[Move, ...]:
+        if over(state):
+            return ()
         place = state.place
         to, thing = ahead(state)
         left, right, forward, *hands = self.choices.moves
@@ -128,7 +137,7 @@ class RoamWorld:
         return tuple(out)
 
     def sample(self, state: Stand, seat: str, rng: Rng) -> Move:
-        return rng.pick(self.legal(state, seat))
+        return rng.pick(self.legal(state, seat) or self.choices.moves)
 
     def caption(self, state: Stand, seat: str, level: int) -> str:
         return full_caption(state) if level == 2 else brief_caption(state)

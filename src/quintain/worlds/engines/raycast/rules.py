@@ -112,14 +112,16 @@ def _timed(after: Stand, events: Events | None = None) -> Outcome[Stand]:
 def _take(state: Stand, thing: int) -> Outcome[Stand]:
     place = state.place
     if thing < 0 or place.kinds[thing] != place.wanted:
-        return Outcome(state, events=BLOCKED)
+        return Outcome(state, events={SOLO: ("missed",)})
     after = replace(state, where=_moved(state, thing, HELD))
     return Outcome(after, events={SOLO: (f"took:{named(place.wanted)}",)})
 
 
 def _drop(state: Stand, to: int, thing: int) -> Outcome[Stand]:
-    if thing >= 0 or to < 0 or HELD not in state.where:
-        return Outcome(state, events=BLOCKED)
+    if HELD not in state.where:
+        return Outcome(state, events={SOLO: ("empty",)})
+    if thing >= 0 or to < 0:
+        return Outcome(state, events={SOLO: ("barred",)})
     after = replace(state, where=_moved(state, state.where.index(HELD), to))
     put: Events = {SOLO: (f"dropped:{named(state.place.wanted)}",)}
     return Outcome(after, WON, True, put) if over(after) else Outcome(after, events=put)

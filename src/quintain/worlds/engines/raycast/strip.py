@@ -25,7 +25,7 @@ SAYINGS = {"wrong": "These moves do not show these frames.", "right": "These are
 LONGEST = 40  # moves
 TRIES = 200  # walks in one maze
 GAP = 0.9  # between frames, in the units of a frame
-_SIGNS = {"f": "f", "forward": "f", "ahead": "f", "l": "l", "left": "l", "r": "r", "right": "r"}
+_SIGNS = {"turn": "", "f": "f", "forward": "f", "ahead": "f", "l": "l", "left": "l", "r": "r", "right": "r"}
 _HEAD = re.compile(r"(\d+) frames, (\d+) moves? from each to the next\.")
 Pose = tuple[int, int]  # cell, heading
 
@@ -119,9 +119,7 @@ class StripGame:
 
     def read(self, text: str) -> Move | None:
         parts = [part for part in re.split(r"[\s,;.>-]+", text) if part]
-        if len(parts) == 1 and not set(text) - set("flr"):
-            parts = list(text)
-        signs = "".join([_SIGNS.get(part, "?") for part in parts])
+        signs = "".join([_SIGNS.get(part, "?" if set(part) - set("flr") else part) for part in parts])
         return _say(signs) if signs and "?" not in signs and len(signs) <= LONGEST else None
 
     def play(self, state: Strip, move: Move) -> After[Strip]:

@@ -32,8 +32,10 @@ NAMES = "abcdefghijklmnopq"
 SIZES = ("1x1", "2x1", "1x2", "2x2", "3x1", "1x3")
 HUES = ("sky", "gold", "green", "plum", "sand", "cloud", "mint", "amber", "frost", "wood")
 ORACLE_NODES = 30_000
+_WAY = r"[ ,:]*(up|down|left|right|u|d|l|r)"
 _TEXT = re.compile(
-    r"(?:move |slide )?([a-q])[ ,:]*(up|down|left|right|u|d|l|r)(?:[ ,:]*(?:by )?([1-9]))?(?: cells?)?", re.ASCII
+    rf"(?:move |slide )?(?:block |car )?([a-q])(?: ([1-9]) )?{_WAY}(?:[ ,:]*(?:by )?([1-9]))?(?: (?:cell|space|step|square)s?)?",
+    re.ASCII,
 )
 WAYS = {"u": "up", "d": "down", "l": "left", "r": "right"}
 
@@ -143,7 +145,9 @@ class Blocks:
 
     def spell(self, text: str) -> str:
         found = _TEXT.fullmatch(text)
-        return f"{found[1]} {WAYS[found[2][0]]} {found[3] or 1}" if found else ""
+        if not found or (found[2] and found[4]):
+            return ""
+        return f"{found[1]} {WAYS[found[3][0]]} {found[2] or found[4] or 1}"
 
     def caption(self, board: str, now: str, level: int) -> str:
         yard = yard_of(now)

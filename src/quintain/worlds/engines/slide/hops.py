@@ -21,12 +21,14 @@ PEG_NODES, KNIGHT_NODES = 150_000, 80_000
 SPARE = 2  # turns for jumps that the rules refuse
 LARGEST = 7  # side of a board
 _BETWEEN = re.compile(r"\s*(?:->|>|-|,|\bto\b|\s)\s*")
+_JOINED = re.compile(r"^([a-z]\d)([a-z]\d)$")
 Jump = tuple[int, int, int]  # from, over, to
 
 
 def spell(text: str) -> str:
     """`b3 d3`, however it was written; nothing if it is no pair of cells."""
-    ends = [read_cell(part) for part in _BETWEEN.split(text.removeprefix("move ").removeprefix("jump "))]
+    text = _JOINED.sub(r"\1 \2", text.removeprefix("move ").removeprefix("jump ").removeprefix("knight "))
+    ends = [read_cell(part) for part in _BETWEEN.split(text)]
     cells = [cell for cell in ends if cell and max(cell) < LARGEST]
     if len(ends) != 2 or len(cells) != 2 or cells[0] == cells[1]:
         return ""

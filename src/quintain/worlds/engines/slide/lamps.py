@@ -55,7 +55,9 @@ def _synonyms() -> dict[str, str]:
         for c in range(LARGEST):
             name, letter, row, column = name_of(r, c), LETTERS[c], r + 1, c + 1
             for other in (
-                f"press {name}",
+                *(f"{verb} {name}" for verb in ("press", "toggle", "switch", "lamp")),
+                f"{row} {column}",
+                f"({row}, {column})",
                 f"{letter} {row}",
                 f"{row}{letter}",
                 f"{row} {letter}",
@@ -195,7 +197,7 @@ class LampWorld:
         panel = state.panel
         wires = wiring(panel.width, panel.height)
         cell = wires.moves.get(moves[SOLO].key)
-        if cell is None:
+        if cell is None or LIT not in state.lamps:
             return Outcome(state, events=ILLEGAL)
         lamps = switch(state.lamps, wires.switched[cell])
         return Outcome(Lamps(panel, lamps)) if LIT in lamps else Outcome(Lamps(panel, lamps), WON, True)
@@ -212,10 +214,11 @@ class LampWorld:
         return Plan(plan, first=useful)
 
     def legal(self, state: Lamps, seat: str) -> tuple[Move, ...]:
-        return tuple(CHOICES[name] for name in wiring(state.panel.width, state.panel.height).moves)
+        names = wiring(state.panel.width, state.panel.height).moves if LIT in state.lamps else ()
+        return tuple([CHOICES[name] for name in names])
 
     def sample(self, state: Lamps, seat: str, rng: Rng) -> Move:
-        return rng.pick(self.legal(state, seat))
+        return rng.pick(self.legal(state, seat) or CHOICES.moves)
 
     def caption(self, state: Lamps, seat: str, level: int) -> str:
         width, lamps = state.panel.width, state.lamps

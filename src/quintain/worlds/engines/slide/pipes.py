@@ -22,7 +22,9 @@ SIGNS = " ╵╶└╷│┌├╴┘─┴┐┤┬┼"  # by openings: 1 up, 2
 HEX = "0123456789abcdef"
 KINDS = ".eelesltelstlttx"  # of the same order: the same for all turns of a pipe
 BRANCH = 0.35  # the chance that the next pipe grows from any place, not from the last
-_TEXT = re.compile(r"(?:turn |rotate )?([a-i] ?\d)(?:[ ,:]*(?:by )?([1-3]|right|left)(?: times?| turns?)?)?", re.ASCII)
+_TEXT = re.compile(
+    r"(?:turn |rotate )?([a-i] ?\d)(?:[ ,:=]*(?:by )?([1-3]|right|left)(?: times?| turns?| quarters?)?)?", re.ASCII
+)
 COUNTS = {"right": "1", "left": "3"}
 
 

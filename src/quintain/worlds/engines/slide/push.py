@@ -100,7 +100,7 @@ class CrateWorld:
         board, boxes = state.board, state.boxes
         step = board.steps[moves[SOLO].key]
         to = state.player + step
-        if board.cells[to] == WALL:
+        if board.cells[to] == WALL or boxes == board.targets:
             return Outcome(state, events=BLOCKED)
         if to not in boxes:
             return Outcome(Crates(board, to, boxes))
@@ -151,7 +151,7 @@ class CrateWorld:
 
     def legal(self, state: Crates, seat: str) -> tuple[Move, ...]:
         board, boxes, out = state.board, state.boxes, []
-        for move in CHOICES.moves:
+        for move in CHOICES.moves if boxes != board.targets else ():
             step = board.steps[move.key]
             to = state.player + step
             if board.cells[to] != WALL and (

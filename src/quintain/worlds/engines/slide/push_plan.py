@@ -26,7 +26,7 @@ WORDS = {"u": "up", "d": "down", "l": "left", "r": "right"}
 SHOWN = 48  # letters of a plan in pictures
 GUESS = (8, 20)  # moves in a random answer, at least and fewer than
 _ONE = re.compile(r"up|down|left|right|[udlr]", re.ASCII)
-_ALL = re.compile(r"(?:(?:up|down|left|right|[udlr])[ ,;\-]*)+", re.ASCII)
+_ALL = re.compile(r"(?:(?:up|down|left|right|[udlr])[\s,;./>\-]*)+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ class TileWorld:
         frame, tiles = state.frame, state.tiles
         gap = tiles.index(0)
         source = frame.sources[INDEX[moves[SOLO].key]][gap]
-        if source < 0:
+        if source < 0 or tiles == frame.goal:
             return Outcome(state, events=ILLEGAL)
         after = slid(tiles, gap, source)
         return Outcome(Slid(frame, after), WON, True) if after == frame.goal else Outcome(Slid(frame, after))
@@ -137,10 +137,12 @@ class TileWorld:
 
     def legal(self, state: Slid, seat: str) -> tuple[Move, ...]:
         gap = state.tiles.index(0)
+        if state.tiles == state.frame.goal:
+            return ()
         return tuple(m for m, sources in zip(CHOICES.moves, state.frame.sources, strict=True) if sources[gap] >= 0)
 
     def sample(self, state: Slid, seat: str, rng: Rng) -> Move:
-        return rng.pick(self.legal(state, seat))
+        return rng.pick(self.legal(state, seat) or CHOICES.moves)
 
     def caption(self, state: Slid, seat: str, level: int) -> str:
         width, tiles = state.frame.width, state.tiles

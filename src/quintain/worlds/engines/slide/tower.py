@@ -52,6 +52,7 @@ def _synonyms() -> dict[str, str]:
                 f"move {x} {y}",
             ):
                 out[other] = PEGS[a] + PEGS[b]
+            out[f"{x}-{y}"] = out[f"{x} > {y}"] = out[f"from {x} to {y}"] = PEGS[a] + PEGS[b]
             out[f"move {x} to {y}"] = out[f"move from {x} to {y}"] = PEGS[a] + PEGS[b]
     return out
 
@@ -121,7 +122,7 @@ class TowerWorld:
         rack, at = state.rack, state.at
         source, target = moves[SOLO].key
         disc = at.find(source)
-        if disc < 0 or target > PEGS[rack.pegs - 1] or -1 < at.find(target) < disc:
+        if at == rack.goal or disc < 0 or target > PEGS[rack.pegs - 1] or -1 < at.find(target) < disc:
             return Outcome(state, events=ILLEGAL)
         after = at[:disc] + target + at[disc + 1 :]
         return Outcome(Discs(rack, after), WON, True) if after == rack.goal else Outcome(Discs(rack, after))
@@ -138,7 +139,7 @@ class TowerWorld:
         return tuple(m for m in moves if not self.step(state, {SOLO: m}).events)
 
     def sample(self, state: Discs, seat: str, rng: Rng) -> Move:
-        return rng.pick(self.legal(state, seat))
+        return rng.pick(self.legal(state, seat) or CHOICES.moves)
 
     def caption(self, state: Discs, seat: str, level: int) -> str:
         rack, at = state.rack, state.at

@@ -22,9 +22,17 @@ art.add()
 tiles({"number-16": (*art.NUMBERS["number-2"][:-1], Run(text="16", x=0.5, y=0.48, size=0.5))})
 LARGEST = 4  # side of a board
 MEET_NODES = 20_000  # looked at for a shortest plan on a board larger than 3 x 3
-WAYS = {"right": "right", "left": "left", "clockwise": "right", "anticlockwise": "left", "counterclockwise": "left"}
+WAYS = {
+    "cw": "right",
+    "ccw": "left",
+    "right": "right",
+    "left": "left",
+    "clockwise": "right",
+    "anticlockwise": "left",
+    "counterclockwise": "left",
+}
 _TEXT = re.compile(
-    r"(?:turn |rotate )?([a-d] ?\d)[ ,:]*(right|left|clockwise|anticlockwise|counterclockwise)", re.ASCII
+    r"(?:turn |rotate )?([a-d] ?\d)[ ,:=]*(right|left|cw|ccw|clockwise|anticlockwise|counterclockwise)", re.ASCII
 )
 
 

@@ -23,7 +23,7 @@ SAYINGS = {
 }
 SPARE = 2  # turns beyond one for each word
 NODES = 20_000
-_FILL = re.compile(r"(\d{1,2})\s*(?:=|:|\s)\s*([a-z]{3,6})", re.ASCII)
+_FILL = re.compile(r"(\d{1,2})\s*(?:=|:|->|-|\.|\s)\s*([a-z]{3,6})", re.ASCII)
 _PLACE = re.compile(r"(\d+): (across|down) from row (\d+) column (\d+), (\d) letters, (\w+)")
 tiles({f"slot-{n}": (Run(text=str(n), x=0.5, y=0.52, size=0.62, color="blue"),) for n in range(1, 31)})
 

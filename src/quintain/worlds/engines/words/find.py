@@ -24,7 +24,7 @@ SAYINGS = {
 }
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (-1, 1), (0, -1), (-1, 0), (-1, -1), (1, -1))
 SPARE = 2  # wrong marks that a turn budget allows
-_MARK = re.compile(r"(.+?)\s*(?:-|to|:|>)\s*(.+)", re.ASCII)
+_MARK = re.compile(r"(.+?)\s*(?:->|-|\bto\b|:|>)\s*(.+)|([a-z] ?\d+),? *([a-z] ?\d+)", re.ASCII)
 
 tiles(
     {
@@ -123,7 +123,7 @@ class SearchGame:
         parts = _MARK.fullmatch(text)
         if not parts:
             return None
-        first, last = read_cell(parts[1]), read_cell(parts[2])
+        first, last = read_cell(parts[1] or parts[3]), read_cell(parts[2] or parts[4])
         return _move(first, last) if first and last and max(*first, *last) < 20 else None
 
     def play(self, state: Search, move: Move) -> After[Search] | None:

@@ -24,6 +24,7 @@ SAYINGS = {"marks": "Marks: {}.", "won": "That is it.", "lost": "That was the la
 PEGS = "abcdefgh"
 _FILLS = ("blue", "brick", "gold", "forest", "plum", "ink", "white", "sky")
 HIT, NEAR, MISS = "+", "o", "-"
+SPARE = 3  # turns for answers that are no tries
 AT_ONCE = 60  # words up to which the best next try is worked out
 
 for _sign, _fill in zip(PEGS, _FILLS, strict=True):
@@ -127,7 +128,7 @@ class GuessGame:
         return f"{state.form.letters} {state.hidden}" if self.game == "word" else f"{state.hidden} {state.tried}"
 
     def turns(self, state: Guessing) -> int:
-        return state.form.tries - len(state.tried)
+        return state.form.tries - len(state.tried) + SPARE
 
     def mover(self, state: Guessing) -> int:
         return -1 if state.hidden in state.tried or len(state.tried) >= state.form.tries else 0
@@ -143,9 +144,9 @@ class GuessGame:
 
     def read(self, text: str) -> Move | None:
         if self.game == "word":
-            found = re.fullmatch(r"try:?\s+([a-z]{3,8})", text)
-            return _move("try " + found[1]) if found else None
-        text = re.sub(r"[\s,;-]+", "", text)
+            found = re.fullmatch(r"(?:try|guess):?\s+([a-z]{3,8}|(?:[a-z] ){2,7}[a-z])", text)
+            return _move("try " + found[1].replace(" ", "")) if found else None
+        text = re.sub(r"^(?:try|guess|code)\b|[\s,;:./>-]+", "", text)
         return _move(" ".join(text)) if 3 <= len(text) <= 8 and not set(text) - set(PEGS) else None
 
     def play(self, state: Guessing, move: Move) -> After[Guessing] | None:

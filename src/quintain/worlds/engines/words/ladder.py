@@ -107,7 +107,7 @@ class LadderGame:
         return _move(rng.pick(state.words))
 
     def read(self, text: str) -> Move | None:
-        found = re.fullmatch(r"to:?\s+([a-z]{3,6})", text)
+        found = re.fullmatch(r"(?:(?:go|move|step|change) )?to:?\s+([a-z]{3,6})", text)
         return _move(found[1]) if found else None
 
     def play(self, state: Ladder, move: Move) -> After[Ladder] | None:

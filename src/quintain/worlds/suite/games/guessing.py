@@ -10,10 +10,11 @@ from quintain.worlds.kernel import Facts, levels_of
 PEGS = """Find a hidden code of coloured pegs. A colour is a letter, and may occur more than once. After each try you learn how many
 pegs have the right colour in the right place, and how many more have a right colour in a wrong place. In a picture the dark square
 counts the pegs in place and the white disc those elsewhere; tries follow each other downwards, and the last row shows the colours in
-use, the first letters of the alphabet. The first try is made for you."""
+use, the first letters of the alphabet. The first try is made for you. What is
+no code of that length and those colours is no try, but takes a turn."""
 WORD = """Find a hidden common English word. Each try is any letters of that length, and each letter is marked: + stands in its place,
 o occurs elsewhere, - does not occur (again). In a picture a dark square is a letter in its place, a disc one that occurs elsewhere.
-One or two tries may have been made for you."""
+One or two tries may have been made for you. What has another length is no try, but takes a turn."""
 KNOBS = ("length", "letters", "tries", "given")
 
 

@@ -13,7 +13,8 @@ CORRIDOR = f"""You stand in a corridor with blind alleys and look for one thing,
 MAZE = f"""You stand in a maze and look for one thing, told below the picture; step into its cell.
 {LEGEND}"""
 JUNCTION = f"""A sign at the blind end of a corridor shows a thing. At the other end the corridor parts into {{}} arms, with a thing at the
-end of each. Step into the cell of the thing that the sign shows; any other ends the episode. Signs can be read from 3 cells.
+end of each. Step into the cell of the thing that the sign shows; any other ends the episode. A sign can be read when it stands at
+most 3 rows ahead; it cannot be stepped on.
 {LEGEND}"""
 
 
