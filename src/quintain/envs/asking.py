@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,7 +20,10 @@ WHOLE = (
 )
 
 
-EVERY = "Do not act yet: name every action that the rules allow in this situation and that changes something, one a line, in any order."
+EVERY = (
+    "Do not act yet: name every action that the rules allow in this situation, one a line, in any order; what is blocked is no action, and "
+    "of several that would do the same one is enough."
+)
 LAST = "One action is enough now: give the one that ends the episode with all of its reward."
 SAID = "You answered: {move}"
 
@@ -131,6 +134,8 @@ def every_move(play: Play) -> str:
 def grade_moves(play: Play, answer: str | None) -> float:
     """Of all actions that are named or possible, the share that is both; a line that cannot be read counts as one that is not possible.
 
+    Where no chance is in it, actions that lead to one and the same state count as one.
+
     Example:
         >>> play = Play("NimDuel", level=1)
         >>> told = play.begin(3)
@@ -143,7 +148,18 @@ def grade_moves(play: Play, answer: str | None) -> float:
         move = play.env.reader.read(play.env.reader.grammar.write(line), seat)
         unread += move is None
         named |= {move} if move is not None else set()
-    return len(named & legal) / max(1, len(named | legal) + unread)
+    kinds = _kinds(play, legal)
+    wrong = len(named - legal) + unread
+    return len({kinds[move] for move in named & legal}) / max(1, len(set(kinds.values())) + wrong)
+
+
+def _kinds(play: Play, legal: Iterable[Move]) -> dict[Move, Hashable]:
+    """What tells the effects of moves apart: the state after each, or the move itself where chance or others have a hand in it."""
+    world, state = play.env.world, play.env.state
+    if not world.facts.exact or len(play.movers) > 1:
+        return {move: move for move in legal}
+    (seat,) = play.movers
+    return {move: world.step(state, {seat: move}).state for move in legal}
 
 
 def _legal(play: Play) -> tuple[Move, ...]:
@@ -210,7 +226,7 @@ def grade_last(play: Play, answer: str | None) -> float:
 
     Example:
         >>> play = Play("Mastermind")
-        >>> heard = question_of_last(play, play.begin(3)["agent"])
+        >>> heard = question_of_last(play, play.begin(1)["agent"])
         >>> grade_last(play, best_last(play))
         1.0
     """

@@ -16,23 +16,29 @@ TOOL = "act"
 LONG = 400  # characters of an action that may have words around it
 LONGEST = 20_000  # characters of a message that are looked at, from its end
 _TAG = re.compile(r"<action>((?:(?!</?action>).)*)</action>", re.DOTALL)
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_END = re.compile(r"(?<=[^\s.])[.!]$")
+_PART = re.compile(r"[,;.!?(\n]")
 _OPEN, _CLOSED = "([{\"'`*“‘", ")]}\"'`*”’"
 _GAPS = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
 _MARKS = re.compile(r"[()\[\]{}\"'`*_“”‘’]+|[-=]*(?:>|→|⇒)")
 _ROWS = re.compile(r"\n|[\])}]\s*,?\s*[\[({]")  # of a table, which has another meaning without them
+_WAYS: dict[str, str] = dict(zip("↑↓←→⬆⬇⬅➡", ("up", "down", "left", "right") * 2, strict=True))
+_POINT = re.compile(r"^(?:[-*•]|\d{1,2}[.)])\s+")  # of a list
 _DASHES = str.maketrans("–—−", "---")
 _VERB = re.compile(
-    r"(?:please |i |i'll |let's |we )*(?:try|go|move|play|push|slide|step|walk|place|put|choose|select|pick|take)[ :]+",
+    r"(?:please |i |i'll |let's |we )*(?:try|go|move|play|push|slide|step|walk|place|put|choose|select|pick|take|give|bid)[ :]+",
     re.IGNORECASE,
 )
-_FILL = re.compile(r"\b(?:from|to|into|onto|the|and|is|at)\b", re.IGNORECASE)
+_FILL = re.compile(r"\b(?:from|to|into|onto|the|and|is|at|cell|square|pit|col(?:umn)?:?)\b:?", re.IGNORECASE)
+_CELL = re.compile(r"\b([a-z])[ -](\d{1,2})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
     """`find` yields the candidate texts of a message, best first; `write` makes an action's message; `ask` asks for it.
 
+    `words` yields single words that are tried last: they count where all that are an action are the same one.
     `{answer}` and `{example}` in `ask` stand for the world's own description of an action and an example.
     """
 
@@ -40,6 +46,7 @@ class Grammar:
     write: Callable[[str], Message]
     ask: str
     tools: bool = False
+    words: Callable[[Message], Iterator[str]] = lambda message: iter(())
 
 
 def _word(message: Message) -> Iterator[str]:
@@ -47,14 +54,21 @@ def _word(message: Message) -> Iterator[str]:
 
 
 def _free(message: Message) -> Iterator[str]:
-    """The whole text, then what follows the last `action:`, then the last line, then single words from the last on."""
+    """The whole text, then what follows the last `action:`, all of it or up to the first stop, then the last line."""
     text = message.text[-LONGEST:].strip()
     yield text
     at = text.lower().rfind("action:")
     if at >= 0:
-        yield text[at + len("action:") :].strip().rstrip(".")
+        said = text[at + len("action:") :].strip()
+        yield said.rstrip(".")
+        yield _PART.split(said, maxsplit=1)[0].strip()
     yield text.rpartition("\n")[2].strip().rstrip(".")
-    yield from reversed(_WORD.findall(text[-LONGEST // 10 :]))
+
+
+def _words(message: Message) -> Iterator[str]:
+    """The words of a text that names no `action:`."""
+    text = message.text[-LONGEST // 10 :]
+    yield from () if "action:" in text.lower() else _WORD.findall(text)
 
 
 def _tagged(message: Message) -> Iterator[str]:
@@ -106,14 +120,22 @@ def _spelled(text: str) -> Iterator[str]:
     folded = _fold(plain)
     yield folded
     if folded[:1] in _OPEN and folded[-1:] in _CLOSED:
-        yield folded.strip(_OPEN + _CLOSED)
+        inner = folded.strip(_OPEN + _CLOSED)
+        yield inner
+        yield _END.sub("", inner)
     if len(plain) > LONG or _ROWS.search(plain):
         return
-    bare = _fold(_MARKS.sub(" ", plain.translate(_DASHES)))
+    if _WAYS.keys() >= {*plain} - {" "}:
+        yield " ".join(_WAYS[sign] for sign in plain if sign != " ")
+        return
+    bare = _fold(_MARKS.sub(" ", _POINT.sub("", plain.translate(_DASHES))))
+    bare = _END.sub("", bare)
     yield bare
     said = _VERB.sub("", bare, count=1) if _VERB.match(bare) else bare
     yield said
-    yield _fold(_FILL.sub(" ", said))
+    said = _fold(_FILL.sub(" ", said))
+    yield said
+    yield _CELL.sub(r"\1\2", said)
 
 
 def _fold(text: str) -> str:
@@ -152,7 +174,10 @@ def act_tool(answer: str) -> Tool:
 GRAMMARS: dict[str, Grammar] = {
     "word": Grammar(find=_word, write=_said, ask="Reply with the action alone. {answer} Example: {example}"),
     "free": Grammar(
-        find=_free, write=_said, ask="You may think first; end with the action on a line of its own. {answer}"
+        find=_free,
+        words=_words,
+        write=_said,
+        ask="You may think first; end with the action on a line of its own. {answer}",
     ),
     "tagged": Grammar(
         find=_tagged,

@@ -83,13 +83,14 @@ class Reader:
         return self.spoken[key]
 
     def look(self, message: Message, seat: str) -> Move | None:
-        """Try the candidates of the grammar in turn, each in its spellings."""
+        """Try the candidates of the grammar in turn, each in its spellings; then single words, if they name one action alone."""
         for found in self.grammar.find(message):
             for text in spellings(found):
                 move = self.world.read(text, seat)
                 if move is not None:
                     return move
-        return None
+        named = {move for word in self.grammar.words(message) if (move := self.world.read(word, seat)) is not None}
+        return named.pop() if len(named) == 1 else None
 
 
 class WorldEnv:

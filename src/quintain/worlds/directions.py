@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from quintain.worlds.kernel import Choices
 
+WAITS = dict.fromkeys(
+    ("stay", "noop", "no-op", "pass", "skip", "none", "do nothing", "stand still", "stay still"), "wait"
+)
 DIRECTIONS = ("up", "down", "left", "right")
 CHOICES = Choices(
     *DIRECTIONS,

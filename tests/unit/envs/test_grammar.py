@@ -54,7 +54,27 @@ def test_nothing_is_found_where_nothing_is(grammar: str, text: str) -> None:
 def test_free_text_is_searched_from_the_likeliest_place() -> None:
     assert found("free", "Down is a wall.\nAction: up.")[1] == "up"
     assert found("free", "I could go down.\nup")[1] == "up"
-    assert found("free", "so I move up, then")[2:4] == ["then", "up"]
+    assert found("free", "Action: raise to 8 (it may fold)")[1:3] == ["raise to 8 (it may fold)", "raise to 8"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "key"),
+    [
+        ("EmptyRoom", "so I move up, then", "up"),
+        ("EmptyRoom", "up, up and away", "up"),
+        ("EmptyRoom", "Left, not up", None),
+        ("EmptyRoom", "I would go left, as I'd be blocked above", "left"),
+        ("HoldemFree", "Action: raise to 8 (it will probably fold)", "raise 8"),
+        ("ConnectK", "Action: column C, which makes a threat", "c"),
+        ("Blackjack", "I stand, since a hit would bust.", None),
+        ("Gomoku", "I play E5, which blocks d4.", None),
+        ("LiarsDice", "Action: 2x5, and no doubt", "2x5"),
+    ],
+)
+def test_single_words_of_free_text_count_where_they_name_one_action(name: str, text: str, key: str | None) -> None:
+    env = WorldEnv(world_of(name), Scaffold(grammar="free"))
+    move = env.reader.read(GRAMMARS["free"].write(text), env.facts.seats[0])
+    assert (move and move.key) == key
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS)

@@ -7,15 +7,19 @@ from typing import Any
 
 import pytest
 
+from quintain.envs.adapters.play import Play
+from quintain.envs.asking import every_move, grade_moves, question_of_moves
 from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.arcade.falling import shower
 from quintain.worlds.engines.arcade.loop import HIT, LATE, Frame, Stage, read_back
 from quintain.worlds.engines.turns import TurnWorld
-from quintain.worlds.kernel import Move, Plan, Unsolvable
+from quintain.worlds.kernel import GenerationError, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.temporal.beat_tap import beat_tap
 from quintain.worlds.suite.temporal.brick_bounce import brick_bounce
+from quintain.worlds.suite.temporal.chain_marbles import chain_marbles
+from quintain.worlds.suite.temporal.invader_row import invader_row
 from quintain.worlds.suite.temporal.lane_cross import lane_cross
 from quintain.worlds.suite.temporal.sky_dodge import sky_dodge
 
@@ -205,3 +209,32 @@ def test_what_no_flight_can_reach_is_called_so(seed: int):
     assert isinstance(plan, Plan) == (least > 0)
     if isinstance(plan, Plan):
         assert follow(COURT, frame, *(m.key for m in plan.moves)).rewards and len(plan.moves) >= least
+
+
+def test_marbles_are_shot_at_places_of_the_chain() -> None:
+    """The places that can be named are those that the rules tell: of the chain, and the one behind it."""
+    world = chain_marbles()
+    state = world.start(3, 3)
+    many = len(state.things[0])
+    assert [m.key for m in world.view(state, SOLO).legal()] == ["swap", *(f"shoot{n}" for n in range(1, many + 2))]
+    assert world.step(state, {SOLO: said(world, f"shoot{many + 2}")}).events == {SOLO: ("illegal",)}
+    behind = world.step(state, {SOLO: said(world, f"shoot{many + 1}")}).state
+    if len(behind.things[0]) > many:  # it vanished with nothing: the rest has moved one cell on
+        assert behind.at[0] - state.at[0] in (1, 2)
+
+
+def test_invaders_fit_their_board() -> None:
+    with pytest.raises(GenerationError, match="across=7 columns does not fit a board of width=6"):
+        invader_row().start(336, 0, across=7)
+
+
+def test_whoever_names_one_action_of_several_that_do_the_same_has_named_all() -> None:
+    play = Play("PelletMaze", level=2)
+    heard = play.begin(3)[SOLO]
+    assert "of several that would do the same one is enough" in question_of_moves(play, heard).text
+    words = every_move(play).split()
+    by_effect = {play.env.world.step(play.env.state, {SOLO: said(play.env.world, w)}).state: w for w in words}
+    assert len(by_effect) < len(words)
+    assert grade_moves(play, "\n".join(by_effect.values())) == grade_moves(play, "\n".join(words)) == 1.0
+    some = list(by_effect.values())[1:]
+    assert grade_moves(play, "\n".join(some)) == pytest.approx(1 - 1 / len(by_effect))

@@ -9,6 +9,7 @@ import statistics
 
 import pytest
 
+from quintain.envs.world import world_of
 from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.board.rows import RowGame, row_game
@@ -370,3 +371,23 @@ def test_knobs_that_fit_no_game_are_refused() -> None:
 def test_other_captions_are_refused(text: str) -> None:
     with pytest.raises(QuintainError, match="no full caption"):
         SOLO_WORLD.rebuild(text, SOLO)
+
+
+@pytest.mark.parametrize("name", ["TicTacToe", "ChessGame", "GoBoard", "Mancala", "DotsBoxes", "Breakthrough"])
+def test_the_brief_caption_tells_the_size_of_the_board_in_a_sentence_of_its_own(name: str) -> None:
+    world = world_of(name)
+    text = world.view(world.start(3, 4), world.facts.seats[0]).caption(1)
+    before, found, after = text.partition("The board has ")
+    assert found and before.endswith(". ") and after.partition(" rows. ")[2]
+
+
+def test_no_ship_afloat_is_told_so() -> None:
+    world = world_of("Battleship")
+    state = world.start(1, 0)
+    outcome = None
+    while outcome is None or not outcome.done:
+        outcome = world.step(state, {SOLO: world.solve(state, SOLO).moves[0]})
+        state = outcome.state
+    view = world.view(state, SOLO)
+    assert "Afloat: none." in view.caption(2)
+    assert world.view(world.rebuild(view.caption(2), SOLO), SOLO).caption(2) == view.caption(2)

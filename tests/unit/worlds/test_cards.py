@@ -19,7 +19,7 @@ from quintain.worlds.engines.cards.piles import Kind, after, steps, won
 from quintain.worlds.engines.cards.piles_solve import solved
 from quintain.worlds.engines.cards.players import chances, leduc_key, reply
 from quintain.worlds.engines.cards.poker import KUHN, LEDUC, actions_of, outcome, spot_of, value_of
-from quintain.worlds.kernel import Plan, Unsolvable
+from quintain.worlds.kernel import GenerationError, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 
 POKER = (
@@ -365,3 +365,42 @@ def test_the_short_caption_of_dice_says_less(name: str) -> None:
     state, seat = world.start(0, 3), world.facts.seats[0]
     short, full = (world.caption(state, seat, level) for level in (1, 2))
     assert len(short) < len(full) and "Rounds won" not in short and "Your dice" in short
+
+
+@pytest.mark.parametrize("name", ["KuhnDuel", "LeducDuel", "HoldemLimitDuel"])
+def test_a_fixed_raise_may_name_its_chips(name: str) -> None:
+    world = world_of(name)
+    state = world.start(1, 3)
+    plain, named = (world.step(state, {"first": world.read(text, "first")}) for text in ("raise", "raise to 4"))
+    assert plain == named and plain.state != state
+
+
+def test_all_in_is_the_highest_raise_or_a_call() -> None:
+    world = world_of("HoldemFreeDuel")
+    state = world.start(1, 3)
+    every = world.read("all in", "first")
+    after = world.step(state, {"first": every}).state
+    assert after == world.step(state, {"first": world.view(state, "first").legal()[-1]}).state
+    legal = {move.key for move in world.view(after, "second").legal()}
+    assert legal == {"fold", "call"}
+    assert world.step(after, {"second": every}) == world.step(after, {"second": world.read("call", "second")})
+
+
+@pytest.mark.parametrize(
+    ("name", "knob"), [("FreeCell", "depth"), ("FreeCell", "runs"), ("Klondike", "cells"), ("SpiderDeal", "cells")]
+)
+def test_a_game_of_patience_has_no_parts_of_another(name: str, knob: str) -> None:
+    with pytest.raises(GenerationError, match=f"{knob}=1: this game of patience has no {knob}; it is 0"):
+        world_of(name).start(1, 5, **{knob: 1})
+
+
+def test_both_seats_know_who_opens_a_round_of_dice() -> None:
+    world, seen = world_of("LiarsDuel"), set()
+    for seed in range(12):
+        state = world.start(seed, 0)
+        for seat in world.facts.seats:
+            view = world.view(state, seat)
+            rebuilt = world.rebuild(view.caption(2), seat)
+            assert world.view(rebuilt, seat).legal() == view.legal()
+            seen.add(view.caption(2).rpartition("Bids: ")[2])
+    assert seen == {"none, you first", "none, opponent first"}

@@ -13,6 +13,7 @@ from quintain.worlds.engines.grid.ways import distances
 from quintain.worlds.kernel import Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.spatial.fog_map import fog_map
+from quintain.worlds.suite.spatial.patrols import patrol_guard
 from quintain.worlds.suite.spatial.ways import conveyor_floor, four_rooms, lava_gap, multi_room, teleport_hall
 
 MAPS = {make.__name__: make() for make in (four_rooms, lava_gap, multi_room, teleport_hall, conveyor_floor)}
@@ -153,3 +154,24 @@ def test_where_belts_lead_every_step_back_nothing_is_legal() -> None:
         outcome = world.step(state, {"agent": world.read(word, "agent")})
         assert outcome.state == state and outcome.events == {"agent": ("illegal",)}
     assert isinstance(world.solve(state, "agent"), Unsolvable)
+
+
+def test_a_belt_that_no_step_leads_off_ends_the_walk() -> None:
+    world = conveyor_floor()
+    state = world.rebuild(". < P\n^ . G", SOLO)
+    outcome = world.step(state, {SOLO: world.read("left", SOLO)})
+    assert outcome.done and not outcome.rewards and outcome.events == {SOLO: ("stuck",)}
+    assert isinstance(world.solve(outcome.state, SOLO), Unsolvable) and not world.view(outcome.state, SOLO).legal()
+
+
+def test_the_brief_caption_of_guards_names_every_cell_in_sight() -> None:
+    world, tracks = patrol_guard(), 0
+    for seed in range(5):
+        view = world.view(world.start(seed, 0), SOLO)
+        rows = [line.split() for line in view.caption(2).split("\n") if "stand" not in line]
+        seen = [(y, x, s) for y, row in enumerate(rows, 1) for x, s in enumerate(row, 1) if s in "+=!"]
+        told = [line for line in view.caption(1).split("\n") if "in sight:" in line.lower()]
+        assert sum(line.count("row ") for line in told) == len(seen)
+        assert all(any(f"row {y}, column {x}" in line for line in told) for y, x, _ in seen)
+        tracks += sum(s in "=!" for _, _, s in seen)
+    assert tracks

@@ -9,12 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
 from quintain.ports import SOLO
-from quintain.types import QuintainError
+from quintain.types import Message, QuintainError, Task
 from quintain.worlds.engines.raycast.explore import plan
 from quintain.worlds.engines.raycast.fan import AT, BACK, CELLS, DEPTH, ENOUGH, RAYS, cast
 from quintain.worlds.engines.raycast.floor import GONE, HELD, Floor, Place, Stand
-from quintain.worlds.engines.raycast.look import full_caption, in_sight, parse_caption
+from quintain.worlds.engines.raycast.look import full_caption, in_sight, moving_words, parse_caption
 from quintain.worlds.engines.raycast.rules import (
     BESIDE,
     CHOOSE,
@@ -200,3 +202,36 @@ def test_the_last_turn_wins_also_with_the_last_of_health() -> None:
     assert (total, done) == (1.0, True)
     assert full_caption(after).endswith("Health: 0. Turns to go: 0.")
     assert full_caption(parse_caption(full_caption(after), SURVIVE)) == full_caption(after)
+
+
+def test_floor_of_which_the_middle_is_hidden_has_its_own_sign() -> None:
+    """A thing beside the seat is out of sight, though an edge of its cell is in sight: the map must not call that cell free."""
+    floor = Floor(3, 3, "...#..###")
+    place = Place(REACH, floor, (BOX,), BOX)
+    state = stood(Stand(place, 4, 0, (5,)), 4, 0)
+    *rows, _ = full_caption(state).split("\n")
+    row = rows[-1].split()
+    assert row[row.index("^") + 1] == "," and not in_sight(state)
+    assert ".@0,1" not in moving_words(state) and ",@0,1" in moving_words(state)
+    ahead = stood(replace(state, where=(1,)), 4, 0)
+    assert in_sight(ahead) == [((1, 0), BOX)]
+
+
+def test_an_answer_that_cannot_be_read_does_not_lose_the_walk_of_health() -> None:
+    env = WorldEnv(world_of("HealthWalk3D"), Scaffold(grammar="word"))
+    for seed in (3, 4, 5):
+        env.begin(Task(key="t", env="HealthWalk3D", seed=seed, level=0))
+        said, reward = "???", 0.0
+        while env.stop is None:
+            reward += sum(env.advance({SOLO: Message.of("assistant", said)})[SOLO].reward.values())
+            plan_ = env.world.solve(env.state, SOLO)
+            said = plan_.moves[0].key if isinstance(plan_, Plan) else ""
+        assert reward == 1.0
+
+
+def test_hands_tell_why_they_do_nothing() -> None:
+    floor = Floor(3, 3, "." * 9)
+    state = stood(Stand(Place(BESIDE, floor, (BOX, BALL), BOX, other=BALL), 7, 0, (0, 2)), 7, 0)
+    assert step(state, TAKE).events == {SOLO: ("missed",)} and step(state, DROP).events == {SOLO: ("empty",)}
+    held = stood(replace(state, where=(HELD, 2)), 2 + 3, 0)
+    assert step(held, DROP).events == {SOLO: ("barred",)}

@@ -130,3 +130,15 @@ def test_the_picture_of_a_code_shows_the_colours_in_use(level: int, last: str) -
     assert f"from A to {last}." in text
     shown = {c: world.view(world.rebuild(text.replace(f"to {last}.", f"to {c}."), seat), seat).scene() for c in "EFGH"}
     assert len({scene.cells for scene in shown.values()}) == 4
+
+
+@pytest.mark.parametrize(("name", "other"), [("Mastermind", "a b c d e"), ("WordleBox", "try abc")])
+def test_what_is_no_try_uses_none_up(name: str, other: str) -> None:
+    """The turns left are more than the tries, so that a caption's tries can all be made after an answer of another length."""
+    world = world_of(name)
+    (seat,) = world.facts.seats
+    state = world.start(3, 0)
+    outcome = world.step(state, {seat: world.read(other, seat)})
+    assert outcome.state == state and outcome.events == {seat: ("illegal",)}
+    left = int(world.view(state, seat).caption(2).partition("Tries left: ")[2].partition(" ")[0])
+    assert world.turns(state) == left + 3

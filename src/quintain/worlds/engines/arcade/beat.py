@@ -8,6 +8,7 @@ from itertools import permutations
 from typing import Any
 
 from quintain.worlds.art import tiles
+from quintain.worlds.directions import WAITS
 from quintain.worlds.engines.arcade.falling import empty, falling, landings, seen, shower
 from quintain.worlds.engines.arcade.loop import Frame, Look, Stage, ending, left
 from quintain.worlds.kernel import Answer, Choices, Plan, Unsolvable
@@ -20,7 +21,7 @@ DIGITS = ["".join(str(lane + 1) for lane in lanes) for lanes in SETS]
 NAMES = [f"tap{digits}" if digits else "wait" for digits in DIGITS]
 ACTIONS = Choices(
     *NAMES,
-    synonyms={"w": "wait", "none": "wait"}
+    synonyms=WAITS
     | {
         f"tap{gap}{sign.join(order)}": f"tap{digits}"
         for digits in DIGITS[1:]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quintain.worlds.art import tiles
+from quintain.worlds.directions import WAITS
 from quintain.worlds.engines.arcade.loop import BLANK, Frame, Ints, Look, Stage, ending, left
 from quintain.worlds.engines.arcade.quest import Leg, answered
 from quintain.worlds.kernel import Answer, Choices, GenerationError, Plan
@@ -19,7 +20,9 @@ APART = 3  # rows of the panel for each of the next pieces
 QUEUE = 24  # pieces in the order in which they come; after the last comes the first again
 ACTIONS = Choices(
     *("wait", "left", "right", "turn", "drop"),
-    synonyms={"w": "wait", "stay": "wait", "l": "left", "r": "right", "t": "turn", "rotate": "turn", "d": "drop"},
+    synonyms=WAITS
+    | {"l": "left", "r": "right", "d": "drop", "hard drop": "drop"}
+    | dict.fromkeys(("t", "rotate", "rotate clockwise", "turn clockwise", "clockwise", "cw"), "turn"),
 )
 # the rows of each piece as it enters; the first three are for beginners
 PIECES = {

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quintain.worlds.art import tiles
+from quintain.worlds.directions import WAITS
 from quintain.worlds.engines.arcade.court import COURT, REACH, STEPS, WAYS, Ball, flown, met, moved
 from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Look, Stage, ending, left
 from quintain.worlds.kernel import Answer, Choices, Plan, Unknown, Unsolvable
@@ -15,9 +16,7 @@ from quintain.worlds.scene import Box, Polygon, Shape
 
 BRICK, BALL, PADDLE = "B", "O", "[=]"
 MOVES = {"wait": 0, "left": -1, "right": 1}
-ACTIONS = Choices(
-    *MOVES, synonyms={"w": "wait", "stay": "wait", "l": "left", "r": "right", "west": "left", "east": "right"}
-)
+ACTIONS = Choices(*MOVES, synonyms=WAITS | {"l": "left", "r": "right", "west": "left", "east": "right"})
 NODES = 800  # flights that the oracle looks at before it gives up
 
 

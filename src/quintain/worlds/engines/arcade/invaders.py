@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quintain.worlds.art import tiles
+from quintain.worlds.directions import WAITS
 from quintain.worlds.engines.arcade.loop import BLANK, GOAL, HIT, RUNNING, Frame, Ints, Look, Stage, ending, left
 from quintain.worlds.engines.arcade.quest import Leg, answered, played
 from quintain.worlds.engines.arcade.sky import CROSS, SHIP_ART
-from quintain.worlds.kernel import Answer, Choices, Plan, Unsolvable
+from quintain.worlds.kernel import Answer, Choices, GenerationError, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Shape
 
@@ -18,7 +19,7 @@ GUN, LOST, INVADER, SHOT = "P", "X", "M", "'"
 STEPS = {"wait": 0, "left": -1, "right": 1, "shoot": 0}
 ACTIONS = Choices(
     *STEPS,
-    synonyms={"w": "wait", "stay": "wait", "l": "left", "r": "right", "s": "shoot", "fire": "shoot"},
+    synonyms=WAITS | {"l": "left", "r": "right", "fire": "shoot"},
 )
 WAYS = ("left", "right")
 NONE = -1
@@ -63,6 +64,8 @@ class Invaders:
 
     def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
         width, height, across, down = (knobs[k] for k in ("width", "height", "across", "down"))
+        if across > width:
+            raise GenerationError(f"a block of across={across} columns does not fit a board of width={width}")
         spots = rng.sample(range(across * down), knobs["goal"])
         shift = rng.below(width - across + 1)
         rows = [sum(1 << i % across for i in spots if i // across == y) << shift for y in range(down)]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quintain.worlds.art import tiles
+from quintain.worlds.directions import WAITS
 from quintain.worlds.engines.arcade.loop import (
     BLANK,
     HIT,
@@ -28,7 +29,8 @@ PLAYER, HOME, HEDGE, EAST, WEST, WRECK = "P", "H", "#", ">", "<", "X"
 STEPS = {"wait": (0, 0), "up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 ACTIONS = Choices(
     *STEPS,
-    synonyms={"u": "up", "d": "down", "l": "left", "r": "right", "w": "wait", "stay": "wait", "noop": "wait"}
+    synonyms=WAITS
+    | {"u": "up", "d": "down", "l": "left", "r": "right"}
     | {"north": "up", "south": "down", "west": "left", "east": "right"},
 )
 BANK = "bank"

@@ -114,6 +114,7 @@ class Cabinet:
     """A game of the turn loop made from the rules of an arcade game."""
 
     rules: Rules
+    offers: Callable[[Frame], tuple[Move, ...]] | None = None
 
     def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
         """See `Game.deal`."""
@@ -135,7 +136,9 @@ class Cabinet:
 
     def legal(self, state: Frame) -> tuple[Move, ...]:
         """See `Game.legal`: time passes whatever is done, so every action is a move."""
-        return () if state.over else self.rules.actions.moves
+        if state.over:
+            return ()
+        return self.offers(state) if self.offers else self.rules.actions.moves
 
     def guess(self, state: Frame, rng: Rng) -> Move:
         """See `Game.guess`."""
@@ -216,9 +219,14 @@ class Cabinet:
         return Scene(width=width, height=rows, cells=(*bar, *cells), columns=width)
 
 
-def arcade(facts: Facts, levels: Sequence[Mapping[str, Any]], rules: Rules) -> TurnWorld[Frame]:
-    """A world of one arcade game."""
-    return TurnWorld(facts=facts, levels=levels, game=Cabinet(rules), schema=Frame)
+def arcade(
+    facts: Facts,
+    levels: Sequence[Mapping[str, Any]],
+    rules: Rules,
+    offers: Callable[[Frame], tuple[Move, ...]] | None = None,
+) -> TurnWorld[Frame]:
+    """A world of one arcade game; `offers` are the actions of a frame where not all make sense."""
+    return TurnWorld(facts=facts, levels=levels, game=Cabinet(rules, offers), schema=Frame)
 
 
 def left(frame: Frame) -> tuple[str, str]:

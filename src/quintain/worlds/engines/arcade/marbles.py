@@ -10,7 +10,7 @@ from typing import Any
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.arcade.loop import BLANK, GOAL, HIT, Frame, Ints, Look, Stage, ending, left
 from quintain.worlds.engines.arcade.quest import Leg, played, quest
-from quintain.worlds.kernel import Answer, Choices, GenerationError, Plan, Unknown, Unsolvable
+from quintain.worlds.kernel import Answer, Choices, GenerationError, Move, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Shape
 
@@ -22,7 +22,11 @@ ACTIONS = Choices(
     "swap",
     *(f"shoot{n}" for n in range(1, PLACES + 1)),
     synonyms={"s": "swap"}
-    | {f"{word}{n}": f"shoot{n}" for n in range(1, PLACES + 1) for word in ("shoot ", "place ", "s")},
+    | {
+        f"{word}{n}": f"shoot{n}"
+        for n in range(1, PLACES + 1)
+        for word in ("shoot ", "shoot at ", "shoot-", "shoot: ", "place ", "fire ", "s")
+    },
 )
 NONE = -1
 
@@ -223,6 +227,11 @@ class Marbles:
             ("turns", *(f"push:{n}-of-{pace}" for n in range(1, pace + 1)), *guns),
             (),
         )
+
+
+def aims(frame: Frame) -> tuple[Move, ...]:
+    """Only places in the chain can be shot at, and the one behind it."""
+    return ACTIONS.moves[: 2 + min(len(frame.things[0]), PLACES - 1)]
 
 
 def _draw(present: Sequence[int], seed: int, drawn: int) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quintain.worlds.art import tiles
+from quintain.worlds.directions import WAITS
 from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Ints, Look, Stage, ending, left
 from quintain.worlds.engines.arcade.quest import Leg, Path, answered, words_of
 from quintain.worlds.kernel import Answer, Choices, Plan
@@ -19,8 +20,9 @@ VISITS = 2  # of a place in the search for the next coin
 STEPS = {"wait": (0, 0), "left": (-1, 0), "right": (1, 0), "jump": (0, 1), "jump-left": (-1, 1), "jump-right": (1, 1)}
 ACTIONS = Choices(
     *STEPS,
-    synonyms={"w": "wait", "stay": "wait", "l": "left", "r": "right", "j": "jump", "up": "jump"}
-    | {f"jump {side}": f"jump-{side}" for side in ("left", "right")},
+    synonyms=WAITS
+    | {"l": "left", "r": "right", "j": "jump", "up": "jump"}
+    | {f"{how} {side}": f"jump-{side}" for side in ("left", "right") for how in ("jump", "jump to the", "up")},
 )
 
 

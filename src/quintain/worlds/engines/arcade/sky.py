@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quintain.worlds.art import tiles
+from quintain.worlds.directions import WAITS
 from quintain.worlds.engines.arcade.falling import empty, falling, landings, seen, shower
 from quintain.worlds.engines.arcade.loop import HIT, Frame, Look, Node, Stage, ending, left, search
 from quintain.worlds.kernel import Answer, Choices, Plan, Unsolvable
@@ -15,9 +16,7 @@ from quintain.worlds.scene import Box, Disc, Polygon, Shape
 
 SHIP, WRECK = "P", "X"
 STEPS = {"wait": 0, "left": -1, "right": 1}
-ACTIONS = Choices(
-    *STEPS, synonyms={"w": "wait", "stay": "wait", "l": "left", "r": "right", "west": "left", "east": "right"}
-)
+ACTIONS = Choices(*STEPS, synonyms=WAITS | {"l": "left", "r": "right", "west": "left", "east": "right"})
 
 
 class Sky:

@@ -16,15 +16,17 @@ from quintain.worlds.scene import Box, Disc, Point, Polygon, Shape
 
 _LETTER = {sign: word for word, sign in zip(SPECIALS, "qrbn", strict=True)}
 _SHORT = re.compile(r"(?<=\d)\s*[=(]?\s*([qrbn])\s*\)?\s*[+#]?$")
+_MAN = re.compile(r"^(?:king|queen|rook|bishop|knight|pawn|[kqrbn](?=[a-h][1-8]\W*x?\W*[a-h][1-8]))\s*(?=[a-h][1-8])")
 NONE: Mapping[int, int] = {}
 CODE = {sign: code for code, sign in enumerate(SIGNS)}
 LEVEL = (-0.02, 0.15)  # values of positions that may be begun with
 
-RULES = """Chess: pieces move as usual, with castling (name the king's two cells), passing captures (en passant) and promotion. White
-(W) has capital letters, P N B R Q K, and goes up; Black (B, dark) has small ones. `castling`, below the board in a
-picture, names the rights that are left (K, Q White's short and long one, k, q Black's), `passant` the cell that a pawn has just passed,
-if it can be taken there; `no castling` means neither. Stalemate is a draw, and so are two kings alone or with one knight or bishop; there
-is no rule of repetition."""
+RULES = """Chess: pieces move as usual, with castling (name the king's two cells), passing captures (en passant) and promotion.
+White (W) has capital letters, P N B R Q K, and goes up; Black (B, dark) has small ones. `castling`, below the board
+in a picture, names the rights that are left (K, Q White's short and long one, k, q Black's), `passant` the cell that
+a pawn has just passed where a pawn of the other side can reach it, which may take it there unless that leaves its own
+king in check; `no castling` means neither. Stalemate is a draw, and so are two kings alone or with one knight or
+bishop; there is no rule of repetition."""
 ANSWER = (
     "Name the cell that a piece leaves and the cell it goes to; for a promotion also the new piece, as in e7 e8 queen."
 )
@@ -83,7 +85,7 @@ tiles(
 
 def plain(text: str) -> str:
     """`e7e8q` and `e7-e8=Q+` in the words of the game."""
-    text = text.strip().lower().rstrip("+#!")
+    text = _MAN.sub("", text.strip().lower().rstrip("+#!").removesuffix("e.p.").rstrip())
     return _SHORT.sub(lambda m: " " + _LETTER[m[1]], text)
 
 

@@ -27,7 +27,7 @@ SAYINGS = {
 HITS = 0.2  # what the hits on all cells but none would earn short of success
 SPARE = 2  # refused shots that a turn budget allows
 SURER = 50  # how much likelier a place is with each hit that it explains
-_HEAD = re.compile(r"(\d+) shots? left\. Afloat: ((?:\d+ ?)*)\.")
+_HEAD = re.compile(r"(\d+) shots? left\. Afloat: (none|(?:\d+ ?)*)\.")
 
 
 def _cross(color: str) -> tuple[Shape, ...]:
@@ -174,7 +174,7 @@ class FleetGame:
         return Plan(first[:1], "policy", first, 1.0 if state.left >= rest else HITS)
 
     def caption(self, state: Sea, side: int, level: int) -> str:
-        head = f"{state.left} shot{'s' * (state.left != 1)} left. Afloat: {' '.join(map(str, state.afloat))}."
+        head = f"{state.left} shot{'s' * (state.left != 1)} left. Afloat: {' '.join(map(str, state.afloat)) or 'none'}."
         if level == 2:
             return f"{head}\n{framed(state.seen, state.size)}"
         names = names_of(state.size, state.size)
@@ -189,7 +189,7 @@ class FleetGame:
         told, board = _HEAD.fullmatch(head), unframed(lines)
         if not told or not board or set(board[0]) - set(ART):
             raise QuintainError(f"this is no full caption of a sea: {caption[:60]!r}")
-        return Sea(board[1], board[0], tuple([int(n) for n in told[2].split()]), int(told[1]))
+        return Sea(board[1], board[0], tuple([int(n) for n in told[2].split() if n.isdigit()]), int(told[1]))
 
     def scene(self, state: Sea, side: int) -> Scene:
         scene = labelled([ART[sign] for sign in state.seen], state.size)

@@ -26,11 +26,14 @@ SAYINGS = {
 }
 PLAIN = {name: Move(name, action) for name, action in (("fold", FOLD), ("check", PASS), ("call", PASS), ("raise", 1))}
 _OTHER = {"k": "check", "pass": "check", "bet": "raise", "c": "call", "f": "fold", "r": "raise", "b": "raise"}
-_RAISE = re.compile(r"(?:raise|bet)(?: to)? (\d{1,3})(?: chips?)?", re.ASCII)
+_RAISE = re.compile(r"(?:re-?)?(?:raise|bet)(?: it)?(?::| to)? \$?(\d{1,3})(?: chips?)?", re.ASCII)
+_CALL = re.compile(r"call \$?\d{1,3}(?: chips?)?", re.ASCII)
+ALL = Move("all in")
 _HEAD = re.compile(
     r"Hand (\d+) of (\d+)\. Your score is (-?\d+); (\d+) is a full win\. You act (first|second)\."
     r"(?: Stacks of (\d+)\.)?(?: The opponent (calls|folds|raises) in (\d+)% of its decisions\.)?"
 )
+_ALL = ("all in", "all-in", "allin", "shove", "raise all in", "raise all-in", "bet all", "raise all")
 ROUNDS = ("1st", "2nd", "3rd", "4th")
 
 tiles({f"tag-{name}": note(name.upper(), "stone") for name in ("opp", "you", "score", "hand", "par", "stack")})
@@ -149,7 +152,12 @@ class Betting:
         name = _OTHER.get(text, text)
         if name in PLAIN:
             return PLAIN[name]
-        found = _RAISE.fullmatch(" ".join(text.split()))
+        text = " ".join(text.split())
+        if text in _ALL:
+            return ALL
+        if _CALL.fullmatch(text):
+            return PLAIN["call"]
+        found = _RAISE.fullmatch(text)
         return _raise(int(found[1])) if found and int(found[1]) else None
 
     def play(self, state: Table, move: Move) -> After[Table]:
@@ -329,6 +337,14 @@ class Betting:
         sheet.put(4 + rounds, 0, [*hand, *points])
         sheet.put(3 + rounds, 6, ["tag-stack", f"n-{stakes.stack}"] if stakes.stack else [])
         return sheet.scene()
+
+
+def meant(move: Move, legal: tuple[Move, ...]) -> Move:
+    """What a move stands for: all of the stack is the highest raise, else a call, and a fixed raise may name its chips."""
+    last = legal[-1] if legal else move
+    if move == ALL:
+        return last
+    return last if last == PLAIN["raise"] and move.key.startswith("raise ") else move
 
 
 @functools.lru_cache(maxsize=1 << 14)

@@ -28,7 +28,9 @@ SAYINGS = {
     "lost": "You lost the match.",
 }
 DOUBT = Move("doubt", 0)
-_BID = re.compile(r"(?:bid )?(\d{1,2})\s*(?:x|×|\*| |times|of)\s*([1-9])'?s?", re.ASCII)
+_BID = re.compile(r"(?:bid:? )?(\d{1,2})\s*(?:x|×|\*| |times|of)\s*([1-9])'?(?:e?s)?", re.ASCII)
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBER = re.compile(rf"\b({'|'.join(_NUMBERS)})(?=\b|e?s\b)", re.ASCII)
 _HEAD = re.compile(
     r"Rounds won: you (\d+), the opponent (\d+); (\d+) win the match\. Each has (\d) dice with (\d) faces\."
     r"(?: The opponent bluffs in (\d+)% of its bids\.)?"
@@ -201,9 +203,9 @@ class DiceGame:
         return DOUBT
 
     def read(self, text: str) -> Move | None:
-        if text in ("doubt", "liar", "call", "challenge"):
+        if text in ("doubt", "liar", "call", "challenge", "i doubt", "i doubt it", "doubt it", "call liar"):
             return DOUBT
-        found = _BID.fullmatch(text)
+        found = _BID.fullmatch(_NUMBER.sub(lambda found: str(_NUMBERS.index(found[1]) + 1), text))
         return _bid(int(found[1]) * 10 + int(found[2])) if found and 0 < int(found[1]) <= 12 else None
 
     def play(self, state: Liars, move: Move) -> After[Liars]:
@@ -266,9 +268,8 @@ class DiceGame:
         who = ["you", "opponent"] if state.opener == side else ["opponent", "you"]
         told = [f"{who[i % 2]} {_bid(b).key}" for i, b in enumerate(state.bids)]
         told = told[-1:] if level == 1 else told
-        return "\n".join(
-            [head, f"Your dice: {' '.join(map(str, state.hands[side]))}", f"Bids: {', '.join(told) or 'none'}"]
-        )
+        told = told or ([f"none, {who[0]} first"] if self.duel else ["none"])
+        return "\n".join([head, f"Your dice: {' '.join(map(str, state.hands[side]))}", f"Bids: {', '.join(told)}"])
 
     def rebuild(self, caption: str, side: int) -> Liars:
         """See `World.rebuild`."""
@@ -277,9 +278,9 @@ class DiceGame:
         if not found:
             raise QuintainError(f"this is no full caption of liar's dice: {caption[:60]!r}")
         match = Match(int(found[4]), int(found[5]), int(found[3]), int(found[6] or 0))
-        told = [one.split() for one in bids.partition(": ")[2].split(", ") if " " in one]
+        told = [one.split() for one in bids.partition(": ")[2].split(", ") if _BID.search(one)]
         said = tuple([int(bid[:-2]) * 10 + int(bid[-1]) for _, bid in told])
-        opener = side if not told or told[0][0] == "you" else 1 - side
+        opener = 1 - side if "opponent first" in bids or (told and told[0][0] != "you") else side
         wins = (int(found[1]), int(found[2]))
         mine = tuple(map(int, dice.partition(": ")[2].split()))
         theirs = (1,) * match.dice

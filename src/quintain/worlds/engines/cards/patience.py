@@ -14,7 +14,7 @@ from quintain.worlds.engines.cards.deck import CARDS, NAMES, RANKS, SUITS, Sheet
 from quintain.worlds.engines.cards.piles import CELL, DRAW, HOME, WASTE, Kind, Step, Table, after, steps, won
 from quintain.worlds.engines.cards.piles_solve import solved
 from quintain.worlds.engines.turns import WON, After
-from quintain.worlds.kernel import Answer, Move, Plan, Unknown, Unsolvable
+from quintain.worlds.kernel import Answer, GenerationError, Move, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 
@@ -90,6 +90,9 @@ class PatienceGame:
         kind = Kind(
             self.game, knobs["suits"], knobs["ranks"], knobs["columns"], knobs["cells"], knobs["runs"], 0, knobs["open"]
         )
+        for knob, has in (("cells", "freecell"), ("runs", "spider"), ("depth", "spider")):
+            if knobs[knob] and self.game != has:
+                raise GenerationError(f"{knob}={knobs[knob]}: this game of patience has no {knob}; it is 0")
         table = self._shuffled(rng, kind, knobs["depth"])
         found = solved(kind, table, self.quick)
         if not found.way:

@@ -39,9 +39,16 @@ _WORDS = {
     "pile": PILE,
     "take": PILE,
     "take pile": PILE,
-    "draw pile": PILE,
+    **dict.fromkeys(("draw from stock", "draw from the stock", "take from the stock", "draw a card"), STOCK),
+    **dict.fromkeys(("draw from pile", "draw from the pile", "take from the pile", "take the pile"), PILE),
 }
-_MOVE = re.compile(r"(discard|drop|knock)(?: with)? (a|[2-9]|10|t|j|q|k)\s?([cdhs])", re.ASCII)
+_MOVE = re.compile(
+    r"(discard|drop|knock)(?:,? discard)?(?: with)?:? (?:the )?(a|[2-9]|10|t|j|q|k)\s?"
+    r"(?:([cdhs♣♦♥♠])|of (club|diamond|heart|spade)s)",
+    re.ASCII,
+)
+_SUITS: dict[str, str] = {said: sign for sign, *names in ("Cc♣", "Dd♦", "Hh♥", "Ss♠") for said in names}
+_SUITS |= {"club": "C", "diamond": "D", "heart": "H", "spade": "S"}
 _HEAD = re.compile(
     r"Hand (\d+) of (\d+)\. Points: you (\d+), the opponent (\d+)\. Knock with at most (\d+)\."
     r" Ranks: (\d+)\. The opponent slips in (\d+)% of its discards\."
@@ -177,7 +184,7 @@ class Rummy:
         if not found:
             return None
         rank = found[2].upper().replace("10", "T")
-        return _away(CARDS[rank + found[3].upper()], int(found[1] == "knock"))
+        return _away(CARDS[rank + _SUITS[found[3] or found[4]]], int(found[1] == "knock"))
 
     def play(self, state: Gin, move: Move) -> After[Gin]:
         value, said = move.value, list[str]()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quintain.worlds.directions import CHOICES as FOUR
-from quintain.worlds.directions import DIRECTIONS
+from quintain.worlds.directions import DIRECTIONS, WAITS
 from quintain.worlds.engines.grid.board import FLOOR, GOAL, WALL, Board, open_steps
 from quintain.worlds.engines.grid.maps import ARROWS, goal_of, steps
 from quintain.worlds.engines.turns import WON, After
@@ -26,7 +26,7 @@ CHOICES = Choices(
     WAIT,
     synonyms={t: m.key for m in FOUR.moves for t in (m.key[0],)}
     | dict(zip(("north", "south", "west", "east"), DIRECTIONS, strict=True))
-    | dict.fromkeys(("w", "stay", "noop"), WAIT),
+    | WAITS,
 )
 ANSWER = "One of: up, down, left, right, wait."
 

@@ -114,7 +114,7 @@ class WayRules:
         return self.make(rng, knobs)
 
     def over(self, state: Way) -> bool:
-        return state.board.cells[state.at] in (GOAL, LAVA)
+        return state.board.cells[state.at] in (GOAL, LAVA) or max(landings(state.board)[state.at]) < 0
 
     def legal(self, state: Way) -> tuple[Move, ...]:
         return tuple([m for m, to in zip(CHOICES.moves, landings(state.board)[state.at], strict=True) if to >= 0])
@@ -123,7 +123,7 @@ class WayRules:
         board = state.board
         way = INDEX[move]
         to = landings(board)[state.at][way]
-        if to < 0:  # where belts lead every step back, no move is legal
+        if to < 0:
             return After(state, events=(("illegal",),))
         if to in board.doors and not state.opened >> (door := board.doors.index(to)) & 1:
             return After(Way(board, state.at, state.opened | 1 << door), events=(("opened",),))
@@ -133,6 +133,8 @@ class WayRules:
             return After(after, (WON,), True)
         if sign == LAVA:
             return After(after, done=True, events=(("burned",),))
+        if max(landings(board)[to]) < 0:
+            return After(after, done=True, events=(("stuck",),))
         return After(after, events=() if to == board.next[way][state.at] else (("carried",),))
 
     def advise(self, state: Way) -> Answer:

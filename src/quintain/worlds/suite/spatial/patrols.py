@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from quintain.registry import register
 from quintain.worlds.engines.grid.board import GOAL
 from quintain.worlds.engines.grid.maps import ARROWS, SAYINGS, MapGame, world
-from quintain.worlds.engines.grid.patrol import ANSWER, LINES, LIT, Patrol, PatrolRules
+from quintain.worlds.engines.grid.patrol import ANSWER, LINES, LIT, LIT_LINES, Patrol, PatrolRules
 from quintain.worlds.engines.grid.patrol_look import BLOCKS, GUARDS
 from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
@@ -24,14 +24,18 @@ onto the goal wins at once.
 Map: P you, G goal, # wall, . floor, ^ v < > blocks, - and | their tracks; below the map what you stand on, if it is not
 plain floor."""
 
+SEEN = {
+    LIT: "in sight",
+    LIT_LINES[LINES[True]]: "tracks up and down in sight",
+    LIT_LINES[LINES[False]]: "tracks left and right in sight",
+}
+
 
 def _world(
     facts: Facts, table: Sequence[Sequence[int]], sight: int, tiles: Mapping[str, str], thing: str
 ) -> TurnWorld[Patrol]:
     ways = zip(ARROWS, ("up", "down", "left", "right"), strict=True)
-    nouns = (
-        {GOAL: "the goal"} | {sign: f"{thing} going {way}" for sign, way in ways} | ({LIT: "in sight"} if sight else {})
-    )
+    nouns = {GOAL: "the goal"} | {sign: f"{thing} going {way}" for sign, way in ways} | (SEEN if sight else {})
     nouns |= {LINES[True]: "tracks up and down", LINES[False]: "tracks left and right"}
     game = MapGame(rules=PatrolRules(sight), tiles=tiles, nouns=nouns)
     return world(facts, levels_of(("size", "walls", "movers", "low", "high"), table), game, Patrol)

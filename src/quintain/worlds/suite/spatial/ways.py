@@ -33,11 +33,13 @@ one portal: a step onto one end puts you onto the other at once. To go back, ste
 Map: P you, G goal, # wall, . floor, a b c and so on the portals; below the map the one on which you stand."""
 BELT = """You walk to the goal. Belts carry you: after a step onto a belt you move on in the way its arrow points, from belt
 to belt, until you are off the belts or a wall or the edge of the map stops you; all that takes one turn. From a belt on
-which you were stopped you can step any way, unless you would be carried straight back.
+which you were stopped you can step any way, unless you would be carried straight back; if that
+leaves no step, you have lost.
 Map: P you, G goal, # wall, . floor, ^ v < > belts; below the map the belt on which you stand."""
 EVENTS = SAYINGS | {
     "opened": "The door is open now.",
     "burned": "You stepped into lava.",
+    "stuck": "No step leads off this belt.",
     "carried": "You were carried on.",
 }
 TILES = {FLOOR: "floor", WALL: "wall", GOAL: "floor+goal"}

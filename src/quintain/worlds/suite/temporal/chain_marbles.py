@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.engines.arcade.loop import SAYINGS, Frame, arcade
-from quintain.worlds.engines.arcade.marbles import Marbles
+from quintain.worlds.engines.arcade.marbles import Marbles, aims
 from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
 
-RULES = """A chain of coloured marbles lies on a track that leads to a hole. Its first marble, number 1, is the one nearest to the
-hole along the track. Each turn you shoot the marble in your gun into the chain, or swap it with the next one. shoot3 puts it
-in front of marble 3, and all from there to the front move one cell on towards the hole; a number beyond the last marble puts
-it behind the last. If it then stands in a group of three or more neighbours of one colour, the group vanishes and
-the part in front of it falls back to close the gap; if the two marbles that meet there have one colour and their group has
-three or more, it vanishes too, and so on. Then the next marble is loaded, and a new one that nobody can foretell comes after
-it; a marble in the gun or next whose colour is no longer in the chain is exchanged for a new one. New ones have colours that
-are still in the chain. Last, if it is time, the whole chain steps one cell on: `push 2-of-3` says that it does in the second
-turn from now (1: in this turn), and then in every third. You lose if the chain has reached the hole at the end of a turn.
-Make the whole chain vanish before the turns are used up.
+RULES = """A chain of coloured marbles lies on a track that leads to a hole. Its first marble, number 1, is the one nearest to
+the hole along the track. Each turn you shoot the marble in your gun into the chain, or swap it with the next one.
+shoot3 puts it in front of marble 3, into the cell of marble 2, and all from there to the front move one cell on
+towards the hole; the number after that of the last marble puts it into the cell of the last, and all others move one
+cell on. If it then stands in a group of three or more neighbours of one colour, the group vanishes and the part in
+front of it falls back to close the gap; if the two marbles that meet there have one colour and their group has three
+or more, it vanishes too, and so on. Then the next marble is loaded, and a new one that nobody can foretell comes
+after it; a marble in the gun or next whose colour is no longer in the chain is exchanged for a new one. New ones have
+colours that are still in the chain. Last, if it is time, the whole chain steps one cell on: `push 2-of-3` says that
+it does in the second turn from now (1: in this turn), and then in every third. You lose if the chain has reached the
+hole at the end of a turn. Make the whole chain vanish before the turns are used up.
 Map: R red (bar in the picture), G green (triangle), B blue (square), Y yellow (ring), W white (cross) marbles, + free track,
 O hole, X hole when lost, . lawn. Counters: turns left, push, the marble in the gun, the next."""
 
@@ -48,4 +49,4 @@ def chain_marbles() -> TurnWorld[Frame]:
         ceilings={"random": 0.03, "constant": 0.03, "first": 0.01, "blind": 0.05},
         sayings=SAYINGS | {"lost": "The chain has reached the hole."},
     )
-    return arcade(facts, levels_of(KNOBS, TABLE), Marbles())
+    return arcade(facts, levels_of(KNOBS, TABLE), Marbles(), aims)
