@@ -71,7 +71,7 @@ def oracle_player() -> Player:
             plan = world.solve(view.state, view.seat)
             if not isinstance(plan, Plan) or not plan.moves:
                 return first_player(world, view)
-            queue.extend(plan.moves if plan.exact else plan.moves[:1])
+            queue.extend(plan.moves if plan.proof != "policy" else plan.moves[:1])
         return queue.popleft()
 
     return choose
