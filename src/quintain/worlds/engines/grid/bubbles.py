@@ -333,11 +333,11 @@ class BubbleGame:
 
 def _next(queue: str, top: float, wide: float) -> list[Shape]:
     """The bubbles to come in a row, the first one larger and pointed at."""
-    size = min(0.7, (wide - 1.4) / max(len(queue), 1))
+    size = min(0.7, (wide - 1.5) / max(len(queue), 1))
     shapes: list[Shape] = [Sprite(tile=f"ball-{sign}", x=0.7, y=top, size=1.0) for sign in queue[:1]]
     if queue:
-        shapes.append(Polygon(points=((1.8, top + 0.35), (1.8, top + 0.65), (1.74, top + 0.5)), fill="ink"))
+        shapes.append(Polygon(points=((1.94, top + 0.34), (1.94, top + 0.66), (1.74, top + 0.5)), fill="ink"))
     return shapes + [
-        Sprite(tile=f"ball-{sign}", x=2.0 + i * size, y=top + (1 - size) / 2, size=size)
+        Sprite(tile=f"ball-{sign}", x=2.1 + i * size, y=top + (1 - size) / 2, size=size)
         for i, sign in enumerate(queue[1:])
     ]

@@ -173,7 +173,7 @@ class GemGame:
     def scene(self, state: Gems, side: int) -> Scene:
         board = labelled(["bed" if sign == EMPTY else f"bed+gem-{sign}" for sign in state.cells], state.width)
         size = board.width
-        text = f"cleared {state.cells.count(EMPTY)} of {state.target}, {state.left} swaps left"
+        text = f"cleared {state.cells.count(EMPTY)} of {state.target}, swaps left: {state.left}"
         head = Run(text=text, x=size / 2, y=size * 0.055, size=size * 0.065, color="ink")
         return Scene(
             width=size, height=size * 1.1, cells=board.cells, columns=board.columns, top=size * 0.1, shapes=(head,)

@@ -42,7 +42,7 @@ def _portal(i: int) -> tuple[Shape, ...]:
     fill, ink = RINGS[i % len(RINGS)]
     return (
         Disc(x=0.5, y=0.5, radius=0.44, fill=fill, line="slate", thick=0.05),
-        Run(text="abcdefghijklmnop"[i], x=0.5, y=0.5, size=0.78, color=ink),
+        Run(text="abcdefghijklmnop"[i], x=0.5, y=0.44, size=0.68, color=ink),
     )
 
 
