@@ -21,10 +21,10 @@ _END = re.compile(r"(?<=[^\s.])[.!]$")
 _PART = re.compile(r"[,;.!?(\n]")
 _OPEN, _CLOSED = "([{\"'`*“‘", ")]}\"'`*”’"
 _GAPS = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
-_MARKS = re.compile(r"[()\[\]{}\"'`*_“”‘’]+|[-=]*(?:>|→|⇒)")
+_MARKS = re.compile(r"[()\[\]{}\"'`*“”‘’]+|[-=]*(?:>|→|⇒)|(?<=[a-z])_(?=[a-z])", re.IGNORECASE)
 _ROWS = re.compile(r"\n|[\])}]\s*,?\s*[\[({]")  # of a table, which has another meaning without them
 _WAYS: dict[str, str] = dict(zip("↑↓←→⬆⬇⬅➡", ("up", "down", "left", "right") * 2, strict=True))
-_POINT = re.compile(r"^(?:[-*•]|\d{1,2}[.)])\s+")  # of a list
+_POINT = re.compile(r"^(?:[-*•]|\d{1,2}[.)])\s+(?=[^\d\s])")  # of a list; before a digit it may be a sign
 _DASHES = str.maketrans("–—−", "---")
 _VERB = re.compile(
     r"(?:please |i |i'll |let's |we )*(?:try|go|move|play|push|slide|step|walk|place|put|choose|select|pick|take|give|bid)[ :]+",

@@ -117,6 +117,9 @@ def test_long_texts_cost_little() -> None:
         ("[(a, b)]", ["[(a b)]", "a b"]),
         ("(a, b), (c, d)", ["(a b) (c d)", "a b) (c d"]),  # rows stay rows
         ("go to warm", ["to warm", "warm"]),
+        ("- 3", []),  # it may be less than nothing
+        ("1 _ 2", []),  # an empty cell
+        ("- jump_left", ["jump left"]),
         ("I move b2 → c3", ["I move b2 c3", "b2 c3"]),
         ("()", []),
     ],

@@ -373,14 +373,6 @@ def test_other_captions_are_refused(text: str) -> None:
         SOLO_WORLD.rebuild(text, SOLO)
 
 
-@pytest.mark.parametrize("name", ["TicTacToe", "ChessGame", "GoBoard", "Mancala", "DotsBoxes", "Breakthrough"])
-def test_the_brief_caption_tells_the_size_of_the_board_in_a_sentence_of_its_own(name: str) -> None:
-    world = world_of(name)
-    text = world.view(world.start(3, 4), world.facts.seats[0]).caption(1)
-    before, found, after = text.partition("The board has ")
-    assert found and before.endswith(". ") and after.partition(" rows. ")[2]
-
-
 def test_no_ship_afloat_is_told_so() -> None:
     world = world_of("Battleship")
     state = world.start(1, 0)

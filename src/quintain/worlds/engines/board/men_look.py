@@ -154,7 +154,7 @@ class MenLook:
         head = f"You play {game.board.sides[me]}; {game.board.sides[match.mover]} is to move; "
         head += f"{left} {'move is' if left == 1 else 'moves are'} left."
         note = game.board.note(match.position)
-        head += f" {note}{'.' if level == 1 else ''}" if note else ""
+        head += f" {note}" if note else ""
         signs = _signs(game, match)
         if level == 2:
             return f"{head}\n{_written(game, signs)}"
@@ -163,7 +163,6 @@ class MenLook:
             if sign != ".":
                 where.setdefault(sign, []).append(name)
         placed = [f"{sign}: {', '.join(names)}" for sign, names in where.items()]
-        head += f" The board has {game.board.columns} columns and {game.board.rows} rows."
         return f"{head} {'. '.join(placed) or 'The board is empty'}."
 
     def rebuild(self, caption: str) -> Match:

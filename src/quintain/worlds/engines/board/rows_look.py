@@ -121,7 +121,7 @@ class RowLook:
         if level == 2:
             return f"{head}\n{framed(signs, size)}"
         stones = [f"{sign}: {', '.join(_where(signs, sign, size)) or 'none'}" for sign in SIGNS]
-        return f"{head} The board has {size} columns and {size} rows. {'. '.join(stones)}."
+        return f"{head} {'. '.join(stones)}."
 
     def rebuild(self, caption: str) -> Match:
         head, *lines = caption.split("\n")
