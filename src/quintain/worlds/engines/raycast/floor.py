@@ -72,6 +72,11 @@ class Sight:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """One word per floor cell in sight."""
+        return tuple([placed(".", cell) for cell in self.open])
+
+    @cached_property
+    def told_words(self) -> tuple[str, ...]:
+        """The same as `told` has them."""
         whole = set(self.middles.values())
         return tuple([placed("." if cell in whole else EDGE, cell) for cell in self.open])
 

@@ -127,7 +127,7 @@ def fixed_words(state: Stand) -> tuple[str, ...]:
 
 def moving_words(state: Stand) -> tuple[str, ...]:
     """The floor and the things in sight."""
-    floor = state.place.floor.sight(state.at, state.heading).words
+    floor = state.place.floor.sight(state.at, state.heading).told_words
     return (*floor, *[placed(word(kind), cell) for cell, kind in in_sight(state)], *_told_words(state))
 
 
