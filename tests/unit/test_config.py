@@ -79,6 +79,7 @@ def test_later_sources_win_and_parts_are_replaced_whole():
     [
         ("run.sed=1", UnknownName, "did you mean 'seed'"),
         ("algoritm=grpo", UnknownName, "did you mean 'algorithm'"),
+        ("lvl=3", UnknownName, "did you mean 'level'"),
         ("run.steps=-1", ConfigError, "run.steps is -1.*greater than or equal to 0"),
         ("run.steps=many", ConfigError, "run.steps is 'many'"),
         ("nonsense", ConfigError, "not of the form key=value"),

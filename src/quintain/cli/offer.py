@@ -13,6 +13,14 @@ import sys
 from quintain.cli.places import place
 from quintain.envs.adapters.play import Play
 from quintain.registry import require_extra
+from quintain.types import QuintainError
+
+OPTIONS = {  # what each is if it is not given, and for which servers it means something
+    "seed": (0, ("mcp",)),
+    "image": (0, ("mcp", "openenv")),
+    "port": (0, ("http", "openenv")),
+    "grammar": ("free", ("http", "openenv")),
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -26,11 +34,16 @@ def main(arguments: list[str]) -> int:
         help="a world of one seat, or a file of yours that registers one; knobs of its levels table",
     )
     parser.add_argument("--level", type=int, default=0, help="0-9")
-    parser.add_argument("--seed", type=int, default=0, help="mcp: of the first game")
-    parser.add_argument("--image", type=int, default=0, help="mcp, openenv: side of the picture in pixels, 0 for none")
-    parser.add_argument("--port", type=int, default=0, help="http, openenv: 0 takes a free one")
-    parser.add_argument("--grammar", default="free", help="http, openenv: how actions are written (free)")
+    parser.add_argument("--seed", type=int, help="mcp: of the first game (0)")
+    parser.add_argument("--image", type=int, help="mcp, openenv: side of the picture in pixels, 0 for none (0)")
+    parser.add_argument("--port", type=int, help="http, openenv: 0 takes a free one (0)")
+    parser.add_argument("--grammar", help="http, openenv: how actions are written (free)")
     given = parser.parse_intermixed_args(arguments)
+    for name, (usual, hows) in OPTIONS.items():
+        if getattr(given, name) is None:
+            setattr(given, name, usual)
+        elif given.how not in hows:
+            raise QuintainError(f"{given.how} takes no --{name}; that is for {' and '.join(hows)}")
     there = place(given.items)
     given.world, given.params = there.worlds[0], there.params
     if given.how == "http":

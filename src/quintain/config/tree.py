@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -51,7 +51,7 @@ def split(override: str, form: Form[Any]) -> tuple[list[str], Any]:
     if not equals or not key:
         raise form.wrong(f"override {override!r} is not of the form key=value, such as {form.example}")
     path = form.short.get(key, key).split(".")
-    _know(path, form)
+    _know(path, form, form.short)
     return path, _value(text.strip())
 
 
@@ -103,7 +103,7 @@ def _value(text: str) -> Any:
     return text
 
 
-def _know(path: Sequence[str], form: Form[Any]) -> None:
+def _know(path: Sequence[str], form: Form[Any], short: Iterable[str] = ()) -> None:
     model: Any = form.model
     for depth, part in enumerate(path):
         if typing.get_origin(model) is dict and len(typing.get_args(model)) == 2:  # a table by names of the user's
@@ -114,5 +114,6 @@ def _know(path: Sequence[str], form: Form[Any]) -> None:
             return  # inside a free table
         if part not in fields:
             where = ".".join(path[:depth])
-            raise UnknownName(unknown(form.key, part, fields) + (f" (in {where})" if where else ""))
+            known = fields if where else (*fields, *short)
+            raise UnknownName(unknown(form.key, part, known) + (f" (in {where})" if where else ""))
         model = fields[part].annotation

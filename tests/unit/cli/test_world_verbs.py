@@ -234,3 +234,9 @@ def test_an_empty_line_costs_no_turn(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("\n \nq\n"))
     said = told(capsys, "play", "NimGame")
     assert said.count("nothing was typed") == 2 and "turn 0/" in said and "turn 1/" not in said
+
+
+@pytest.mark.parametrize("words", ["http KeyDoor --image 64", "http KeyDoor --seed 3", "mcp KeyDoor --grammar word"])
+def test_offer_refuses_options_that_would_do_nothing(capsys, words):
+    assert main(["offer", *words.split()]) == 1
+    assert f"takes no {words.split()[2]}; that is for" in capsys.readouterr().err
