@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.looks import look
 
 from quintain.envs.adapters.play import Play
 from quintain.envs.asking import ASKS
+from quintain.envs.world import world_of
 from quintain.registry import names
-from quintain.worlds.kernel import LEVELS
+from quintain.worlds.kernel import LEVELS, Plan, World
 
 pytestmark = pytest.mark.worlds
+
+
+def at_once(world: World[Any]) -> bool:
+    """Whether a world is one question and one answer."""
+    return len(world.facts.seats) == 1 and world.turns(world.start(1, 2)) == 1
+
+
+LONGEST = 1500  # signs of a reason
+ONCE = [name for name in names("world") if at_once(world_of(name))]
 
 
 @pytest.mark.parametrize("name", names("world"))
@@ -37,3 +49,20 @@ def test_a_world_is_a_question_with_an_answer_that_can_be_checked(name: str) -> 
             if posed == 2:
                 break
         assert posed, f"{asks} at level {level}: no instance has the question"
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_an_answer_given_at_once_has_a_reason_that_stands_on_what_is_shown(name: str) -> None:
+    """One line about this instance and no other, the same from the caption alone; at a level that turns with every commit."""
+    world, level = world_of(name), look() % LEVELS
+    seat, said = world.facts.seats[0], dict[str, str]()
+    for seed in range(look(), look() + 6):
+        state = world.start(seed, level)
+        plan = world.solve(state, seat)
+        shown = world.solve(world.rebuild(world.view(state, seat).caption(2), seat), seat)
+        assert isinstance(plan, Plan) and isinstance(shown, Plan)
+        where = f"level {level} seed {seed}: {plan.because!r}"
+        assert plan.because == shown.because or plan.moves != shown.moves, where  # of several right answers
+        assert plan.because.isprintable() and plan.because.endswith(".") and len(plan.because) <= LONGEST, where
+        said.setdefault(plan.because, plan.moves[0].key)
+    assert len(said) >= len(set(said.values())) > 1, f"one reason for several answers: {said}"

@@ -22,9 +22,8 @@ Each line holds `messages` in the form of the chat API (pictures as data URLs wi
 whether it is the oracle's, not a slip), and where it comes from: world, seed, level, split, scaffold, params, oracle, version.
 
 --why says before each answer how many moves are to go and the next of them, where the full caption tells all that the plan stands on;
-elsewhere the next move alone, and that it is an estimate where it is one. A puzzle page that is answered at once has the order in which
-logic finds its cells, and those that are tried (not Hidato, Numbrix, CircuitSat, ZebraHouses). Slips have no reason, nor have other answers
-of episodes of one turn, which are the whole plan."""
+elsewhere the next move alone, and that it is an estimate where it is one. An answer that is given at once has the solver's way there, step
+by step from what is shown. Slips have no reason."""
 
 
 def main(arguments: list[str]) -> int:

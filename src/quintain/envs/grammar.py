@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from quintain.messages import Message, Role, Text, Tool, ToolCall
+from quintain.worlds.cells import NESTED
 
 TOOL = "act"
 LONG = 400  # characters of an action that may have words around it
@@ -22,7 +23,7 @@ _PART = re.compile(r"[,;.!?(\n]")
 _OPEN, _CLOSED = "([{\"'`*“‘", ")]}\"'`*”’"
 _GAPS = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
 _MARKS = re.compile(r"[()\[\]{}\"'`*“”‘’]+|[-=]*(?:>|→|⇒)|(?<=[a-z])_(?=[a-z])", re.IGNORECASE)
-_ROWS = re.compile(r"\n|[\])}]\s*,?\s*[\[({]")  # of a table, which has another meaning without them
+_ROWS = re.compile(r"\n|" + NESTED)  # of a table, which has another meaning without them
 _WAYS: dict[str, str] = dict(zip("↑↓←→⬆⬇⬅➡", ("up", "down", "left", "right") * 2, strict=True))
 _POINT = re.compile(r"^(?:[-*•]|\d{1,2}[.)])\s+(?=[^\d\s])")  # of a list; before a digit it may be a sign
 _DASHES = str.maketrans("–—−", "---")

@@ -13,6 +13,7 @@ from quintain.worlds.art import tiles
 from quintain.worlds.scene import Run, Scene
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+NESTED = r"[\])}]\s*,?\s*[\[({]"  # what parts the rows of a board that is written as nested lists
 _SIGNS = [chr(code) for code in range(128)]
 _NAMED = re.compile(r"([a-z])\s*(\d{1,2})", re.ASCII)
 _PLACED = re.compile(r"\(?\s*(?:r|row)?\s*(\d{1,2})\s*(?:,|\s|c(?=\d))\s*(?:c|col|column)?\s*(\d{1,2})\s*\)?", re.ASCII)
@@ -37,6 +38,16 @@ def names_of(width: int, height: int) -> tuple[str, ...]:
         ('a1', 'b1', 'a2', 'b2')
     """
     return tuple(name_of(row, column) for row in range(height) for column in range(width))
+
+
+def sized(width: int, height: int) -> str:
+    """Which cells a board has, in a sentence.
+
+    Example:
+        >>> sized(6, 5)
+        'The board has columns a-f and rows 1-5.'
+    """
+    return f"The board has columns a-{LETTERS[width - 1]} and rows 1-{height}."
 
 
 def read_cell(text: str) -> tuple[int, int] | None:

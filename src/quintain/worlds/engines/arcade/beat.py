@@ -90,7 +90,7 @@ class Beat:
 
     def brief(self, frame: Frame) -> str:
         need, turns = frame.stage.goal - frame.score, left(frame)[1]
-        return f"{need} hits are still to be made; {frame.at[0]} misses are allowed; {turns} turns are left."
+        return f"Hits still to be made: {need}. Misses allowed: {frame.at[0]}. Turns left: {turns}."
 
     def ground(self, frame: Frame) -> tuple[str, ...]:
         return _ground(frame.stage.height)

@@ -214,7 +214,7 @@ class Blocks:
         queue = stage.data[0]
         kinds = [KINDS[queue[(number + n) % len(queue)]] for n in range(stage.data[1][0] + 1)]
         where = f"The left edge of piece {kinds[0]} is in column {x + 1} of {stage.width - SIDE}, its top in row {y + 1} of {stage.height}."
-        need = f"{max(stage.goal - frame.score, 0)} lines are still to be filled, {left(frame)[1]} turns are left."
+        need = f"Lines still to be filled: {max(stage.goal - frame.score, 0)}. Turns left: {left(frame)[1]}."
         return f"{where} Then come {' '.join(kinds[1:])}. {need}"
 
     def ground(self, frame: Frame) -> tuple[str, ...]:

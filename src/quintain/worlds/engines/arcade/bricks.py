@@ -200,8 +200,8 @@ class Bricks:
         need = frame.stage.goal - frame.score
         return (
             f"The middle of your paddle is in column {frame.at[0] + 1} of {frame.stage.width}; the ball is in column {x + 1}, "
-            f"row {y + 1} of {frame.stage.height}, and flies {WAYS[dx, dy]}. {need} bricks are still to be struck, "
-            f"{left(frame)[1]} turns are left."
+            f"row {y + 1} of {frame.stage.height}, and flies {WAYS[dx, dy]}. Bricks still to be struck: {need}. "
+            f"Turns left: {left(frame)[1]}."
         )
 
     def ground(self, frame: Frame) -> tuple[str, ...]:

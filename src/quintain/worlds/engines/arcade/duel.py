@@ -135,7 +135,7 @@ class Duel:
         mine, other = frame.at
         where = f"The middle of your paddle is in column {mine + 1} of {stage.width}, that of your opponent's in column {other + 1};"
         ball = f"the ball is in column {x + 1}, row {y + 1} of {stage.height}, and flies {WAYS[dx, dy]}."
-        return f"{where} {ball} You need {stage.goal - frame.score} points; {left(frame)[1]} turns are left."
+        return f"{where} {ball} Points that you need: {stage.goal - frame.score}. Turns left: {left(frame)[1]}."
 
     def ground(self, frame: Frame) -> tuple[str, ...]:
         return ("court",) * (frame.stage.width * frame.stage.height)

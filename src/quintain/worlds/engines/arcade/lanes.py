@@ -156,8 +156,8 @@ class Lanes:
     def brief(self, frame: Frame) -> str:
         stage, (row, column) = frame.stage, frame.at
         homes = ", ".join(str(x + 1) for x in range(stage.width) if stage.cells[x] == HOME)
-        where = f"You are in row {row + 1} of {stage.height}, column {column + 1}. Homes are in row 1, column {homes}."
-        return f"{where} {left(frame)[1]} turns are left."
+        where = f"You are in row {row + 1} of {stage.height}, column {column + 1} of {stage.width}. Homes are in row 1, column {homes}."
+        return f"{where} Turns left: {left(frame)[1]}."
 
     def ground(self, frame: Frame) -> tuple[str, ...]:
         return _ground(frame.stage.data, frame.stage.width)

@@ -32,7 +32,7 @@ NONE = -1
 
 
 def wound(width: int, height: int, spiral: bool) -> list[tuple[int, int]]:
-    """The cells (column, row) of a track on a board with odd sides: a spiral to the middle, or to and fro from top to bottom."""
+    """The cells (column, row) of a track that nowhere touches itself: a spiral to the middle, or to and fro from top to bottom."""
     if not spiral:
         out: list[tuple[int, int]] = []
         for y in range(0, height, 2):
@@ -42,8 +42,9 @@ def wound(width: int, height: int, spiral: bool) -> list[tuple[int, int]]:
         return out
     seen, at, step, turned = {(0, 0): None}, (0, 0), (1, 0), 0
     while turned < 2:  # until two turns in a row lead nowhere
-        to, beyond = [(at[0] + k * step[0], at[1] + k * step[1]) for k in (1, 2)]
-        if 0 <= to[0] < width and 0 <= to[1] < height and to not in seen and beyond not in seen:
+        to = (at[0] + step[0], at[1] + step[1])
+        touched = sum([(to[0] + x, to[1] + y) in seen for x, y in ((1, 0), (0, 1), (-1, 0), (0, -1))])
+        if 0 <= to[0] < width and 0 <= to[1] < height and to not in seen and touched == 1:
             at, turned = to, 0
             seen[at] = None
         else:
@@ -207,7 +208,7 @@ class Marbles:
         if frame.over in (GOAL, HIT):
             return "The chain is gone." if frame.over == GOAL else "The chain has reached the hole."
         where = f"The chain from the front: {colours}. Its front is {max(way, 0)} cells from the hole; it steps in turn {wait} from now."
-        return f"{where} In the gun: {SIGNS[gun]}, then {SIGNS[then]}. {left(frame)[1]} turns are left."
+        return f"{where} In the gun: {SIGNS[gun]}, then {SIGNS[then]}. Turns left: {left(frame)[1]}."
 
     def ground(self, frame: Frame) -> tuple[str, ...]:
         stage = frame.stage

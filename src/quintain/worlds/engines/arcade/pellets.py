@@ -245,10 +245,8 @@ class Pellets:
     def brief(self, frame: Frame) -> str:
         width, at = frame.stage.width, frame.at[0]
         ghosts = sum(ghost[0] != at for ghost in frame.things[1:])
-        where = f"You are in row {at // width + 1}, column {at % width + 1}; elsewhere are {ghosts} ghosts."
-        return (
-            f"{where} {frame.stage.goal - frame.score} pellets are still to be eaten, {left(frame)[1]} turns are left."
-        )
+        where = f"You are in row {at // width + 1} of {frame.stage.height}, column {at % width + 1} of {width}. Ghosts elsewhere: {ghosts}."
+        return f"{where} Pellets still to be eaten: {frame.stage.goal - frame.score}. Turns left: {left(frame)[1]}."
 
     def ground(self, frame: Frame) -> tuple[str, ...]:
         return ("maze-floor",) * len(frame.stage.cells)

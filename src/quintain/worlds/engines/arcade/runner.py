@@ -175,9 +175,11 @@ class Runner:
     def brief(self, frame: Frame) -> str:
         stage, (row, column, rise) = frame.stage, frame.at
         flag = stage.cells.find(FLAG) % stage.width
-        where = f"You are in row {row + 1} of {stage.height}, column {column + 1} of {stage.width}, and have {rise} cells to rise."
-        need = f"{stage.goal - frame.score} coins are still to be gathered."
-        return f"{where} The flag is in column {flag + 1}. {need} {left(frame)[1]} turns are left."
+        where = (
+            f"You are in row {row + 1} of {stage.height}, column {column + 1} of {stage.width}. Cells to rise: {rise}."
+        )
+        need = f"Coins still to be gathered: {stage.goal - frame.score}."
+        return f"{where} The flag is in column {flag + 1}. {need} Turns left: {left(frame)[1]}."
 
     def ground(self, frame: Frame) -> tuple[str, ...]:
         return _ground(frame.stage.cells, frame.stage.width)

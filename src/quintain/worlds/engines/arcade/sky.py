@@ -83,7 +83,7 @@ class Sky:
     def brief(self, frame: Frame) -> str:
         missing, turns = frame.stage.goal - frame.score, left(frame)[1]
         where = f"Your ship is in column {frame.at[0] + 1} of {frame.stage.width}."
-        return f"{where} {missing} stars are still to be caught, {turns} turns are left."
+        return f"{where} Stars still to be caught: {missing}. Turns left: {turns}."
 
     def ground(self, frame: Frame) -> tuple[str, ...]:
         return _ground(frame.stage.width, frame.stage.height)

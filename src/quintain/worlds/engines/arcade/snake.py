@@ -175,11 +175,12 @@ class Snake:
 
     def brief(self, frame: Frame) -> str:
         width, (body, (apple,), _) = frame.stage.width, frame.things
-        where = (
-            f"Your head is in row {body[0] // width + 1}, column {body[0] % width + 1}; you are {len(body)} cells long."
-        )
+        where = f"Your head is in row {body[0] // width + 1} of {frame.stage.height}, column {body[0] % width + 1} of {width}; "
+        where += f"you are {len(body)} cells long."
         food = f" The apple is in row {apple // width + 1}, column {apple % width + 1}." if apple >= 0 else ""
-        return f"{where}{food} {frame.stage.goal - frame.score} apples are still to be eaten, {left(frame)[1]} turns are left."
+        return (
+            f"{where}{food} Apples still to be eaten: {frame.stage.goal - frame.score}. Turns left: {left(frame)[1]}."
+        )
 
     def ground(self, frame: Frame) -> tuple[str, ...]:
         return _ground(frame.stage.width, frame.stage.height)

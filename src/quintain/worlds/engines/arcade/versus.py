@@ -121,7 +121,7 @@ class Court:
 
     def brief(self, frame: Frame) -> str:
         lone = Frame(frame.stage, frame.turn, frame.at[:2], frame.things[:1], frame.score)
-        need = f"Your opponent needs {frame.stage.goal - frame.things[1][0]}."
+        need = f"Points that your opponent needs: {frame.stage.goal - frame.things[1][0]}."
         return f"{DUEL.brief(lone)} {need} Yours is the {SEATS[frame.at[2]]} move of a pair."
 
     def ground(self, frame: Frame) -> tuple[str, ...]:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.engines.board.chess import (
+    CASTLES,
     KING,
     NAMES,
     NOBODY,
     PAWN,
     ROOK,
     SIGNS,
+    STRIKES,
     Chess,
+    after,
     checked,
     moves,
     note,
@@ -54,6 +57,43 @@ class Marked:
 def goals(position: Ints, marked: int) -> Ints:
     """The cells to which the piece on `marked` may go, in order."""
     return tuple(sorted({to for _, to in moves(position, marked)}))
+
+
+def men_on(board: Sequence[int], cells: Iterable[int]) -> str:
+    """The men on some cells."""
+    return " and ".join([f"{SIGNS[board[c]]} {CELLS[c]}" for c in cells])
+
+
+def threats(board: Ints, side: int) -> str:
+    """The men that attack the king of a side."""
+    king, others = board.index(6 * side + KING), [c for c in range(64) if board[c] and (board[c] > 6) != bool(side)]
+    return men_on(board, [c for c in others if king in reach(board, c)])
+
+
+def explained(position: Ints, marked: int) -> str:
+    """What the marked piece reaches, which men would attack its king then, and whether it may castle."""
+    side, piece = position[-1], men_on(position, [marked])
+    king, check, shut = position.index(6 * side + KING), threats(position, side), dict[str, list[str]]()
+    passing = [position[65]] if position[marked] % 6 == PAWN and position[65] in STRIKES[side][marked] else []
+    reached = [*reach(position, marked), *passing]
+    for to in reached:
+        shut.setdefault(threats(after(position, (marked, to)), side), []).append(CELLS[to])
+    taken = [f"{CELLS[to]}{f' (takes {SIGNS[position[to]]})' * (position[to] > 0)}" for to in reached]
+    out = [f"{men_on(position, [king])} is {f'in check by {check}' if check else 'not in check'}."]
+    out.append(f"{piece} reaches {', '.join(taken) or 'nothing'}{' (passing)' * len(passing)}.")
+    shut.pop("", None)
+    out += [f"Not {' '.join(cells)}: {men} would attack the king." for men, cells in shut.items()]
+    for right, mine, way, _, free in CASTLES if marked == king else ():
+        if mine == side and position[64] & right:
+            held = men_on(position, [c for c in free if position[c]])
+            risks = dict.fromkeys(threats(after(position, (king, to)), side) for to in (sum(way) // 2, way[1]))
+            risk = " and ".join(filter(None, risks))
+            why = f"{risk} would attack the king" if risk else ""
+            why = "the king is in check" if check else f"{held} in between" if held else why
+            out.append(
+                f"{'No castling' if why else 'Castling'} to {CELLS[way[1]]}: {why or 'the way is free and safe'}."
+            )
+    return f"{' '.join(out)} That leaves {' '.join([CELLS[c] for c in goals(position, marked)])}."
 
 
 def _move(cells: Ints) -> Move:
@@ -126,7 +166,9 @@ class LegalGame:
 
     def advise(self, state: Marked) -> Answer:
         cells = goals(state.position, state.marked)
-        return Plan((_move(cells),)) if cells else Unsolvable("the piece cannot move")
+        if not cells:
+            return Unsolvable("the piece cannot move")
+        return Plan((_move(cells),), because=explained(state.position, state.marked))
 
     def caption(self, state: Marked, side: int, level: int) -> str:
         head = f"{'WB'[state.position[-1]]} is to move, {CELLS[state.marked]} is marked: {note(state.position)}"

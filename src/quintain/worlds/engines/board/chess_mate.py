@@ -8,8 +8,20 @@ from itertools import islice
 from typing import Any
 
 from quintain.types import Ints
-from quintain.worlds.engines.board.chess import KING, NOBODY, PAWN, PROMOTED, after, checked, moves
+from quintain.worlds.engines.board.chess import (
+    KING,
+    NAMES,
+    NOBODY,
+    PAWN,
+    PROMOTED,
+    SPECIALS,
+    STEPS,
+    after,
+    checked,
+    moves,
+)
 from quintain.worlds.engines.board.chess_bits import NEAR, Men, attacked, bits, cells_of, goals, nets, outs
+from quintain.worlds.engines.board.chess_legal import men_on, threats
 from quintain.worlds.engines.board.chess_look import GAMES, plain, scattered
 from quintain.worlds.engines.board.forced import Forced
 from quintain.worlds.noise import Rng
@@ -146,6 +158,37 @@ def winning(position: Ints) -> tuple[Ints, ...]:
     return forced(position[:-2], (position[-2] + 1) // 2)
 
 
+def _mated(board: Ints) -> str:
+    """Why Black, whose king is attacked, has no move."""
+    king, men = board.index(KING + 6), [c for c in range(64) if KING < board[c] < KING + 6]
+    lost: dict[str, list[str]] = {}
+    for to in STEPS[king]:
+        lost.setdefault("held" if board[to] > KING else threats(after((*board, 1), (king, to)), 1), []).append(
+            NAMES[to]
+        )
+    cells = ", ".join([f"{' '.join(cells)} ({by})" for by, cells in lost.items()])
+    other = " and no man can take or step between" if men else ""
+    return f"{men_on(board, [king])} is attacked by {threats(board, 1)} and cannot go to {cells}{other}: mate"
+
+
+def explained(position: Ints, path: Ints) -> str:
+    """Why a move of White mates, or how White mates after each reply."""
+    board, left = after(position, path), position[-2] // 2
+    ways: dict[Ints, list[Ints]] = {}
+    for reply in _paths((*board, 1)):
+        ways.setdefault(forced(after((*board, 1), reply), left)[0], []).append(reply)
+    if not ways:
+        return f"{_named(path)}: {_mated(board)}."
+    met = "; ".join([f"{', '.join(map(_named, replies))} by {_named(then)}" for then, replies in ways.items()])
+    then, (reply, *_) = next(iter(ways.items()))
+    end = f" So after {_named(reply)}: {_mated(after((*after((*board, 1), reply), 0), then))}." if left == 1 else ""
+    return f"After {_named(path)} each reply is met on the way to mate: {met}.{end}"
+
+
+def _named(path: Ints) -> str:
+    return " ".join([(*NAMES, *SPECIALS)[step] for step in path])
+
+
 def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
     """A position with a mate in exactly `moves`, by no more than `keys` first moves.
 
@@ -171,4 +214,4 @@ def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
     return (*cells, 0, NOBODY, 1, 2 * n - 1, 0) if 0 < len(keys) <= knobs["keys"] else None
 
 
-GAME = Forced(GAMES, pose, winning, defence, plain)
+GAME = Forced(GAMES, pose, winning, defence, plain, why=explained)

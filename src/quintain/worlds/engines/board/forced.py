@@ -27,6 +27,7 @@ class Forced:
         defence: the reply of side 1.
         plain: brings an answer into the words that `look` reads.
         shape: what splits keep apart, if it is not the whole board.
+        why: what a winning move does; see `Plan.because`.
     """
 
     look: MenLook
@@ -35,6 +36,7 @@ class Forced:
     defence: Callable[[Ints], Ints]
     plain: Callable[[str], str] = str
     shape: Callable[[Match], str] | None = None
+    why: Callable[[Ints, Ints], str] | None = None
 
     def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Match | None:
         position = self.pose(rng, knobs)
@@ -86,8 +88,10 @@ class Forced:
 
     def advise(self, state: Match) -> Answer:
         game = self._game(state)
-        first = tuple([self.look.move(game.pack(path), state.setup.options) for path in self.winning(state.position)])
-        return Plan(first[:1], "policy", first) if first else Unsolvable("the defence holds")
+        paths = self.winning(state.position)
+        first = tuple([self.look.move(game.pack(path), state.setup.options) for path in paths])
+        because = self.why(state.position, paths[0]) if self.why and paths else ""
+        return Plan(first[:1], "policy", first, because=because) if first else Unsolvable("the defence holds")
 
     def caption(self, state: Match, side: int, level: int) -> str:
         return self.look.caption(state, 0, level)

@@ -10,7 +10,7 @@ from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
-from quintain.worlds.cells import LETTERS, frame
+from quintain.worlds.cells import LETTERS, frame, sized
 from quintain.worlds.engines.board.game import Match, Setup
 from quintain.worlds.engines.board.men import MenGame, Rules
 from quintain.worlds.engines.turns import digit_words, digits
@@ -163,7 +163,9 @@ class MenLook:
             if sign != ".":
                 where.setdefault(sign, []).append(name)
         placed = [f"{sign}: {', '.join(names)}" for sign, names in where.items()]
-        return f"{head} {'. '.join(placed) or 'The board is empty'}."
+        stop = "." if note and note[-1] != "." else ""
+        size = sized(game.board.columns, game.board.rows)
+        return f"{head}{stop} {size} {'. '.join(placed) or 'It is empty'}."
 
     def rebuild(self, caption: str) -> Match:
         head, _, *lines = caption.split("\n")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quintain.types import Ints, QuintainError
-from quintain.worlds.cells import LETTERS
+from quintain.worlds.cells import LETTERS, sized
 from quintain.worlds.engines.board.game import Match, Setup
 from quintain.worlds.engines.board.men import MenGame
 from quintain.worlds.engines.board.men_look import MenLook
@@ -58,9 +58,7 @@ class QuantumLook:
         for mark, cells in self._marks(match).items():
             where = f"{'in one of' if len(cells) > 1 else 'in'} {' '.join([names[i] for i in cells])}"
             told.append(f"{'OX'[mark & 1]}{mark} {where}.")
-        if level == 2:
-            return "\n".join([head, f"The board has columns a-{LETTERS[columns - 1]} and rows 1-{rows}.", *told])
-        return " ".join([head, *told])
+        return ("\n" if level == 2 else " ").join([head, sized(columns, rows), *told])
 
     def rebuild(self, caption: str) -> Match:
         head, _, rest = caption.partition("\n")

@@ -9,7 +9,7 @@ from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
-from quintain.worlds.cells import framed, labelled, name_of, names_of, read_cell, unframed
+from quintain.worlds.cells import framed, labelled, name_of, names_of, read_cell, sized, unframed
 from quintain.worlds.engines.board.game import Match, Setup
 from quintain.worlds.engines.board.rows import LARGE, RowGame, row_game
 from quintain.worlds.kernel import Move
@@ -121,7 +121,7 @@ class RowLook:
         if level == 2:
             return f"{head}\n{framed(signs, size)}"
         stones = [f"{sign}: {', '.join(_where(signs, sign, size)) or 'none'}" for sign in SIGNS]
-        return f"{head} {'. '.join(stones)}."
+        return f"{head} {sized(size, size)} {'. '.join(stones)}."
 
     def rebuild(self, caption: str) -> Match:
         head, *lines = caption.split("\n")

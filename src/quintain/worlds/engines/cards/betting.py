@@ -31,7 +31,7 @@ _CALL = re.compile(r"call \$?\d{1,3}(?: chips?)?", re.ASCII)
 ALL = Move("all in")
 _HEAD = re.compile(
     r"Hand (\d+) of (\d+)\. Your score is (-?\d+); (\d+) is a full win\. You act (first|second)\."
-    r"(?: Stacks of (\d+)\.)?(?: The opponent (calls|folds|raises) in (\d+)% of its decisions\.)?"
+    r"(?: Stacks of (\d+)\.)?(?: The opponent (calls|raises) in (\d+)% of its decisions\.)?"
 )
 _ALL = ("all in", "all-in", "allin", "shove", "raise all in", "raise all-in", "bet all", "raise all")
 ROUNDS = ("1st", "2nd", "3rd", "4th")

@@ -11,7 +11,7 @@ from quintain.worlds.engines.cards.poker import FOLD, PASS, Poker, actions_of, o
 from quintain.worlds.noise import Rng
 
 Chances = tuple[tuple[int, float], ...]  # action, its probability
-LEAKS = ("calls", "folds", "raises")
+LEAKS = ("calls", "raises")
 SAMPLES = 48  # hands of the opponent that the reply at hold'em looks at
 
 
@@ -61,7 +61,7 @@ def chances(rules: Poker, leak: str, share: int, hole: Ints, board: Ints, said: 
 
     Args:
         rules: the game.
-        leak: `calls`, `folds` or `raises`, whenever that is possible.
+        leak: `calls` or `raises`, whenever that is possible.
         share: per cent, 0 to 100.
         hole: own cards.
         board: open cards.
@@ -77,11 +77,8 @@ def chances(rules: Poker, leak: str, share: int, hole: Ints, board: Ints, said: 
         base = _sound(rules, hole, board, said)
     if not share:
         return base
-    if leak == "folds":
-        habit = FOLD if FOLD in legal else PASS
-    else:
-        raises = [a for a in legal if a > 0]
-        habit = raises[min(len(raises) - 1, 3)] if leak == "raises" and raises else PASS
+    raises = [a for a in legal if a > 0]
+    habit = raises[min(len(raises) - 1, 3)] if leak == "raises" and raises else PASS
     out = {a: p * (1 - share / 100) for a, p in base}
     out[habit] = out.get(habit, 0.0) + share / 100
     return _mixed(out)

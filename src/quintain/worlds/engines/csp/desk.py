@@ -78,6 +78,7 @@ class Model(NamedTuple):
         first: variables to guess first.
         cells: values of the variables -> values of the cells; the first variables are the cells unless given.
         values: values of the cells -> values of the variables, or None where there are none.
+        tells: how the solution, which it is given, comes about; see `Plan.because`.
     """
 
     rules: tuple[Rule, ...]
@@ -85,6 +86,7 @@ class Model(NamedTuple):
     first: Ints = ()
     cells: Callable[[Ints], Ints] | None = None
     values: Callable[[Ints], Ints | None] | None = None
+    tells: Callable[[Ints], str] | None = None
 
 
 def search(model: Model, limit: int = 1, rng: Rng | None = None, nodes: int = NODES) -> Found:
@@ -302,7 +304,7 @@ class DeskWorld:
         if state.done:
             return Unsolvable("the episode is over")
         page = state.page
-        found, order = _solution(self.model, page)
+        found, order, reason = _solution(self.model, page)
         if not found.solutions:
             return Unsolvable("no way to fill the blanks keeps the rules") if found.complete else Unknown(found.nodes)
         model = _model(self.model, page)
@@ -313,13 +315,9 @@ class DeskWorld:
             move = marked(on, page.height == 1) if self.marks else whole(cells, page.width, self.signs)
             signs = ("no", "yes") if self.marks else self.signs
             wrote = [f"{n}={sign_of(v, signs)}" for n, v in zip(called(page.width, page.height), cells, strict=True)]
-            return Plan((move,), because="" if model.cells else found_by(wrote, page.blanks, order))
+            return Plan((move,), because=reason or found_by(wrote, page.blanks, order))
         now = self.filled(state.cells)
-        wrong = [
-            c for c in dict.fromkeys((*order, *range(len(cells)))) if now[c] != cells[c] and page.given[c] == BLANK
-        ]
-        if not wrong:
-            wrong = page.blanks[:1]
+        wrong = [c for c in dict.fromkeys((*order, *page.blanks)) if now[c] != cells[c]] or page.blanks[:1]
         place = [divmod(c, page.width) for c in wrong]
         moves = [toggle(p) if self.marks else entry(p, cells[c]) for p, c in zip(place, wrong, strict=True)]
         return Plan(tuple(moves), first=tuple(moves))
@@ -390,9 +388,11 @@ def _model(model: Callable[[Page], Model], page: Page) -> Model:
 
 
 @functools.lru_cache(maxsize=1024)
-def _solution(model: Callable[[Page], Model], page: Page) -> tuple[Found, Ints]:
-    """A solution, and the cells that logic alone finds, in that order, where they are the variables."""
+def _solution(model: Callable[[Page], Model], page: Page) -> tuple[Found, Ints, str]:
+    """A solution; the cells that logic alone finds, in that order, where they are the variables; what the model tells of it."""
     made = _model(model, page)
     order: list[int] = []
     Solver(made.rules, len(made.domains)).narrow(list(made.domains), order=order)
-    return search(made), tuple([c for c in order if c < len(page.given)]) if made.cells is None else ()
+    found = search(made)
+    reason = made.tells(found.solutions[0]) if made.tells and found.solutions else ""
+    return found, tuple([c for c in order if made.cells is None and c < len(page.given)]), reason

@@ -10,7 +10,7 @@ from typing import Any
 
 from quintain.ports import SOLO
 from quintain.types import Ints
-from quintain.worlds.cells import names_of, read_cell
+from quintain.worlds.cells import NESTED, names_of, read_cell
 from quintain.worlds.engines.csp.page import found_by
 from quintain.worlds.engines.csp.rules import Rule, holds
 from quintain.worlds.engines.csp.sheet import (
@@ -39,7 +39,7 @@ WRONG: Events = {SOLO: ("wrong",)}
 ILLEGAL: Events = {SOLO: ("illegal",)}
 SAYINGS = {"wrong": "The grid is full, but it breaks a rule or changes a given digit."}
 _ENTRY = re.compile(r"(?:write\s+|put\s+)?(.+?)\s*(?:=|:|\s|<-)\s*([1-9])", re.ASCII)
-_ROW = re.compile(r"[/\n|;]|[\])}]\s*,?\s*[\[({]")
+_ROW = re.compile(r"[/\n|;]|" + NESTED)
 _BETWEEN = re.compile(r"[\s,;/|\[\](){}_-]+")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quintain.types import Ints, QuintainError
-from quintain.worlds.cells import LETTERS, names_of
+from quintain.worlds.cells import LETTERS, NESTED, names_of
 from quintain.worlds.splits import canonical
 
 BLANK, WALL = -1, -2  # of the cells: still to fill; no cell at all
@@ -154,7 +154,7 @@ def full_caption(work: Work, signs: Lines) -> str:
 def brief_caption(work: Work) -> str:
     """The size, how many cells are blank, and the clues outside the grids."""
     page, blank = work.page, sum(v == BLANK for v in work.cells)
-    return "\n".join([f"{page.width} columns, {page.height} rows, {blank} blank cells", *clue_lines(page)])
+    return "\n".join([f"columns: {page.width}, rows: {page.height}, blank cells: {blank}", *clue_lines(page)])
 
 
 def found_by(wrote: Sequence[str], blanks: Sequence[int], order: Sequence[int]) -> str:
@@ -255,7 +255,7 @@ def words_in(text: str) -> list[str]:
 def row_lengths(text: str) -> list[int]:
     """How many cells each row of a written grid has; one row where nothing parts rows."""
     rows = [0]
-    for breaks in (r"[/\n]", r"[|;]", r"[\])}]\s*,?\s*[\[({]"):
+    for breaks in (r"[/\n]", r"[|;]", NESTED):
         rows = [n for row in re.split(breaks, text) if (n := len(words_in(row)))]
         if len(rows) > 1 and max(rows) > 1:
             return rows

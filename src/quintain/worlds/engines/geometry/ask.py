@@ -36,6 +36,7 @@ class AskWorld:
         levels: ten mappings of knobs.
         make: draws a figure, or None to draw again.
         truth: the right answer, found from the figure alone.
+        why: how it is found, in sentences that a reader of the figure can check.
         form: how answers are written.
         lexicon: all words that figures and answers are made of.
         paint: draws the figure on a canvas, or as a whole scene.
@@ -49,6 +50,7 @@ class AskWorld:
     levels: Sequence[Mapping[str, Any]]
     make: Callable[[Rng, Mapping[str, Any]], Things | None]
     truth: Callable[[Things], Words]
+    why: Callable[[Things], str]
     form: Form
     lexicon: Sequence[str]
     paint: Callable[[Things], Canvas | Scene]
@@ -101,7 +103,8 @@ class AskWorld:
     def solve(self, state: Figure, seat: str) -> Answer:
         if state.said:
             return Unsolvable("the episode is over")
-        return Plan((self.form.move(_truth(self.truth, state.things)),))
+        move = self.form.move(_truth(self.truth, state.things))
+        return Plan((move,), because=f"{_why(self.why, state.things)} So {move.key}.")
 
     def legal(self, state: Figure, seat: str) -> tuple[Move, ...]:
         return ()
@@ -136,6 +139,11 @@ def _unique(*words: str) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=4096)
 def _truth(truth: Callable[[Things], Words], things: Things) -> Words:
     return truth(things)
+
+
+@functools.lru_cache(maxsize=1024)
+def _why(why: Callable[[Things], str], things: Things) -> str:
+    return why(things)
 
 
 @functools.lru_cache(maxsize=256)

@@ -39,17 +39,25 @@ def twice_area(ring: Sequence[Spot]) -> int:
 def hull(points: Sequence[Spot]) -> list[Spot]:
     """The corners of the convex hull, to the left from the least point on; points on an edge are no corners."""
     order = sorted(set(points))
-    if len(order) < 3:
-        return order
-    chains = []
-    for run in (order, order[::-1]):
-        chain: list[Spot] = []
-        for p in run:
-            while len(chain) >= 2 and cross(chain[-2], chain[-1], p) <= 0:
-                chain.pop()
-            chain.append(p)
-        chains.append(chain[:-1])
-    return chains[0] + chains[1]
+    return order if len(order) < 3 else chain(order)[0][:-1] + chain(order[::-1])[0][:-1]
+
+
+def chain(order: Sequence[Spot]) -> tuple[list[Spot], list[tuple[Spot, Spot, Spot]]]:
+    """The points of a sorted row that a band round its right side bends at, and those left out, each with the two points
+    between which it lies on the band or to the left of it.
+
+    Example:
+        >>> chain(((0, 0), (1, 1), (2, 0)))
+        ([(0, 0), (2, 0)], [((1, 1), (0, 0), (2, 0))])
+    """
+    kept: list[Spot] = []
+    out: list[tuple[Spot, Spot, Spot]] = []
+    for p in order:
+        while len(kept) >= 2 and cross(kept[-2], kept[-1], p) <= 0:
+            last = kept.pop()
+            out.append((last, kept[-1], p))
+        kept.append(p)
+    return kept, out
 
 
 def border(ring: Sequence[Spot]) -> list[Spot]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from quintain.worlds.engines.graph.page import Graph
 
@@ -75,22 +76,44 @@ def parted(graph: Graph, source: int, sink: int, cut: Iterable[Arc]) -> bool:
 
 def widest(graph: Graph, source: int, sink: int) -> tuple[int, tuple[int, ...]] | None:
     """The most that one walk can add to the drawn flow (labels `flow/capacity`), and such a walk; None if the flow is greatest."""
+    known = widths(graph, source)
+    if sink not in known:
+        return None
+    walk = [sink]
+    while walk[-1] != source:
+        walk.append(known[walk[-1]][1])
+    return known[sink][0], tuple(walk[::-1])
+
+
+def widths(graph: Graph, source: int) -> dict[int, tuple[int, int]]:
+    """The vertices that a walk with room reaches, the widest first, each with the most that one can bring and the one before it."""
     room = spare(graph)
-    best, before = {source: 1 << 30}, {source: -1}
+    best, before = {source: 1 << 30}, {source: source}
     waiting = {source}
+    known: dict[int, tuple[int, int]] = {}
     while waiting:
         v = max(waiting, key=lambda u: (best[u], -u))
         waiting.remove(v)
+        known[v] = best[v], before[v]
         for (a, b), amount in room.items():
             if a == v and min(best[v], amount) > best.get(b, 0):
                 best[b], before[b] = min(best[v], amount), v
                 waiting.add(b)
-    if sink not in best:
-        return None
-    walk = [sink]
-    while walk[-1] != source:
-        walk.append(before[walk[-1]])
-    return best[sink], tuple(walk[::-1])
+    return known
+
+
+def streams(flow: Mapping[Arc, int], source: int, sink: int) -> list[tuple[list[int], int]]:
+    """Walks from the source to the sink, each with an amount, that make up a flow without circles."""
+    left, out = dict(flow), []
+    while any(amount and a == source for (a, _), amount in left.items()):
+        walk = [source]
+        while walk[-1] != sink:
+            walk.append(next(b for (a, b), amount in left.items() if amount and a == walk[-1]))
+        least = min(left[arc] for arc in itertools.pairwise(walk))
+        out.append((walk, least))
+        for arc in itertools.pairwise(walk):
+            left[arc] -= least
+    return out
 
 
 def spare(graph: Graph) -> dict[Arc, int]:
@@ -107,7 +130,12 @@ def spare(graph: Graph) -> dict[Arc, int]:
 
 def heaviest_matching(graph: Graph) -> tuple[int, tuple[Arc, ...]]:
     """The greatest weight of edges of which no two meet, and such edges, by sets of vertices that are left."""
-    n, near, weights, pairs = len(graph.names), graph.near, graph.weights, graph.pairs
+    return matchings(graph)((1 << len(graph.names)) - 1)
+
+
+def matchings(graph: Graph) -> Callable[[int], tuple[int, tuple[Arc, ...]]]:
+    """Set of vertices -> the greatest weight of edges among them of which no two meet, and such edges."""
+    near, weights, pairs = graph.near, graph.weights, graph.pairs
 
     @functools.cache
     def go(left: int) -> tuple[int, tuple[Arc, ...]]:
@@ -124,7 +152,7 @@ def heaviest_matching(graph: Graph) -> tuple[int, tuple[Arc, ...]]:
                     best = value, ((v, u), *taken)
         return best
 
-    return go((1 << n) - 1)
+    return go
 
 
 def is_matching(graph: Graph, pairs: Sequence[Arc]) -> int | None:

@@ -15,10 +15,10 @@ def members(mask: int) -> tuple[int, ...]:
     return tuple(v for v in range(mask.bit_length()) if mask >> v & 1)
 
 
-def largest_clique(masks: Sequence[int]) -> int:
-    """A largest set of vertices that are all joined, as a bit set."""
+def largest_clique(masks: Sequence[int], among: int | None = None) -> int:
+    """A largest set of vertices (of the bit set `among`) that are all joined, as a bit set."""
     best = 0
-    stack = [(0, (1 << len(masks)) - 1)]
+    stack = [(0, (1 << len(masks)) - 1 if among is None else among)]
     while stack:
         chosen, left = stack.pop()
         if chosen.bit_count() + left.bit_count() <= best.bit_count():

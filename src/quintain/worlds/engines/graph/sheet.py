@@ -45,6 +45,7 @@ class GraphWorld:
         truth: graph -> what answers are checked with; None rejects the graph.
         answer: (graph, truth) -> the values of one right answer, in vertex numbers; None is `none`.
         check: (graph, truth, values in vertex numbers) -> 1 for a right answer, less for what it is worth otherwise.
+        why: (graph, truth) -> in a line, how that answer comes about.
         style: how the graph is drawn.
         words_of: further words of the captions, beside vertices, edges and numbers.
         guess: values of a random answer, where those of `guessed` do not fit.
@@ -59,6 +60,7 @@ class GraphWorld:
     truth: Callable[[Graph], Any]
     answer: Callable[[Graph, Any], tuple[Any, ...] | None]
     check: Callable[..., float]
+    why: Callable[[Graph, Any], str]
     style: Style = PLAIN
     words_of: Sequence[str] = ()
     guess: Callable[[Graph, Rng], tuple[Any, ...]] | None = None
@@ -112,11 +114,10 @@ class GraphWorld:
     def solve(self, state: Page, seat: str) -> Answer:
         if state.answer:
             return Unsolvable("the episode is over")
-        return Plan((self._right(state.graph),))
-
-    def _right(self, graph: Graph) -> Move:
-        values = self.answer(graph, _truth(self.truth, graph))
-        return self.form.write(None if values is None else _named(self.form.parts, values, graph.names))
+        graph, truth = state.graph, _truth(self.truth, state.graph)
+        values = self.answer(graph, truth)
+        right = self.form.write(None if values is None else _named(self.form.parts, values, graph.names))
+        return Plan((right,), because=self.why(graph, truth))
 
     def legal(self, state: Page, seat: str) -> tuple[Move, ...]:
         return ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 
 from quintain.worlds.engines.graph.page import Graph
 from quintain.worlds.engines.graph.place import find
@@ -56,21 +57,51 @@ def count(n: int, pairs: Iterable[Pair]) -> int:
 
 def count_lightest(graph: Graph) -> int:
     """How many lightest spanning trees there are: by weight class, spanning forests of what lighter edges have left apart."""
-    n, total = len(graph.names), 1
-    root = list(range(n))
+    return math.prod(ways for *_, ways in classes(graph))
+
+
+def classes(graph: Graph) -> Iterator[tuple[int, list[Pair], int, int]]:
+    """Weights, lightest first, with edges of that weight that join a few parts which lighter edges leave, how many of these edges
+    are needed, and in how many ways."""
+    root = list(range(len(graph.names)))
     order = sorted(zip(graph.weights, graph.edges, strict=True))
-    for _, group in itertools.groupby(order, key=lambda item: item[0]):
-        ends = [(find(root, a), find(root, b)) for _, (a, b, _) in group]
-        ends = [(a, b) for a, b in ends if a != b]
-        for a, b in ends:
+    for weight, group in itertools.groupby(order, key=lambda item: item[0]):
+        edges = [((a, b), (find(root, a), find(root, b))) for _, (a, b, _) in group]
+        edges = [(edge, ends) for edge, ends in edges if ends[0] != ends[1]]
+        for _, (a, b) in edges:
             root[find(root, a)] = find(root, b)
-        parts: dict[int, list[Pair]] = {}
-        for a, b in ends:
-            parts.setdefault(find(root, a), []).append((a, b))
-        for pairs in parts.values():
-            known = {v: i for i, v in enumerate(sorted({v for pair in pairs for v in pair}))}
-            total *= count(len(known), [(known[a], known[b]) for a, b in pairs])
-    return total
+        parts: dict[int, list[tuple[Pair, Pair]]] = {}
+        for edge, ends in edges:
+            parts.setdefault(find(root, ends[0]), []).append((edge, ends))
+        for part in parts.values():
+            known = {v: i for i, v in enumerate(sorted({v for _, ends in part for v in ends}))}
+            ways = count(len(known), [(known[a], known[b]) for _, (a, b) in part])
+            yield weight, [edge for edge, _ in part], len(known) - 1, ways
+
+
+def bounds(graph: Graph, root: int) -> list[tuple[frozenset[int], int, int]]:
+    """Sets of vertices without the root, each with its lightest arrow from outside and what that costs beyond what its head has paid.
+
+    Edmonds: first each vertex by itself, then circles of such arrows as one. What all sets pay is the least weight of a tree.
+    """
+    part, paid = [frozenset([v]) for v in range(len(graph.names))], [0] * len(graph.names)
+    into: dict[frozenset[int], int] = {}
+    out: list[tuple[frozenset[int], int, int]] = []
+    while waiting := [s for s in part if root not in s and s not in into]:
+        s = waiting[0]
+        open_arcs = [i for i, (a, b, _) in enumerate(graph.edges) if b in s and a not in s]
+        into[s] = min(open_arcs, key=lambda i: graph.weights[i] - paid[graph.edges[i][1]])
+        cost = graph.weights[into[s]] - paid[graph.edges[into[s]][1]]
+        out.append((s, into[s], cost))
+        for v in s:
+            paid[v] += cost
+        walk = [s]
+        while (s := part[graph.edges[into[walk[-1]]][0]]) in into and s not in walk:
+            walk.append(s)
+        if s in walk:
+            circle = frozenset().union(*walk[walk.index(s) :])
+            part = [circle if v in circle else old for v, old in enumerate(part)]
+    return out
 
 
 def from_root(n: int, root: int, arcs: Sequence[tuple[int, int, int]]) -> list[int] | None:

@@ -103,16 +103,18 @@ def colourings(near: Near, hues: int, fixed: Sequence[str]) -> list[list[int]]:
 
     `fixed[v]` names the hues that a vertex may not have, one digit each.
     """
-    out = []
-    for root in range(len(near)):
-        parent, order = below(near, root)
-        ways = [[int(str(h + 1) not in fixed[v]) for h in range(hues)] for v in range(len(near))]
-        for v in reversed(order[1:]):
-            total, up = sum(ways[v]), ways[parent[v]]
-            for h in range(hues):
-                up[h] *= total - ways[v][h]
-        out.append(ways[root])
-    return out
+    return [ways_below(near, root, hues, fixed)[root] for root in range(len(near))]
+
+
+def ways_below(near: Near, root: int, hues: int, fixed: Sequence[str]) -> dict[int, list[int]]:
+    """The same for each vertex and what hangs at it as seen from the root, from the leaves on."""
+    parent, order = below(near, root)
+    ways = {v: [int(str(h + 1) not in fixed[v]) for h in range(hues)] for v in reversed(order)}
+    for v in reversed(order[1:]):
+        total, up = sum(ways[v]), ways[parent[v]]
+        for h in range(hues):
+            up[h] *= total - ways[v][h]
+    return ways
 
 
 def triads(graph: Graph, far: int) -> tuple[tuple[int, ...], ...]:

@@ -24,24 +24,31 @@ def length(graph: Graph, walk: Sequence[int]) -> int | None:
 
 def shortest(graph: Graph, start: int, goal: int) -> tuple[int, tuple[int, ...]] | None:
     """The least length of a walk and one such walk, or None."""
-    best = {start: 0}
-    before: dict[int, int] = {}
+    known = settled(graph, start, goal)
+    if goal not in known:
+        return None
+    walk = [goal]
+    while walk[-1] != start:
+        walk.append(known[walk[-1]][1])
+    return known[goal][0], tuple(walk[::-1])
+
+
+def settled(graph: Graph, start: int, goal: int) -> dict[int, tuple[int, int]]:
+    """The vertices from the nearest one on up to the goal, each with its least length from the start and the one before it."""
+    best, before = {start: 0}, {start: start}
+    known: dict[int, tuple[int, int]] = {}
     queue = [(0, start)]
-    while queue:
+    while queue and goal not in known:
         far, v = heapq.heappop(queue)
-        if v == goal:
-            walk = [v]
-            while walk[-1] != start:
-                walk.append(before[walk[-1]])
-            return far, tuple(walk[::-1])
-        if far > best[v]:
+        if v in known:
             continue
+        known[v] = far, before[v]
         for u in graph.near[v]:
             new = far + graph.weights[graph.pairs[v, u]]
             if new < best.get(u, 1 << 30):
                 best[u], before[u] = new, v
                 heapq.heappush(queue, (new, u))
-    return None
+    return known
 
 
 def longest(graph: Graph, start: int, goal: int) -> tuple[int, tuple[int, ...]] | None:
@@ -91,8 +98,8 @@ def through_all(graph: Graph) -> tuple[int, ...] | None:
 
 def over_all(graph: Graph) -> tuple[int, ...] | None:
     """A closed walk over every edge exactly once, arrows heeded, or None: turn free edges until in- and out-degrees agree."""
-    turned = balanced(graph)
-    if turned is None:
+    turned, stuck = balanced(graph)
+    if stuck:
         return None
     out: list[list[int]] = [[] for _ in graph.names]
     for a, b in sorted(turned, reverse=True):
@@ -106,16 +113,21 @@ def over_all(graph: Graph) -> tuple[int, ...] | None:
     return tuple(walk[::-1]) if len(walk) == len(turned) + 1 else None
 
 
-def balanced(graph: Graph) -> list[tuple[int, int]] | None:
-    """The edges, each with a direction, such that as many lead into each vertex as out of it; None if there is no such way."""
+def balanced(graph: Graph) -> tuple[list[tuple[int, int]], list[int]]:
+    """The edges, each with a direction, such that as many lead into each vertex as out of it.
+
+    If there is no such way, then also a vertex with an odd number of edges, or vertices out of which more arrows lead than other
+    edges touch both them and the rest.
+    """
     ends = [(a, b) for a, b, _ in graph.edges]
     free = [i for i, sign in enumerate(graph.arrows) if sign == "-"]
     extra = [0] * len(graph.names)  # out minus in
     for a, b in ends:
         extra[a] += 1
         extra[b] -= 1
-    if any(e % 2 for e in extra):
-        return None
+    odd = [v for v, e in enumerate(extra) if e % 2]
+    if odd:
+        return ends, odd[:1]
     while any(extra):
         source = next(v for v, e in enumerate(extra) if e > 0)
         before: dict[int, int] = {source: -1}
@@ -129,11 +141,11 @@ def balanced(graph: Graph) -> list[tuple[int, int]] | None:
                     before[ends[i][1]] = i
                     queue.append(ends[i][1])
         if goal < 0:
-            return None
+            return ends, queue
         extra[source] -= 2
         extra[goal] += 2
         while goal != source:
             i = before[goal]
             goal = ends[i][0]
             ends[i] = ends[i][1], ends[i][0]
-    return ends
+    return ends, []

@@ -79,6 +79,19 @@ class Route:
     def truth(self, chart: Chart) -> Move:
         return _route(shortest_way(chart))
 
+    def because(self, chart: Chart) -> str:
+        """The steps left to G at the cells next to each fork of the way."""
+        left, near = waves(chart, chart.cells.index(GOAL)), beside(chart.width, len(chart.cells) // chart.width)
+        way, forks = walked(chart, shortest_way(chart)), list[str]()
+        names = names_of(chart.width, len(chart.cells) // chart.width)
+        for before, cell in zip([-1, *way], way[:-1], strict=False):
+            tos = [to for to in near[cell] if left[to] >= 0 and to != before]
+            counts = ", ".join([f"{_spelt((cell, to), chart.width)} {left[to]}" for to in tos])
+            forks += [f"at {names[cell]} {counts}"] if len(tos) > 1 else []
+        told = f"Where the way forks the least count leads on: {'; '.join(forks)}. Else" if forks else "All along"
+        head = f"Steps to G at {names[way[-1]]}, counted back from it: {left[way[0]]} at P on {names[way[0]]}."
+        return f"{head} {told} there is one way on. So G is reached in {left[way[0]]} steps; no way is shorter."
+
     def judge(self, chart: Chart, value: str) -> Verdict | None:
         if len(value) > chart.limit:
             return None
@@ -142,6 +155,15 @@ def walked(chart: Chart, steps: str) -> list[int]:
     return way
 
 
+def _by_wave(chart: Chart) -> str:
+    """The names of the cells at each number of steps from the sources."""
+    steps, names = waves(chart, *sources_of(chart)), names_of(chart.width, len(chart.cells) // chart.width)
+    found: list[list[str]] = [[] for _ in range(max(steps) + 2)]  # walls, which no steps lead to, come last
+    for name, wave in zip(names, steps, strict=True):
+        found[wave].append(name)
+    return "; ".join([f"{wave}: {' '.join(cells)}" for wave, cells in enumerate(found[:-1])])
+
+
 @functools.lru_cache(maxsize=1 << 14)
 def _spread(minutes: int, cells: tuple[str, ...]) -> Move:
     return Move(f"{minutes} ; {' '.join(cells)}", (minutes, cells))
@@ -173,6 +195,11 @@ class Spread:
 
     def truth(self, chart: Chart) -> Move:
         return _spread(*self._last(chart))
+
+    def because(self, chart: Chart) -> str:
+        """The cells that catch fire in each minute."""
+        minutes, cells = self._last(chart)
+        return f"Cells that catch fire, minute by minute: {_by_wave(chart)}. The last minute is {minutes}: {' '.join(cells)}."
 
     def judge(self, chart: Chart, value: tuple[int, tuple[str, ...]]) -> Verdict | None:
         names = names_of(chart.width, len(chart.cells) // chart.width)
@@ -219,6 +246,10 @@ class Distances:
     def _move(signs: Sequence[str]) -> Move:
         side = math.isqrt(len(signs))
         return Move(" / ".join([" ".join(signs[i : i + side]) for i in range(0, len(signs), side)]), tuple(signs))
+
+    def because(self, chart: Chart) -> str:
+        """The cells at each distance."""
+        return f"Steps to the nearest S, each from cells one step nearer: {_by_wave(chart)}. All else is wall."
 
     def truth(self, chart: Chart) -> Move:
         return self._move([WALL if n < 0 else str(n) for n in waves(chart, *sources_of(chart))])

@@ -88,6 +88,10 @@ class Task(Protocol):
         """A right answer."""
         ...
 
+    def because(self, chart: Chart) -> str:
+        """How that answer comes about; see `Plan`."""
+        ...
+
     def judge(self, chart: Chart, value: Any) -> Verdict | None:
         """What an answer earns; None if it does not fit the map."""
         ...
@@ -178,7 +182,9 @@ class ChartGame:
         return After(after, (verdict.rewards,), True, ((verdict.event,) if verdict.event else (),))
 
     def advise(self, state: Chart) -> Answer:
-        return Unsolvable("the episode is over") if state.said else Plan((self.task.truth(state),))
+        if state.said:
+            return Unsolvable("the episode is over")
+        return Plan((self.task.truth(state),), because=self.task.because(state))
 
     def caption(self, state: Chart, side: int, level: int) -> str:
         height = len(state.cells) // state.width

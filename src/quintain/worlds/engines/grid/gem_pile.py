@@ -22,6 +22,7 @@ NEAR = 0.2  # what an answer may earn that leaves gems
 SAYINGS = {"remain": "{} gems remain.", "dud": "Swap {} exchanges nothing, or lies off the board."}
 PROVEN = 3  # swaps up to which no fewer would do
 LAYERS = 30  # tries to put one more match into a pile
+_HELD = {EMPTY: "gap"}
 _SAID, _LIMIT = "You said: ", "Swaps: at most "
 _BETWEEN = re.compile(r"(?:[\s,;/()\[\]>]|->)+")
 _DIGITS = re.compile(r"[1-9][1-9]", re.ASCII)  # row and column
@@ -67,6 +68,23 @@ def played(cells: str, width: int, swaps: Sequence[Cell]) -> tuple[str, int]:
             return cells, number
         cells = new
     return cells, 0
+
+
+def explained(cells: str, width: int, swaps: Sequence[Cell]) -> str:
+    """What vanishes after each swap, wave by wave, and how many gems are left then."""
+    height, out = len(cells) // width, []
+    for number, (y, x) in enumerate(swaps, 1):
+        at, waves = y * width + x, list[str]()
+        cells, one, other = fallen(exchanged(cells, at, at + 1), width), cells[at], cells[at + 1]
+        while gone := matching(cells, width):
+            lost = [c for c in range(len(cells)) if gone >> 3 * (len(cells) - 1 - c) & 1]
+            signs = "".join(dict.fromkeys(cells[c] for c in lost))
+            groups = [f"{s} {' '.join([names_of(width, height)[c] for c in lost if cells[c] == s])}" for s in signs]
+            waves.append(f"{' and '.join(groups)} vanish")
+            cells = fallen("".join([EMPTY if c in lost else sign for c, sign in enumerate(cells)]), width)
+        swapped = f"{number}. {_HELD.get(one, one)} {name_of(y, x)} with {_HELD.get(other, other)} {name_of(y, x + 1)}"
+        out.append(f"{swapped}: {', then '.join(waves) or 'nothing vanishes'}; {len(cells) - cells.count(EMPTY)} left.")
+    return " ".join(out)
 
 
 def clearable(cells: str, width: int, swaps: int) -> bool:
@@ -201,7 +219,9 @@ class PileGame:
         return After(said, ({"near": NEAR * (1 - rest / gems)},), True, ((f"remain:{rest}",),))
 
     def advise(self, state: Pile) -> Answer:
-        return Unsolvable("the episode is over") if state.said else Plan((_answer(state.way),), "construction")
+        if state.said:
+            return Unsolvable("the episode is over")
+        return Plan((_answer(state.way),), "construction", because=explained(state.cells, state.width, state.way))
 
     def caption(self, state: Pile, side: int, level: int) -> str:
         limit = f"{_LIMIT}{state.limit}"

@@ -13,12 +13,13 @@ from quintain.worlds.engines.grid.gems import cleared, exchanged, exchanges, rea
 from quintain.worlds.engines.grid.hues import EMPTY, HUES
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unknown, Unsolvable
-from quintain.worlds.noise import Rng
+from quintain.worlds.noise import Rng, spend
 from quintain.worlds.scene import Run, Scene
 from quintain.worlds.splits import symmetries
 
 SAYINGS = {"cleared": "{} gems vanish.", "spent": "No swaps are left.", "stuck": "No swap makes a match any more."}
 BEAM = 6  # boards kept at each depth
+LOOK = 100  # draws that a depth of that search counts for, where they are counted
 NODES = 3_000  # boards looked at to prove that there is no way
 _HEAD = "Cleared: "
 
@@ -89,6 +90,7 @@ class GemGame:
             taken = {cells[i - 1] if i % side > 1 and cells[i - 1] == cells[i - 2] else ""}
             taken.add(cells[i - side] if i >= 2 * side and cells[i - side] == cells[i - 2 * side] else "")
             cells += rng.pick([sign for sign in hues if sign not in taken])
+        spend(LOOK * knobs["swaps"])
         way = beam(cells, side, knobs["swaps"])
         if len(way) < knobs["swaps"]:
             return None

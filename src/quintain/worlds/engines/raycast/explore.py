@@ -28,8 +28,10 @@ from quintain.worlds.engines.raycast.rules import (
 )
 from quintain.worlds.engines.raycast.things import SIGN
 from quintain.worlds.kernel import Answer, Choices, Plan, Unknown, Unsolvable
+from quintain.worlds.noise import spend
 
 LIMIT = 2000  # moves
+LOOK = 40  # draws that a look for the next moves counts for, where they are counted
 Pose = tuple[int, int]  # cell and heading
 Aim = Callable[[int, int], bool]
 
@@ -49,6 +51,7 @@ def plan(state: Stand) -> list[str] | None:
     """The moves of the oracle; none where there is no way, None where it gives up or loses."""
     keys: list[str] = []
     while len(keys) < LIMIT:
+        spend(LOOK)
         goal, leg = _leg(state)
         if not leg:
             return []

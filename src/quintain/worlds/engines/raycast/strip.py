@@ -14,7 +14,7 @@ from quintain.worlds.engines.grid.board import FLOOR, GOAL, WALL
 from quintain.worlds.engines.grid.layouts import maze
 from quintain.worlds.engines.raycast.fan import CELLS
 from quintain.worlds.engines.raycast.floor import Floor, Sight
-from quintain.worlds.engines.raycast.tracks import shows, tracks
+from quintain.worlds.engines.raycast.tracks import explained, shows, tracks
 from quintain.worlds.engines.raycast.walls import BAR, GROUND, SIDE, Part, faces
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
@@ -129,7 +129,9 @@ class StripGame:
 
     def advise(self, state: Strip) -> Answer:
         ways = walks(state)
-        return Plan((_say(ways[0]),)) if ways else Unsolvable("no walk shows these frames")
+        if not ways:
+            return Unsolvable("no walk shows these frames")
+        return Plan((_say(ways[0]),), because=explained(sights(state), state.every, ways[0]))
 
     def caption(self, state: Strip, side: int, level: int) -> str:
         head = f"{len(state.frames)} frames, {state.every} move{'s' if state.every > 1 else ''} from each to the next."

@@ -11,6 +11,7 @@ from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.slide.push import WON, CrateWorld
 from quintain.worlds.engines.slide.push_board import LETTERS, Crates
+from quintain.worlds.engines.slide.push_solve import ground, pushes_left
 from quintain.worlds.kernel import Answer, Facts, Move, Outcome, Plan, Unsolvable, View
 from quintain.worlds.knobs import overridable
 from quintain.worlds.noise import Rng
@@ -100,7 +101,8 @@ class PlanWorld:
         answer = self.inner.solve(state.crates, seat)
         if not isinstance(answer, Plan):
             return answer
-        return Plan((_move("".join([move.key[0] for move in answer.moves])),), answer.proof)
+        plan = "".join([move.key[0] for move in answer.moves])
+        return Plan((_move(plan),), answer.proof, because=_told(state.crates, plan))
 
     def legal(self, state: Planned, seat: str) -> tuple[Move, ...]:
         return ()
@@ -137,6 +139,27 @@ class PlanWorld:
             Run(text=text, x=wide / 2, y=y + 0.3, size=min(0.45, 1.7 * (wide - 0.6) / len(text))),
         )
         return replace(board, shapes=shapes)
+
+
+def _told(crates: Crates, plan: str) -> str:
+    """The pushes of a plan: where the player stands, which way a box goes and how far; and how many there must be."""
+    board, player, boxes = crates.board, crates.player, set(crates.boxes)
+    names = [f"({c // board.width + 1},{c % board.width + 1})" for c in range(len(board.cells))]
+    out, last, place, count = list[str](), "", -1, 0  # the last push, "" after a walk, and where it left its box
+    for letter in plan:
+        to = player + board.steps[WORDS[letter]]
+        beyond, push = 2 * to - player, to in boxes
+        if push and letter == last:
+            out.pop()
+        elif push:
+            out.append(f"{', then' if to == place else f'; box {names[to]}'} from {names[player]} {letter}")
+        if push:
+            out.append(f" to {names[beyond]}{', a target' * (beyond in board.targets)}")
+            boxes, place, count = boxes ^ {to, beyond}, beyond, count + 1
+        player, last = to, letter if push else ""
+    least = pushes_left(ground(board.width, board.cells), sum([1 << box for box in crates.boxes]))
+    bound = f"{count} in all; to targets of their own the boxes need at least {least}"
+    return f"Cells are (row,column) from the top left. Pushes in order: {''.join(out)[2:]}. That is {bound}."
 
 
 def _move(letters: str) -> Move:

@@ -43,8 +43,8 @@ def _grid(things: Things) -> list[Words]:
     return [row[1:] for row in of(things, "row")]
 
 
-def _patches(grid: Sequence[Sequence[str]]) -> dict[str, int]:
-    """Patches of each colour: every cell first stands alone; cells of one colour side by side are joined."""
+def _patches(grid: Sequence[Sequence[str]]) -> dict[str, dict[int, int]]:
+    """Patches of each colour, by first cell, and their sizes: every cell first stands alone; like ones side by side are joined."""
     size, wide = len(grid), len(grid[0])
     root = list(range(size * wide))
 
@@ -56,11 +56,14 @@ def _patches(grid: Sequence[Sequence[str]]) -> dict[str, int]:
     for y, x in itertools.product(range(size), range(wide)):
         for v, u in ((y, x + 1), (y + 1, x)):
             if v < size and u < wide and grid[v][u] == grid[y][x]:
-                root[top(v * wide + u)] = top(y * wide + x)
-    out: dict[str, int] = {}
+                one, two = top(y * wide + x), top(v * wide + u)
+                root[max(one, two)] = min(one, two)
+    out: dict[str, dict[int, int]] = {}
     for i in range(size * wide):
-        if root[i] == i:
-            out[grid[i // wide][i % wide]] = out.get(grid[i // wide][i % wide], 0) + 1
+        root[i] = first = root[root[i]]  # roots come first, so this one's is known
+        if first == i:
+            out.setdefault(grid[i // wide][i % wide], {})[i] = 0
+        out[grid[i // wide][i % wide]][first] += 1
     return out
 
 
@@ -73,14 +76,23 @@ def _make(rng: Rng, knobs: Mapping[str, int]) -> Things | None:
         for row in grid[y : y + high]:
             row[x : x + wide] = [colors[i % len(colors)]] * wide
     found = _patches(grid)
-    if any(found.get(c, 0) < 1 for c in colors):
+    if any(c not in found for c in colors):
         return None
     return *(("row", str(y), *row) for y, row in enumerate(grid, 1)), ("count", *colors)
 
 
 def _truth(things: Things) -> Words:
     found = _patches(_grid(things))
-    return tuple(str(found.get(c, 0)) for c in of(things, "count")[0])
+    return tuple(str(len(found.get(c, ()))) for c in of(things, "count")[0])
+
+
+def _why(things: Things) -> str:
+    grid = _grid(things)
+    found, wide, out = _patches(grid), len(grid[0]), []
+    for color in of(things, "count")[0]:
+        patches = [f"({i // wide + 1},{i % wide + 1}) {n}" for i, n in found.get(color, {}).items()]
+        out.append(f"{color}: {', '.join(patches) or 'none'}.")
+    return f"Each patch by its first cell as (row,column), read line by line, and its number of cells. {' '.join(out)}"
 
 
 def _paint(things: Things) -> Canvas:
@@ -122,6 +134,7 @@ def block_count() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="number"),
         lexicon=("row", "count", ".", *COLORS, *number_words(99)),
         paint=_paint,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 
 from quintain.registry import register
@@ -37,15 +39,17 @@ FREE = "-"
 Coins = Sequence[int]  # the cells of the coins of one strip, from the left
 
 
+def _gaps(coins: Coins) -> list[int]:
+    """The free cells to the left of every second coin, counted from the right."""
+    return [coins[i] - (coins[i - 1] + 1 if i else 0) for i in range(len(coins) - 1, -1, -2)]
+
+
 def nimber(coins: Coins) -> int:
     """The exclusive or of every second gap, counted from the right; an odd coin out has its gap to the end of the strip.
 
     A slide of the left coin of a pair widens its gap, which a slide of the right one takes back.
     """
-    total = 0
-    for right in range(len(coins) - 1, -1, -2):
-        total ^= coins[right] - (coins[right - 1] + 1 if right else 0)
-    return total
+    return functools.reduce(operator.xor, _gaps(coins), 0)
 
 
 def slides(strips: Sequence[Coins]) -> Iterator[tuple[int, int, list[Coins]]]:
@@ -82,6 +86,22 @@ def _make(rng: Rng, knobs: Mapping[str, int]) -> Things | None:
     if len(_won(strips)) != 1:
         return None
     return tuple(("strip", *(str(next(numbers)) if i in coins else FREE for i in range(length))) for coins in strips)
+
+
+def _why(things: Things) -> str:
+    strips, (number, by) = _strips(things), _won(_strips(things))[0]
+    after = next(then for n, k, then in slides(strips) if (str(n), str(k)) == (number, by))
+    ends = itertools.accumulate(len(coins) for coins in strips)
+    old, new = ([n for coins in some for n in _gaps(coins)] for some in (strips, after))
+    names = [n for end, coins in zip(ends, strips, strict=True) for n in range(end, end - len(coins), -2)]
+    told = ", ".join([f"coin {name} has {n}" for name, n in zip(names, old, strict=True)])
+    total = functools.reduce(operator.xor, old)
+    changed = next(i for i, n in enumerate(old) if n != new[i])
+    return (
+        f"Free cells to the left of every second coin of a strip from its right end: {told}. Their exclusive or is {total}; "
+        f"whoever makes it 0 wins. The {old[changed]} of coin {names[changed]} must become {old[changed]} xor {total} = {new[changed]}: "
+        f"coin {number} slides by {by}."
+    )
 
 
 def _guess(things: Things, rng: Rng) -> Words:
@@ -127,6 +147,7 @@ def coin_strip() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=lambda things: _won(_strips(things))[0],
+        why=_why,
         form=Form(of="number", high=2, least=1),
         lexicon=("strip", FREE, *number_words(20)),
         paint=_paint,

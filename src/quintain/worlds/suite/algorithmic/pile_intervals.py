@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 
 from quintain.registry import register
@@ -37,19 +36,24 @@ LEVELS = [
 
 def shares(piles: Ints, most: int) -> tuple[int, int]:
     """What the first and the second player get under best play."""
-
-    @functools.cache
-    def lead(low: int, high: int) -> int:
-        if low == high:
-            return 0
-        sizes = range(1, min(most, high - low) + 1)
-        return max(
-            max(sum(piles[low : low + k]) - lead(low + k, high), sum(piles[high - k : high]) - lead(low, high - k))
-            for k in sizes
-        )
-
-    total, more = sum(piles), lead(0, len(piles))
+    total, more = sum(piles), leads(piles, most)[-1][0]
     return (total + more) // 2, (total - more) // 2
+
+
+def leads(piles: Ints, most: int) -> list[list[int]]:
+    """By how much whoever moves ends ahead: for rows of 0, 1 and more neighbours, each from the left."""
+    out = [[0] * (len(piles) + 1)]
+    for n in range(1, len(piles) + 1):
+        out.append(
+            [
+                max(
+                    max(sum(piles[i : i + k]) - out[n - k][i + k], sum(piles[i + n - k : i + n]) - out[n - k][i])
+                    for k in range(1, min(most, n) + 1)
+                )
+                for i in range(len(piles) - n + 1)
+            ]
+        )
+    return out
 
 
 def _hasty(piles: Ints, most: int) -> int:
@@ -79,6 +83,19 @@ def _read(things: Things) -> tuple[Ints, int]:
 def _truth(things: Things) -> Words:
     first, second = shares(*_read(things))
     return str(first), str(second)
+
+
+def _why(things: Things) -> str:
+    piles, most = _read(things)
+    rows, total = leads(piles, most), sum(piles)
+    more = rows[-1][0]
+    first = (total + more) // 2
+    told = "; ".join([f"of {n}: {' '.join(map(str, row))}" for n, row in enumerate(rows) if n])
+    return (
+        f"Whoever moves is ahead at the end by the most of what he takes less the lead of who moves in the row that is left. "
+        f"Leads in rows of so many neighbours, from the left: {told}. All have {total}: the first player "
+        f"({total} {'-' if more < 0 else '+'} {abs(more)})/2 = {first}, the second {total} - {first} = {total - first}."
+    )
 
 
 def _guess(things: Things, rng: Rng) -> Words:
@@ -119,6 +136,7 @@ def pile_intervals() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="number", high=2),
         lexicon=("most", "pile", *number_words(560)),
         paint=_paint,

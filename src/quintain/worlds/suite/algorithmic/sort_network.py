@@ -49,6 +49,16 @@ def network(rng: Rng, knobs: Mapping[str, Any]) -> Graph | None:
     return graph if moved > n // 2 else None
 
 
+def compared(graph: Graph, out: tuple[int, ...]) -> str:
+    """What is on both wires after each arrow."""
+    now, told = list(graph.values), []
+    for (a, b, _), line in zip(graph.edges, graph.lines, strict=True):
+        now[a], now[b] = min(now[a], now[b]), max(now[a], now[b])
+        told.append(f"{line} {now[a]} {now[b]}")
+    last = ", ".join(f"{name} {number}" for name, number in zip(graph.names, out, strict=True))
+    return f"Each arrow and the numbers at its tail and its tip after it: {', '.join(told)}. At the right: {last}."
+
+
 @register("world", "SortNetwork", domain="algorithmic", engine="graph")
 def sort_network() -> GraphWorld:
     """Tell in which order numbers leave a network of comparators."""
@@ -58,6 +68,7 @@ def sort_network() -> GraphWorld:
         form=Form(("numbers",)),
         make=network,
         truth=sorted_by,
+        why=compared,
         answer=lambda g, out: (out,),
         check=lambda g, out, said: float(said == out),
         style=Style(figure=wires),

@@ -65,20 +65,31 @@ def _numbers(thing: Words) -> list[int]:
     return [int(w) for w in thing[2:] if w.isdigit()]
 
 
+def _reading(thing: Words) -> tuple[str, str]:
+    """What an instrument shows, and how that is read."""
+    if thing[0] == "clock":
+        top, short, long = _numbers(thing)
+        hour, rest = divmod((short - top) % 360, 30)
+        read, turn = f"{hour or 12}:{2 * rest:02d}", (long - top) % 360
+        past = f"short is {30 * hour + rest} degrees past the top, {hour} * 30 + {rest}"
+        return read, f"{past}; long is {turn}, {turn // 6} * 6; {read}"
+    if thing[0] == "gauge":
+        low, high, start, whole, hand = _numbers(thing)
+        far, told = (hand - start) % 360, f"hand is {(hand - start) % 360} of {whole} degrees past the start"
+    else:
+        low, high, far = _numbers(thing)
+        whole, told = 100, f"bar is {far} hundredths long"
+    read = str(low + far * (high - low) // whole)
+    off = ", rounded down" if far * (high - low) % whole else ""
+    return read, f"{told}, {low} + {far} * {high - low} / {whole}{off} = {read}"
+
+
 def _truth(things: Things) -> Words:
-    out = []
-    for thing in things:
-        if thing[0] == "clock":
-            top, short, _ = _numbers(thing)
-            minutes = (short - top) % 360 * 2
-            out.append(f"{minutes // 60 or 12}:{minutes % 60:02d}")
-        elif thing[0] == "gauge":
-            low, high, start, sweep, hand = _numbers(thing)
-            out.append(str(low + (hand - start) % 360 * (high - low) // sweep))
-        else:
-            low, high, end = _numbers(thing)
-            out.append(str(low + end * (high - low) // 100))
-    return tuple(out)
+    return tuple(_reading(thing)[0] for thing in things)
+
+
+def _why(things: Things) -> str:
+    return " ".join([f"{thing[1]}: {why}." for thing in things for _, why in [_reading(thing)]])
 
 
 def _tip(middle: tuple[float, float], degrees: float, far: float) -> tuple[float, float]:
@@ -180,6 +191,7 @@ def clock_dial() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="time"),
         lexicon=(*kinds, *LETTERS, *number_words(360), *times),
         paint=_paint,

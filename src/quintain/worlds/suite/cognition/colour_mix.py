@@ -76,6 +76,22 @@ def _truth(things: Things) -> Words:
     return tuple(name for _, r, g, b in of(things, "target") for name in names[2 * int(r), 2 * int(g), 2 * int(b)])
 
 
+def _why(things: Things) -> str:
+    paints = {name: [int(v) for v in mix] for name, *mix in of(things, "paint")}
+    out, pairs = [], _truth(things)
+    for i, (number, *mix) in enumerate(of(things, "target")):
+        tried = []
+        for name, paint in paints.items():
+            rest = [2 * int(v) - p for v, p in zip(mix, paint, strict=True)]
+            tried.append(f"less {name} leaves {' '.join(map(str, rest))}")
+            if name == pairs[2 * i]:
+                break
+        out.append(
+            f"Target {number} twice: {' '.join(str(2 * int(v)) for v in mix)}; {', no paint; '.join(tried)}, {pairs[2 * i + 1]}."
+        )
+    return " ".join(out)
+
+
 def _paint(things: Things) -> Scene:
     shapes: list[Shape] = []
     for i, (name, r, g, b) in enumerate(of(things, "paint")):
@@ -121,6 +137,7 @@ def colour_mix() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="name", pairs=True),
         lexicon=("paint", "target", *LETTERS, *number_words(9)),
         paint=_paint,

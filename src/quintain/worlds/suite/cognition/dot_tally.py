@@ -49,9 +49,19 @@ def _make(rng: Rng, knobs: Mapping[str, int]) -> Things | None:
     return *marks, *(("count", *kind) for kind in rng.sample(kinds, knobs["asked"]))
 
 
-def _truth(things: Things) -> Words:
+def _found(things: Things) -> list[list[str]]:
+    """The places of the marks that each question asks for."""
     marks = [t for t in things if t[0] != "count"]
-    return tuple(str(sum(c in ("any", m[1]) and s in ("any", m[0]) for m in marks)) for c, s in of(things, "count"))
+    return [[m[2] for m in marks if c in ("any", m[1]) and s in ("any", m[0])] for c, s in of(things, "count")]
+
+
+def _truth(things: Things) -> Words:
+    return tuple(str(len(places)) for places in _found(things))
+
+
+def _why(things: Things) -> str:
+    asked = zip(of(things, "count"), _found(things), strict=True)
+    return " ".join([f"{' '.join(kind)}: {' '.join(at) or 'none'}, {len(at)}." for kind, at in asked])
 
 
 def _paint(things: Things) -> Canvas:
@@ -94,6 +104,7 @@ def dot_tally() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="number"),
         lexicon=("count", "any", *SHAPES, *COLORS, *number_words(60), *grid_words(SIDE)),
         paint=_paint,

@@ -11,6 +11,7 @@ from quintain.worlds.engines.graph.figures import GATES, circuit, signals
 from quintain.worlds.engines.graph.look import Style
 from quintain.worlds.engines.graph.page import Graph
 from quintain.worlds.engines.graph.place import LEFT, RIGHT, SHEET, TOP, blocked, built, names_of
+from quintain.worlds.engines.graph.reasons import listed
 from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of
 from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
@@ -77,6 +78,24 @@ def walked(graph: Graph) -> tuple[int, ...]:
     return tuple(out)
 
 
+def bottom_up(graph: Graph, order: tuple[int, ...]) -> str:
+    """The order of each subtree out of those of its halves; or row by row."""
+    names, kind, parts = graph.names, graph.ask["order"], []
+    if kind == "levelorder":
+        row = list(order[:1])
+        while row:
+            parts.append(listed(graph, row))
+            row = [v for v in order if any((u, v) in graph.pairs for u in row)]
+        return f"Row by row: {' | '.join(parts)}."
+    sides = [{side: v for a, v, side in graph.edges if a == u} for u in range(len(names))]
+    for v in visit(sides, graph.vertex("root"), "postorder"):
+        halves = [listed(graph, visit(sides, sides[v][s], kind)) for s in "LR" if s in sides[v]]
+        halves.insert({"preorder": 0, "inorder": "L" in sides[v], "postorder": 2}[kind], names[v])
+        if sides[v]:
+            parts.append(f"{names[v]}: {' | '.join(halves)}")
+    return f"Each vertex with what hangs at it, from below: {'; '.join(parts)}."
+
+
 def gates(rng: Rng, knobs: Mapping[str, Any]) -> Graph | None:
     """Inputs at the left and gates in columns, each reading two (`not`: one) things further left without touching others."""
     inputs, layers, count = knobs["inputs"], knobs["layers"], knobs["gates"]
@@ -112,6 +131,18 @@ def lamps(graph: Graph) -> tuple[int, ...] | None:
     return tuple(out) if len(set(out)) == 2 else None
 
 
+def gate_by_gate(graph: Graph, _: object) -> str:
+    """What each gate reads and puts out."""
+    told, out = [], signals(graph)
+    for v, note in enumerate(graph.notes):
+        read = [f"{graph.names[a]} {out[a]}" for a, b, _ in graph.edges if b == v]
+        if read:
+            told.append(
+                f"{graph.names[v]}: {f'not {read[0]}' if note == 'not' else f' {note} '.join(read)} is {out[v]}"
+            )
+    return f"From left to right, {'; '.join(told)}."
+
+
 @register("world", "TreeWalk", domain="cognition", engine="graph")
 def tree_walk() -> GraphWorld:
     """Write down the vertices of a binary tree in one of four orders."""
@@ -130,6 +161,7 @@ at its right, the vertex. levelorder: row by row from the top, each from left to
         form=Form(("order",)),
         make=binary,
         truth=walked,
+        why=bottom_up,
         answer=lambda g, order: (order,),
         check=lambda g, order, said: float(said == order),
         style=Style(labels=False, radius=0.66),
@@ -155,6 +187,7 @@ signal. What does each gate put out?"""
         form=Form(("bits",)),
         make=gates,
         truth=lamps,
+        why=gate_by_gate,
         answer=lambda g, bits: (bits,),
         check=lambda g, bits, said: float(said == bits),
         style=Style(figure=circuit),

@@ -85,6 +85,12 @@ def _truth(things: Things) -> Words:
     return tuple(out)
 
 
+def _why(things: Things) -> str:
+    over = {n: [low for up, low in of(things, "cover") if up == n] for n in _truth(things)}
+    told = ", ".join([f"{n} covers {' '.join(lows) or 'nothing'}" for n, lows in over.items()])
+    return f"The next is always the one that covers no other that is left: {told}. Each covers the one before it: no other order fits."
+
+
 def _paint(things: Things) -> Canvas:
     canvas = Canvas(SIDE, axes=False)
     laid = {t[1]: (t[0], *spot(t[2]), int(t[3])) for t in things if t[0] != "cover"}
@@ -140,6 +146,7 @@ def occluded() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="name"),
         lexicon=("cover", *SHAPES, *LETTERS, *number_words(SIDE), *grid_words(SIDE)),
         paint=_paint,

@@ -10,6 +10,7 @@ from quintain.worlds.engines.geometry.answers import Form
 from quintain.worlds.engines.geometry.ask import SAYINGS, AskWorld
 from quintain.worlds.engines.geometry.canvas import Canvas
 from quintain.worlds.engines.geometry.figure import Things, Words, grid_words, number_words, of, spot, word
+from quintain.worlds.engines.geometry.reasons import added
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Disc
@@ -34,15 +35,15 @@ def _runs(things: Things, axis: int) -> dict[int, list[tuple[int, int]]]:
     return out
 
 
-def _found(things: Things) -> list[tuple[int, int]]:
-    """Width and height of every rectangle."""
+def _found(things: Things) -> list[tuple[int, int, int, int]]:
+    """Left, right, lower and upper side of every rectangle."""
     level, upright = _runs(things, 0), _runs(things, 1)
     out = []
     for y0, y1 in itertools.combinations(sorted(level), 2):
         sides = [x for x, runs in upright.items() if any(a <= y0 and y1 <= b for a, b in runs)]
         for x0, x1 in itertools.combinations(sorted(sides), 2):
             if all(any(a <= x0 and x1 <= b for a, b in level[y]) for y in (y0, y1)):
-                out.append((x1 - x0, y1 - y0))
+                out.append((x0, x1, y0, y1))
     return out
 
 
@@ -73,7 +74,27 @@ def _make(rng: Rng, knobs: Mapping[str, int]) -> Things | None:
 
 def _truth(things: Things) -> Words:
     found = _found(things)
-    return str(len(found)), str(sum(w == h for w, h in found)), str(max(w * h for w, h in found))
+    return (
+        str(len(found)),
+        str(sum(b - a == d - c for a, b, c, d in found)),
+        str(max((b - a) * (d - c) for a, b, c, d in found)),
+    )
+
+
+def _why(things: Things) -> str:
+    found, out, counts, squares = _found(things), [], [], []
+    for (low, high), group in itertools.groupby(found, key=lambda sides: sides[2:]):
+        spans = [sides[:2] for sides in group]
+        counts.append(len(spans))
+        squares.append(sum(b - a == high - low for a, b in spans))
+        xs = ",".join([str(x) for x in sorted({x for span in spans for x in span})])
+        out.append(f"y={low},{high} x={xs}: {counts[-1]}{f' ({squares[-1]})' if squares[-1] else ''}")
+    a, b, c, d = max(found, key=lambda sides: (sides[1] - sides[0]) * (sides[3] - sides[2]))
+    return (
+        f"Two level lines and the upright ones that join them; any two of these make a rectangle (squares in brackets): "
+        f"{'; '.join(out)}. {added(counts)} = {len(found)}, {sum(squares)} of them squares. "
+        f"The largest has x={a},{b} y={c},{d}: {b - a} * {d - c} = {(b - a) * (d - c)}."
+    )
 
 
 def _paint(things: Things) -> Canvas:
@@ -107,6 +128,7 @@ def rect_tally() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="number", low=3, high=3),
         lexicon=("line", *number_words(999), *grid_words(SIDE)),
         paint=_paint,

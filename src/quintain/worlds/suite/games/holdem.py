@@ -18,11 +18,12 @@ FREE = """ A raise names the chips that you will have put into the pot in all, a
 Stacks are full again in each hand."""
 CHIPS = """
 The roles change after each hand. Cards have a rank and a suit. Reward grows with your score, from 0 at minus the full
-win over 1/2 at zero to 1 at the full win. In a picture your actions and chips are blue, and +8 stands for 8 chips put in so far."""
+win over 1/2 at zero to 1 at the full win. In a picture each row below your cards is a round of
+betting; your actions and chips are blue, +8 stands for 8 chips put in so far, and PAR is the full win."""
 TABLES = """
 Your score counts what you win more than the player in your seat at a second table, where two copies of the opponent play the same
-cards. The opponent plays soundly but for its leak: in a share of its decisions it calls (or checks), folds, or raises whenever it can
-(without a limit by three chips more than it must, or by all it may)."""
+cards. The opponent plays soundly but for its leak: in a share of its decisions it calls (or checks), or it raises whenever it can
+(without a limit by three chips more than it must, or by all it may). In a picture that share stands beside its cards: RAISE 80 is 80%."""
 KNOBS = ("hands", "par", "leak", "share", "stack")
 # hands, score for a full win (fixed raises, no limit), leak of the opponent, how often it shows, chips without a limit
 TABLE = (

@@ -16,11 +16,12 @@ first round of betting one card is laid open, and a second round follows. A rais
 two raises a round at most. A pair with the open card wins, otherwise the higher card; equal cards share the pot."""
 CHIPS = """
 The roles change after each hand. Cards have a rank and a suit. Reward grows with your score, from 0 at minus the full
-win over 1/2 at zero to 1 at the full win. In a picture your actions and chips are blue, and +3 stands for 3 chips put in so far."""
+win over 1/2 at zero to 1 at the full win. In a picture each row below your cards is a round of
+betting; your actions and chips are blue, +3 stands for 3 chips put in so far, and PAR is the full win."""
 TABLES = """
 Your score counts what you win more than the player in your seat at a second table, where two copies of the opponent play the same
-cards. The opponent plays an equilibrium but for its leak: in a share of its decisions it calls (or checks), folds, or raises whenever
-it can."""
+cards. The opponent plays an equilibrium but for its leak: in a share of its decisions it calls (or checks), or it raises whenever
+it can. In a picture that share stands beside its cards: RAISE 80 is 80%."""
 KNOBS = ("hands", "par", "leak", "share", "stack")
 # hands, score for a full win in the two games and between seats, leak of the opponent, how often it shows
 TABLE = (

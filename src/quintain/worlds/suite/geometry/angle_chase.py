@@ -24,6 +24,7 @@ from quintain.worlds.engines.geometry.figure import (
     word,
 )
 from quintain.worlds.engines.geometry.labels import Angle, Labels
+from quintain.worlds.engines.geometry.reasons import added
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
 
@@ -111,19 +112,36 @@ def _make(rng: Rng, knobs: Mapping[str, int]) -> Things | None:
     return *sorted(things), *(("angle", *mark) for mark in marks), ("ask", *asked[:2])
 
 
-def _truth(things: Things) -> Words:
+def _way(things: Things) -> list[tuple[str, str, int]]:
+    """The given angles that lead from the first line asked for to the second, turned left along that way."""
     links: dict[str, list[tuple[str, int]]] = {}
     for a, b, size in of(things, "angle"):
         links.setdefault(a, []).append((b, int(size)))
         links.setdefault(b, []).append((a, -int(size)))
     start, end = of(things, "ask")[0]
-    turned, waiting = {start: 0}, [start]
+    ways, waiting = {start: list[tuple[str, str, int]]()}, [start]
     for a in waiting:  # grows while it is walked
         for b, size in links.get(a, ()):
-            if b not in turned:
-                turned[b] = turned[a] + size
+            if b not in ways:
+                ways[b] = [*ways[a], (a, b, size)]
                 waiting.append(b)
-    return (str(turned[end] % 180),)
+    return ways[end]
+
+
+def _truth(things: Things) -> Words:
+    return (str(sum(size for *_, size in _way(things)) % 180),)
+
+
+def _why(things: Things) -> str:
+    way = _way(things)
+    sizes = [size for *_, size in way]
+    total, steps = sum(sizes), ", ".join([f"{a} to {b} {size:+d}" for a, b, size in way])
+    less = (
+        ""
+        if 0 <= total < 180
+        else f"; {added((total, total % 180 - total))} = {total % 180}, for half a turn leaves a line as it is"
+    )
+    return f"Turned left, with a minus where the angle is given the other way round: {steps}. {added(sizes)} = {total}{less}."
 
 
 def _angle(canvas: Canvas, one: Ends, two: Ends, text: str) -> Angle:
@@ -166,6 +184,7 @@ def angle_chase() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="number", low=1, high=1, least=3),
         lexicon=("line", "angle", "ask", *LETTERS, *number_words(180), *grid_words(SIDE)),
         paint=_paint,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 
 from quintain.registry import register
 from quintain.types import Ints
@@ -12,6 +13,7 @@ from quintain.worlds.engines.geometry.ask import SAYINGS, AskWorld
 from quintain.worlds.engines.geometry.canvas import Canvas
 from quintain.worlds.engines.geometry.figure import LETTERS, Things, Words, number_words, of
 from quintain.worlds.engines.geometry.labels import ALONG, Angle, Labels, Place, Spot
+from quintain.worlds.engines.geometry.reasons import ONE, added
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Disc
@@ -168,13 +170,51 @@ def _asked(
     return None
 
 
-def _truth(things: Things) -> Words:
+def _read(things: Things) -> tuple[list[Words], Words, list[Sum], Sum]:
+    """The sizes given, the one asked for, and all of them as sums of arcs; the whole circle is the first sum."""
     count = len(of(things, "point"))
-    given = [t for t in things if t[0] not in ("point", "ask")]
-    kind, *points = of(things, "ask")[0]
+    given, asked = [t for t in things if t[0] not in ("point", "ask")], of(things, "ask")[0]
     rows = [(1,) * count, *(_parts(t[0], t[1:-1], count) for t in given)]
-    factors = _combine(rows, _parts(kind, tuple(points), count)) or []
+    return given, asked, rows, _parts(asked[0], asked[1:], count)
+
+
+def _truth(things: Things) -> Words:
+    given, _, rows, wanted = _read(things)
+    factors = _combine(rows, wanted) or []
     return (str(sum(f * int(n) for f, n in zip(factors, ("360", *(t[-1] for t in given)), strict=False)) % PRIME),)
+
+
+def _arcs(row: Sum) -> str:
+    """The arcs that a size is made of, each as long as it goes."""
+    count = len(row)
+    starts = [i for i in range(count) if row[i] and not row[i - 1]]
+    ends = [next(j % count for j in range(i, i + count) if not row[j % count]) for i in starts]
+    return " + ".join([f"arc {LETTERS[i]} {LETTERS[j]}" for i, j in zip(starts, ends, strict=True)])
+
+
+def _ratio(factor: int) -> Fraction:
+    """The small fraction that a factor modulo PRIME stands for."""
+    tried = ((n, n * factor % PRIME) for n in range(1, PRIME))
+    return next(Fraction(up if up < HALF else up - PRIME, n) for n, up in tried if min(up, PRIME - up) < 100)
+
+
+def _why(things: Things) -> str:
+    given, asked, rows, wanted = _read(things)
+    out, values, names = [], [360], ["360"]
+    for thing, row in zip(given, rows[1:], strict=True):
+        half, arcs = HALF in row, _arcs(row)
+        values.append(int(thing[-1]) * (2 if half else 1))
+        names.append(f"({arcs})" if "+" in arcs else arcs)
+        if thing[0] != "arc":
+            out.append(f"{' '.join(thing)} is {'half of ' if half else ''}{arcs}, {values[-1]}.")
+    found = _combine([tuple(map(bool, row)) for row in rows], tuple(map(bool, wanted))) or []
+    terms = sorted((-_ratio(n), name, value) for n, name, value in zip(found, names, values, strict=True) if n)
+    words, numbers = (added(f"{ONE.get(-n, f'{-n} * ')}{part[i]}" for n, *part in terms) for i in (0, 1))
+    total = -sum(n * value for n, _, value in terms)
+    out.append(f"{_arcs(wanted)} = {words} = {numbers} = {total}.")
+    if asked[0] != "arc":
+        out.append(f"{' '.join(asked)} is {'half of ' if HALF in wanted else ''}that.")
+    return " ".join(out)
 
 
 def _turn(place: float, count: int) -> float:
@@ -274,6 +314,7 @@ def circle_theorem() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="number", low=1, high=1, least=3),
         lexicon=("point", "ask", *KINDS, *LETTERS, *number_words(360)),
         paint=_paint,

@@ -90,6 +90,22 @@ def _truth(things: Things) -> Words:
     return tuple(word(*p) for p in spots)
 
 
+def _rule(step: Words) -> str:
+    """Where a step carries (x,y)."""
+    (kx, ky), (ax, ay), (bx, by) = (_moved(p, step) for p in ((0, 0), (1, 0), (0, 1)))
+    signs = {1: "x", -1: "-x", 2: "2x", 0: ""}
+    rows = ((ax - kx, bx - kx, kx), (ay - ky, by - ky, ky))
+    return ",".join([f"{signs[a]}{signs[b].replace('x', 'y')}{f'{k:+d}' if k else ''}" for a, b, k in rows])
+
+
+def _why(things: Things) -> str:
+    spots, out = list(named(things).values()), []
+    for number, *step in of(things, "step"):
+        spots = [_moved(p, tuple(step)) for p in spots]
+        out.append(f"Step {number} takes (x,y) to ({_rule(tuple(step))}): {' '.join(word(*p) for p in spots)}.")
+    return " ".join(out)
+
+
 def _paint(things: Things) -> Canvas:
     steps, points = [f"{s[0]}: {' '.join(s[1:])}" for s in of(things, "step")], named(things)
     canvas = Canvas(SIDE, top=0.45 + 0.42 * ((len(steps) + 1) // 2))
@@ -125,6 +141,7 @@ def coordinate_read() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="point"),
         lexicon=(*kinds, *axes, *LETTERS, *number_words(9), *grid_words(SIDE)),
         paint=_paint,

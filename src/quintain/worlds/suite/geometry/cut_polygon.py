@@ -22,6 +22,7 @@ from quintain.worlds.engines.geometry.figure import (
     spot,
     word,
 )
+from quintain.worlds.engines.geometry.reasons import laced
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
 
@@ -79,6 +80,14 @@ def _truth(things: Things) -> Words:
     return tuple(sorted(word(*p) for p in _cuts(_ring(things))[0]))
 
 
+def _why(things: Things) -> str:
+    ring, names = _ring(things), {p: name for name, p in named(things, "corner").items()}
+    points, (p, q) = border(ring), _cuts(ring)[0]
+    part = [r for r in points[points.index(p) : points.index(q) + 1] if r in names or r in (p, q)]
+    whole, half = (laced({names.get(r, word(*r)): r for r in some}) for some in (ring, part))
+    return f"Twice the area, x*y'-x'*y added up over the sides: {whole}. One part of the cut {word(*p)}-{word(*q)}: {half}, the half."
+
+
 def _check(things: Things, said: Words) -> bool:
     ring = _ring(things)
     return len(said) == 2 and {spot(w) for w in said} in [set(cut) for cut in _cuts(ring)]
@@ -115,6 +124,7 @@ def cut_polygon() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="point", unordered=True, high=2),
         lexicon=("corner", *LETTERS, *grid_words(SIDE)),
         paint=_paint,

@@ -8,7 +8,7 @@ from quintain.registry import register
 from quintain.worlds.engines.geometry.answers import Form
 from quintain.worlds.engines.geometry.ask import SAYINGS, AskWorld
 from quintain.worlds.engines.geometry.canvas import Canvas
-from quintain.worlds.engines.geometry.exact import hull, scattered
+from quintain.worlds.engines.geometry.exact import chain, cross, hull, scattered
 from quintain.worlds.engines.geometry.figure import LETTERS, Things, Words, grid_words, lettered, named
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
@@ -30,6 +30,18 @@ def _make(rng: Rng, knobs: Mapping[str, int]) -> Things | None:
 def _truth(things: Things) -> Words:
     names = {p: name for name, p in named(things).items()}
     return tuple(sorted(names[p] for p in hull(list(names))))
+
+
+def _why(things: Things) -> str:
+    names, out = {p: name for name, p in named(things).items()}, []
+    order = sorted(names)
+    for side, run, off in (("Below, to the right", order, "above"), ("Above, to the left", order[::-1], "under")):
+        kept, left = chain(run)
+        told = [f"{names[q]} is {off if cross(a, q, b) else 'on'} {names[a]}-{names[b]}" for q, a, b in left]
+        out.append(
+            f"{side}, the band runs {' '.join(names[p] for p in kept)}: {', '.join(told) or 'no point is left out'}."
+        )
+    return " ".join(out)
 
 
 def _paint(things: Things) -> Canvas:
@@ -61,6 +73,7 @@ def hull_points() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="name", unordered=True),
         lexicon=("point", *LETTERS, *grid_words(SIDE)),
         paint=_paint,

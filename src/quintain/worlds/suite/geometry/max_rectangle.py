@@ -79,6 +79,17 @@ def _truth(things: Things) -> Words:
     return tuple(sorted(names[p] for p in max(found, key=lambda corners: found[corners])))
 
 
+def _why(things: Things) -> str:
+    names, out = {p: name for name, p in named(things).items()}, []
+    found = rectangles(list(names))
+    for corners in sorted(found, key=lambda c: (-found[c], sorted(c))):
+        a, b, c, d = sorted(corners)  # the outer two are the ends of one diagonal
+        ends = f"{names[a]}-{names[d]} and {names[b]}-{names[c]} round ({(a[0] + d[0]) / 2:g},{(a[1] + d[1]) / 2:g})"
+        out.append(f"{ends}, {apart2(a, b)} by {apart2(a, c)}, {found[corners]}.")
+    rule = "A rectangle is two pairs of points as far apart, with one middle; its squared area is the product of two squared sides."
+    return f"{rule} All, with squared sides and area: {' '.join(out)}"
+
+
 def _paint(things: Things) -> Canvas:
     canvas = Canvas(SIDE)
     for p in named(things).values():
@@ -107,6 +118,7 @@ def max_rectangle() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="name", unordered=True, low=4, high=4),
         lexicon=("point", *LETTERS, *grid_words(SIDE)),
         paint=_paint,

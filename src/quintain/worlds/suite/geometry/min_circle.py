@@ -23,6 +23,7 @@ from quintain.worlds.engines.geometry.figure import (
     named,
     number_words,
 )
+from quintain.worlds.engines.geometry.reasons import linear
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
 
@@ -80,6 +81,32 @@ def _truth(things: Things) -> Words:
     return tuple(str(n) for n in smallest(list(named(things).values())))
 
 
+def _why(things: Things) -> str:
+    points = named(things)
+    x, y, square = smallest(list(points.values()))
+    far = {name: (p[0] - x) ** 2 + (p[1] - y) ** 2 for name, p in points.items()}
+    rim = [name for name in points if far[name] == square]
+    told = ", ".join([f"{name} {n}" for name, n in far.items()])
+    inside = f"Squared distances from it: {told}; none is more than {square}."
+    for a, b in itertools.combinations(rim, 2):
+        long = apart2(points[a], points[b])
+        if long == 4 * square:
+            return f"{a} and {b} are furthest apart, squared {long}, so 4 * r^2 is no less; their middle is ({x},{y}). {inside}"
+    for a, b, c in itertools.combinations(rim, 3):
+        sides = sorted(apart2(points[m], points[n]) for m, n in (a + b, b + c, c + a))
+        if sides[0] + sides[1] > sides[2]:
+            (ax, ay), zero = points[a], (0, 0)
+            one, two = (
+                linear(2 * (px - ax), 2 * (py - ay), apart2((px, py), zero) - apart2((ax, ay), zero))
+                for px, py in (points[b], points[c])
+            )
+            return (
+                f"As far from {a} as from {b}: {one}; as from {c}: {two}; both at ({x},{y}). Squared sides of {a}-{b}-{c}: "
+                f"{sides[0]} + {sides[1]} > {sides[2]}, so it is acute and no smaller circle holds all three. {inside}"
+            )
+    return inside
+
+
 def _paint(things: Things) -> Canvas:
     canvas = Canvas(SIDE)
     for p in named(things).values():
@@ -109,6 +136,7 @@ def min_circle() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="number", low=3, high=3),
         lexicon=("point", *LETTERS, *grid_words(SIDE), *number_words(100)),
         paint=_paint,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from quintain.registry import register
@@ -18,6 +19,7 @@ from quintain.worlds.engines.geometry.figure import (
     named,
     number_words,
 )
+from quintain.worlds.engines.geometry.reasons import laced
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
 
@@ -42,6 +44,19 @@ def _truth(things: Things) -> Words:
     ring = list(named(things, "corner").values())
     twice = abs(twice_area(ring))
     return str(twice // 2), str((twice - len(border(ring)) + 2) // 2)  # the second by Pick's theorem
+
+
+def _why(things: Things) -> str:
+    corners = named(things, "corner")
+    names, spots = list(corners), list(corners.values())
+    sides = zip(names, names[1:] + names[:1], spots, spots[1:] + spots[:1], strict=True)
+    steps = [(f"{m}-{n}", math.gcd(a[0] - b[0], a[1] - b[1])) for m, n, a, b in sides]
+    area, edge = abs(twice_area(spots)) // 2, sum(n for _, n in steps)
+    return (
+        f"Twice the area, x*y'-x'*y added up over the sides: {laced(corners)}; half is {area}. Lattice steps on the sides, "
+        f"gcd of both differences: {', '.join(f'{side} {n}' for side, n in steps)}, together {edge}. "
+        f"Inside, by Pick: {area} - {edge}/2 + 1 = {area - edge // 2 + 1}."
+    )
 
 
 def _paint(things: Things) -> Canvas:
@@ -74,6 +89,7 @@ def polygon_area() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="number", low=2, high=2),
         lexicon=("corner", *LETTERS, *grid_words(SIDE), *number_words(SIDE * SIDE)),
         paint=_paint,

@@ -9,7 +9,7 @@ from quintain.worlds.engines.geometry.answers import Form
 from quintain.worlds.engines.geometry.ask import PARTIAL, SAYINGS, AskWorld
 from quintain.worlds.engines.geometry.figure import Things, Words, number_words, of
 from quintain.worlds.engines.geometry.mirror_look import INKS, TILES, box_scene, numbers
-from quintain.worlds.engines.geometry.mirrors import BACK, FREE, SLASH, trace
+from quintain.worlds.engines.geometry.mirrors import BACK, FREE, SLASH, entry, trace, turned
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -21,6 +21,7 @@ side, along the bottom from right to left, up the left side. Say by which gate e
 the top, `ray 7` a ray that comes in by gate 7."""
     + PARTIAL
 )
+WAYS = ("up", "right", "down", "left")  # as they are numbered
 LEVELS = [
     {"size": n, "mirrors": m, "rays": k, "turns": t}
     for n, m, k, t in (
@@ -59,6 +60,21 @@ def _truth(things: Things) -> Words:
     return tuple(str(trace(cells, size, int(gate)).gate) for (gate,) in of(things, "ray"))
 
 
+def _why(things: Things) -> str:
+    (cells, size), out = _box(things), []
+    for (gate,) in of(things, "ray"):
+        path, way, turns = trace(cells, size, int(gate)), entry(int(gate), size)[2], list[str]()
+        start = WAYS[way]
+        for at in path.cells:
+            if (after := turned(cells[at], way)) != way:
+                turns.append(f"{cells[at]} ({at // size + 1},{at % size + 1}) {WAYS[after]}")
+            way = after
+        row, column = divmod(path.cells[-1], size)
+        end = f"row {row + 1}" if way % 2 else f"column {column + 1}"
+        out.append(f"Ray {gate} goes {start}: {', '.join(turns) or 'no mirror'}; out of {end} by {path.gate}.")
+    return f"Mirrors as (row,column), each with the way on. {' '.join(out)}"
+
+
 def _paint(things: Things) -> Scene:
     cells, size = _box(things)
     rays = tuple((int(gate), INKS[i % len(INKS)]) for i, (gate,) in enumerate(of(things, "ray")))
@@ -86,6 +102,7 @@ def reflect_ray() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="number"),
         lexicon=("row", "ray", FREE, SLASH, BACK, *number_words(99)),
         paint=_paint,

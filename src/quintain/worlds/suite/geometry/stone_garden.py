@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from quintain.registry import register
 from quintain.worlds.engines.geometry.answers import Form
@@ -12,6 +14,7 @@ from quintain.worlds.engines.geometry.ask import SAYINGS, AskWorld
 from quintain.worlds.engines.geometry.canvas import Canvas
 from quintain.worlds.engines.geometry.exact import apart2, circumcentre, cross
 from quintain.worlds.engines.geometry.figure import LETTERS, Spot, Things, Words, grid_words, lettered, named
+from quintain.worlds.engines.geometry.reasons import linear
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
 
@@ -71,9 +74,30 @@ def _make(rng: Rng, knobs: Mapping[str, int]) -> Things | None:
     return lettered(spots, "stone")
 
 
+@functools.lru_cache(maxsize=256)
+def _ranked(things: Things) -> list[tuple[tuple[int, ...], set[Spot]]]:
+    """The curves and the stones on them, the fullest first."""
+    return sorted(curves(list(named(things, "stone").values())).items(), key=lambda curve: -len(curve[1]))
+
+
 def _truth(things: Things) -> Words:
-    names = {p: name for name, p in named(things, "stone").items()}
-    return tuple(sorted(names[p] for p in max(curves(list(names)).values(), key=len)))
+    on = _ranked(things)[0][1]
+    return tuple(sorted(name for name, p in named(things, "stone").items() if p in on))
+
+
+def _why(things: Things) -> str:
+    ((a, b, c, d), on), *others = _ranked(things)
+    most = len(others[0][1]) if others else 2
+    stones = named(things, "stone")
+    if a:
+        x, y = Fraction(-b, 2 * a), Fraction(-c, 2 * a)
+        what = f"The circle round ({x},{y}) with the squared radius {x * x + y * y - Fraction(d, a)}"
+        tried = [f"{name} {(p[0] - x) ** 2 + (p[1] - y) ** 2}" for name, p in stones.items()]
+    else:
+        what = f"The line {linear(b, c, -d)}"
+        tried = [f"{name} {b * p[0] + c * p[1]}" for name, p in stones.items()]
+    told = f"{'Squared distances from there' if a else 'Its left side'}: {', '.join(tried)}"
+    return f"{what} holds {len(on)} stones. {told}. No other line or circle holds more than {most}."
 
 
 def _paint(things: Things) -> Canvas:
@@ -104,6 +128,7 @@ def stone_garden() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="name", unordered=True, low=3),
         lexicon=("stone", *LETTERS, *grid_words(SIDE)),
         paint=_paint,

@@ -43,6 +43,16 @@ def _truth(things: Things) -> Words:
     return (str(sum(abs(cross(*three)) for three in itertools.combinations(named(things).values(), 3)) // 2),)
 
 
+def _why(things: Things) -> str:
+    out, total = [], 0
+    for (m, a), (n, b), (o, c) in itertools.combinations(named(things).items(), 3):
+        one, two = (b[0] - a[0]) * (c[1] - a[1]), (b[1] - a[1]) * (c[0] - a[0])
+        out.append(f"{m}{n}{o} |{one}{-two:+d}|={abs(one - two)}")
+        total += abs(one - two)
+    rule = "|(xb-xa)*(yc-ya)-(yb-ya)*(xc-xa)|"
+    return f"Twice the area of a triangle abc is {rule}: {', '.join(out)}. Together {total}, half is {total // 2}."
+
+
 def _paint(things: Things) -> Canvas:
     canvas, points = Canvas(SIDE), named(things)
     for p, q in () if len(points) > 5 else itertools.combinations(points.values(), 2):
@@ -73,6 +83,7 @@ def triangle_sum() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="number", low=1, high=1, least=3),
         lexicon=("point", *LETTERS, *grid_words(SIDE), *number_words(3000)),
         paint=_paint,

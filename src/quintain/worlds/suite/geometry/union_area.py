@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
 from collections.abc import Mapping
 
 from quintain.registry import register
@@ -9,7 +12,7 @@ from quintain.worlds.engines.geometry.answers import Form
 from quintain.worlds.engines.geometry.ask import SAYINGS, AskWorld
 from quintain.worlds.engines.geometry.canvas import Canvas
 from quintain.worlds.engines.geometry.figure import Spot, Things, Words, grid_words, number_words, of, spot, word
-from quintain.worlds.engines.geometry.quarters import placed
+from quintain.worlds.engines.geometry.quarters import PITCH, placed
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
 
@@ -63,11 +66,27 @@ def _rings(things: Things) -> list[list[Spot]]:
     return [[spot(w) for w in ring] for ring in of(things, "shape")]
 
 
+def _covered(things: Things) -> int:
+    return functools.reduce(operator.or_, map(placed, _rings(things)))
+
+
 def _truth(things: Things) -> Words:
-    total = 0
-    for ring in _rings(things):
-        total |= placed(ring)
-    return (str(total.bit_count() // 4),)
+    return (str(_covered(things).bit_count() // 4),)
+
+
+def _why(things: Things) -> str:
+    total, row, out, areas = _covered(things), (1 << 4 * PITCH) - 1, [], []
+    for strip, run in itertools.groupby(range(SIDE), key=lambda y: total >> 4 * PITCH * y & row):
+        (low, *rest), parts = run, []
+        for count, cells in itertools.groupby(range(SIDE), key=lambda x: (strip >> 4 * x & 15).bit_count()):
+            first, *more = cells
+            if count:
+                parts.append(f"{f'{count}/4 of ' if count < 4 else ''}{first}-{first + len(more) + 1}")
+        if strip:
+            wide, high = strip.bit_count() / 4, len(rest) + 1
+            out.append(f"y {low}-{low + high}: x {', '.join(parts)} is {wide:g}{f' * {high}' if rest else ''}")
+            areas.append(f"{wide * high:g}")
+    return f"What is covered in level strips, with n/4 of cells not covered whole: {'; '.join(out)}. Together {' + '.join(areas)}."
 
 
 def _paint(things: Things) -> Canvas:
@@ -101,6 +120,7 @@ def union_area() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="number", low=1, high=1, least=3),
         lexicon=("shape", *grid_words(SIDE), *number_words(SIDE * SIDE)),
         paint=_paint,

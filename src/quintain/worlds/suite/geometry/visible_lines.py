@@ -74,6 +74,20 @@ def _truth(things: Things) -> Words:
     return tuple(name for name, _ in visible(_lines(things)))
 
 
+def _why(things: Things) -> str:
+    lines, at, told = _lines(things), Fraction(0), list[str]()
+    for name, end in visible(lines):
+        here = lines[name]
+        later = sorted((_lead(here, e), n) for n, e in lines.items() if e[1] > here[1] and e[0] < here[0])
+        marks = ", ".join([f"{n} at {float(SIDE * x):.2f}" for x, n in later if x >= at])
+        told.append(f"{name} is crossed by {marks or 'none'}.")
+        at = end
+    return (
+        f"At x=0 {told[0][0]} is uppermost; after it the first line that crosses it from below, and so on. A line that is l lower "
+        f"on the left and r higher on the right crosses at 20*l/(l+r), here to two places. {' '.join(told)}"
+    )
+
+
 def _paint(things: Things) -> Canvas:
     canvas = Canvas(SIDE, axes=False)
     canvas.polygon(((0, 0), (SIDE, 0), (SIDE, SIDE), (0, SIDE)), fill="white", line="cloud", thick=0.03)
@@ -106,6 +120,7 @@ def visible_lines() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="name"),
         lexicon=("line", *LETTERS, *grid_words(SIDE)),
         paint=_paint,

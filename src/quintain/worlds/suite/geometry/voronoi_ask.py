@@ -64,6 +64,14 @@ def _truth(things: Things) -> Words:
     return tuple(min(sites, key=lambda name: apart2(sites[name], p)) for p in named(things, "mark").values())
 
 
+def _why(things: Things) -> str:
+    sites, out = named(things, "site"), []
+    for (number, p), near in zip(named(things, "mark").items(), _truth(things), strict=True):
+        far = {name: apart2(q, p) for name, q in sites.items()}
+        out.append(f"Mark {number}: {', '.join(f'{name} {n}' for name, n in far.items())}; least {far[near]}, {near}.")
+    return f"Squared distances, dx*dx+dy*dy. {' '.join(out)}"
+
+
 def _paint(things: Things) -> Canvas:
     canvas, sites, marks = Canvas(SIDE), named(things, "site"), named(things, "mark")
     for p in sites.values():
@@ -98,6 +106,7 @@ def voronoi_ask() -> AskWorld:
         levels=LEVELS,
         make=_make,
         truth=_truth,
+        why=_why,
         form=Form(of="name"),
         lexicon=("site", "mark", *LETTERS, *number_words(9), *grid_words(SIDE)),
         paint=_paint,

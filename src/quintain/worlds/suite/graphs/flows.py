@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quintain.registry import register
-from quintain.worlds.engines.graph import flows
+from quintain.worlds.engines.graph import flows, reasons
 from quintain.worlds.engines.graph.answer import Form
 from quintain.worlds.engines.graph.look import Style
 from quintain.worlds.engines.graph.page import Graph
@@ -183,6 +183,7 @@ worth something, up to 0.2."""
         form=Form(("edges",)),
         make=weighted,
         truth=flows.heaviest_matching,
+        why=reasons.matched,
         answer=lambda g, best: (best[1],),
         check=lambda g, best, said: 0.0
         if (total := flows.is_matching(g, said)) is None
@@ -207,6 +208,7 @@ something, up to 0.2."""
         truth=lambda g: (
             best if (best := flows.most(g, g.vertex("from"), g.vertex("to")))[0] > 1 and len(best[1]) > 2 else None
         ),
+        why=reasons.sent,
         answer=lambda g, best: (tuple((a, b, f) for (a, b), f in best[1].items()),),
         check=carried,
         words_of=("from", "to"),
@@ -226,6 +228,7 @@ and so that their weights add up to as little as possible. More is worth somethi
         form=Form(("edges",)),
         make=parting,
         truth=cut_of,
+        why=reasons.parted,
         answer=lambda g, best: (best[1],),
         check=is_cut,
         words_of=("from", "to"),
@@ -246,6 +249,7 @@ as much as flows through it, which is taken back. The least room on the walk is 
         form=Form(("path", "number")),
         make=running,
         truth=lambda g: flows.widest(g, g.vertex("from"), g.vertex("to")),
+        why=reasons.widest_first,
         answer=lambda g, best: (best[1], best[0]),
         check=adds,
         style=Style(path=True),

@@ -10,6 +10,7 @@ from quintain.worlds.engines.graph.answer import Form
 from quintain.worlds.engines.graph.look import Style
 from quintain.worlds.engines.graph.page import NAMES, Graph, as_named
 from quintain.worlds.engines.graph.place import built, built_plain, redrawn, web
+from quintain.worlds.engines.graph.reasons import joined, listed
 from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of
 from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
@@ -181,6 +182,49 @@ def any_map(graph: Graph, rng: Rng) -> tuple[list[tuple[int, int]]]:
     return ([(u, n + v) for v, u in enumerate(rng.sample(range(n), k))],)
 
 
+def freed(graph: Graph, order: tuple[int, ...]) -> str:
+    """Which vertices no arrow holds back at first, and which each one frees."""
+    first = [v for v in order if not any(b == v for _, b, _ in graph.edges)]
+    told = []
+    for i, v in enumerate(order):
+        new = [u for u in graph.near[v] if all(a in order[: i + 1] for a, b, _ in graph.edges if b == u)]
+        told.append(f"{graph.names[v]}{f' (frees {listed(graph, new)})' if new else ''}")
+    return f"No arrow leads into {listed(graph, sorted(first))}. The first free name each time: {', '.join(told)}."
+
+
+def row_by_row(graph: Graph, _: object) -> str:
+    """The vertices to which edges lead from each."""
+    told = "; ".join(
+        f"{name} to {listed(graph, row) or 'none'}" for name, row in zip(graph.names, graph.near, strict=True)
+    )
+    return f"Edges lead from {told}."
+
+
+def one_by_one(graph: Graph, pairs: tuple[tuple[int, int], ...]) -> str:
+    """For each number the letters that fit with those before it, the one that is taken first, and which edges lie on which."""
+    place, told, near = {}, [], graph.near
+    letters = [u for u, name in enumerate(graph.names) if name in NAMES]
+    alike = 2 * len(letters) == len(graph.names)
+    for u, v in pairs:
+        old, many = [place[w] for w in near[v] if w in place], len(near[v])
+        others = [
+            graph.names[x]
+            for x in letters
+            if x != u and x not in place.values() and all(y in near[x] for y in old)
+            if len(near[x]) == many or (len(near[x]) > many and not alike)
+        ]
+        beside = f" beside {listed(graph, sorted(old))}" if old else ""
+        told.append(f"{graph.names[v]} ({many}{beside}) {graph.names[u]}" + f" (or {' '.join(others)})" * bool(others))
+        place[v] = u
+    laid = ", ".join(
+        f"{line} {joined(graph, [(place[a], place[b])])}"
+        for line, (a, b, _) in zip(graph.lines, graph.edges, strict=True)
+        if a in place
+    )
+    rule = f"By trial, for each number with its edges a letter that fits, with {'as many' if alike else 'no fewer'}"
+    return f"{rule}: {'; '.join(told)}. Edges: {laid}."
+
+
 @register("world", "TopoOrder", domain="graphs", engine="graph")
 def topo_order() -> GraphWorld:
     """Put jobs into an order that their arrows allow."""
@@ -191,6 +235,7 @@ def topo_order() -> GraphWorld:
         form=Form(("order",)),
         make=jobs,
         truth=an_order,
+        why=freed,
         answer=lambda g, order: (order,),
         check=in_order,
     )
@@ -208,6 +253,7 @@ both ways."""
         form=Form(("rows",)),
         make=crossed,
         truth=matrix,
+        why=row_by_row,
         answer=lambda g, rows: (rows,),
         check=lambda g, rows, said: float(said == rows),
         guess=lambda g, rng: ([[rng.below(2) for _ in g.names] for _ in g.names],),
@@ -225,6 +271,7 @@ so that letters are joined exactly where their numbers are."""
         form=Form(("map",)),
         make=twice,
         truth=laid_over,
+        why=one_by_one,
         answer=lambda g, pairs: (pairs,),
         check=fits,
         style=Style(radius=0.66),
@@ -245,6 +292,7 @@ wherever two numbers are joined their letters are joined; there may be further e
         form=Form(("map",)),
         make=within,
         truth=laid_over,
+        why=one_by_one,
         answer=lambda g, pairs: (pairs,),
         check=fits,
         style=Style(radius=0.66),

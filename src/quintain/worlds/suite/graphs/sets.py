@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quintain.registry import register
-from quintain.worlds.engines.graph import sets
+from quintain.worlds.engines.graph import proofs, sets
 from quintain.worlds.engines.graph.answer import CELL, Form
 from quintain.worlds.engines.graph.look import Style
 from quintain.worlds.engines.graph.page import Graph, board_of
@@ -83,6 +83,12 @@ def islands(graph: Graph) -> tuple[tuple[int, ...], ...] | None:
     return tuple(out) if len(out) > 2 and len(out[0]) > len(out[1]) else None
 
 
+def cell_by_cell(graph: Graph, found: tuple[tuple[int, ...], ...]) -> str:
+    """The islands with their sizes."""
+    told = "; ".join(f"{len(cells)}: {proofs.listed(graph, cells)}" for cells in found)
+    return f"Islands, each with its number of cells, largest first: {told}. {len(found)} islands."
+
+
 def apart(graph: Graph, best: tuple[int, int], chosen: tuple[int, ...]) -> float:
     """1 for the heaviest set of cells that do not touch, up to 0.2 for a lighter one."""
     if not sets.are_apart(graph, chosen):
@@ -101,6 +107,7 @@ def clique_max() -> GraphWorld:
         form=Form(("set",)),
         make=crowd,
         truth=lambda g: sets.members(sets.largest_clique(g.masks)),
+        why=proofs.clique_bound,
         answer=lambda g, best: (best,),
         check=lambda g, best, said: float(
             len(said) == len(best) and all((a, b) in g.pairs for i, a in enumerate(said) for b in said[:i])
@@ -119,6 +126,7 @@ def colour_min() -> GraphWorld:
         form=Form(("groups",)),
         make=plain,
         truth=lambda g: groups if len(groups := sets.as_groups(sets.fewest_hues(g.masks))) > 2 else None,
+        why=proofs.colour_bound,
         answer=lambda g, groups: (groups,),
         check=lambda g, groups, said: float(len(said) == len(groups) and sets.is_colouring(g, said)),
     )
@@ -135,6 +143,7 @@ and at least one edge joins every two groups."""
         form=Form(("groups",)),
         make=plain,
         truth=lambda g: hues and sets.as_groups(hues) if (hues := sets.most_hues(g)) and max(hues) > 1 else None,
+        why=proofs.completed,
         answer=lambda g, groups: (groups,),
         check=lambda g, groups, said: float(
             len(said) == len(groups) and sets.is_colouring(g, said) and sets.is_complete(g, said)
@@ -154,6 +163,7 @@ rows; . is no cell."""
         form=Form(("set",), vertex=CELL),
         make=numbers,
         truth=lambda g: sets.heaviest_apart(g.masks, g.values) if len(g.names) > 1 else None,
+        why=proofs.outweighed,
         answer=lambda g, best: (sets.members(best[1]),),
         check=apart,
         words_of=("board", *(f"{i}x{i}" for i in range(3, 10))),
@@ -173,6 +183,7 @@ is land, . is water."""
         form=Form(("number", "set"), vertex=CELL),
         make=sea,
         truth=islands,
+        why=cell_by_cell,
         answer=lambda g, found: (len(found), found[0]),
         check=lambda g, found, number, said: float(number == len(found) and tuple(sorted(said)) == found[0]),
         words_of=("board", "#", *(f"{i}x{i}" for i in range(3, 10))),

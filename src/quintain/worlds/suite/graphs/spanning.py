@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quintain.registry import register
+from quintain.worlds.engines.graph import reasons
 from quintain.worlds.engines.graph.answer import Form
 from quintain.worlds.engines.graph.page import Graph
 from quintain.worlds.engines.graph.place import built, web
@@ -155,6 +156,7 @@ heavier spanning tree is worth something, up to 0.2."""
         form=Form(("edges",)),
         make=weighted,
         truth=lightest,
+        why=reasons.lightest_first,
         answer=lambda g, best: (best[1],),
         check=lambda g, best, pairs: worth(g, best[0], pairs),
     )
@@ -171,6 +173,7 @@ the drawing? And how many of them hold the thick edge, which the text names afte
         form=Form(("numbers",)),
         make=marked,
         truth=two_counts,
+        why=reasons.taken_out,
         answer=lambda g, counts: (counts,),
         check=lambda g, counts, said: float(said == counts),
         words_of=("edge",),
@@ -196,6 +199,7 @@ have they all?"""
         form=Form(("numbers", "edges")),
         make=weighted,
         truth=lightest_of_all,
+        why=reasons.by_weight,
         answer=lambda g, best: best,
         check=lambda g, best, counts, pairs: float(counts == best[0] and set(pairs) == set(best[1])),
     )
@@ -228,6 +232,7 @@ something, up to 0.2."""
         form=Form(("arcs",)),
         make=rooted,
         truth=tree_of,
+        why=reasons.led,
         answer=lambda g, best: (best[1],),
         check=leads,
         words_of=("root",),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from quintain.registry import register
-from quintain.worlds.engines.graph import trees
+from quintain.worlds.engines.graph import proofs, trees
 from quintain.worlds.engines.graph.answer import Form
 from quintain.worlds.engines.graph.page import Graph, as_named
 from quintain.worlds.engines.graph.place import built, built_plain, links, rows, slots, spanning
@@ -116,6 +117,22 @@ def orders_of(graph: Graph) -> tuple[int, int]:
     return every, every * trees.sizes(near, root)[child] // (len(near) - 1)
 
 
+def below_each(graph: Graph, both: tuple[int, int]) -> str:
+    """How many jobs hang at each, and what follows."""
+    names, root, child = graph.names, graph.vertex("root"), graph.vertex("first")
+    near = [[u for u in range(len(names)) if (v, u) in graph.pairs or (u, v) in graph.pairs] for v in range(len(names))]
+    many = trees.sizes(near, root)
+    n, large = len(names), [v for v in trees.below(near, root)[1] if many[v] > 1]
+    told = ", ".join(f"{names[v]} {many[v]}" for v in large)
+    over = [many[v] for v in large]
+    return (
+        f"Jobs that hang at each, with itself: {told}, all others 1. Orders: {n}!/({'x'.join(map(str, over))})="
+        f"{math.factorial(n)}/{math.prod(over)}={both[0]}. "
+        f"{names[child]} holds {many[child]} of the {n - 1} jobs after {names[root]} and comes first in as large a part of the "
+        f"orders: {both[0]}x{many[child]}/{n - 1}={both[1]}."
+    )
+
+
 @register("world", "TreeCentre", domain="graphs", engine="graph")
 def tree_centre() -> GraphWorld:
     """Name the centre and the centroid of a tree."""
@@ -128,6 +145,7 @@ few vertices as possible. Each may be one vertex or two."""
         form=Form(("set", "set")),
         make=tree,
         truth=lambda g: (trees.centre(g.near), trees.centroid(g.near)),
+        why=proofs.middles,
         answer=lambda g, both: both,
         check=lambda g, both, *said: float(both == tuple(tuple(sorted(s)) for s in said)),
         guess=lambda g, rng: ([rng.below(len(g.names))], [rng.below(len(g.names))]),
@@ -146,6 +164,7 @@ as few edges as possible. How few can these be, and which edges can be the one t
         form=Form(("number", "edges")),
         make=tree,
         truth=shorter,
+        why=proofs.hung,
         answer=lambda g, best: best,
         check=lambda g, best, number, said: float(
             number == best[0] and set(map(frozenset, said)) == set(map(frozenset, best[1]))
@@ -173,6 +192,7 @@ def tree_split() -> GraphWorld:
         form=Form(("edges",)),
         make=splittable,
         truth=lambda g: trees.equal_parts(g.near, int(g.ask["parts"])),
+        why=proofs.hanging,
         answer=lambda g, cut: (cut,),
         check=lambda g, cut, said: float(set(map(frozenset, cut)) == set(map(frozenset, said))),
         words_of=("parts",),
@@ -199,6 +219,7 @@ get colour 1, colour 2, and so on?"""
         form=Form(("numbers",)),
         make=banned,
         truth=hues_of,
+        why=proofs.coloured,
         answer=lambda g, counts: (counts,),
         check=lambda g, counts, said: float(said == counts),
         words_of=(
@@ -221,6 +242,7 @@ each two of the three have the distance that is asked for."""
         form=Form(("groups",)),
         make=far_apart,
         truth=lambda g: trees.triads(g, int(g.ask["distance"])),
+        why=proofs.around,
         answer=lambda g, found: (found,),
         check=lambda g, found, said: float(sorted(found) == sorted(tuple(sorted(t)) for t in said)),
         words_of=("distance",),
@@ -239,6 +261,7 @@ as possible. Less than that is worth something, up to 0.2."""
         form=Form(("set",)),
         make=weighted,
         truth=lambda g: heaviest_apart(g.masks, g.values),
+        why=proofs.with_without,
         answer=lambda g, best: (members(best[1]),),
         check=heavy,
     )  # fmt: skip
@@ -265,6 +288,7 @@ done one after another? And in how many of these does the marked job (double rin
         form=Form(("numbers",)),
         make=precedence,
         truth=orders_of,
+        why=below_each,
         answer=lambda g, both: (both,),
         check=lambda g, both, said: float(said == both),
         words_of=("root", "first"),

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quintain.registry import register
+from quintain.worlds.engines.graph import reasons
 from quintain.worlds.engines.graph.answer import Form
 from quintain.worlds.engines.graph.look import Style
 from quintain.worlds.engines.graph.page import Graph
@@ -153,6 +154,7 @@ def shortest_walk() -> GraphWorld:
         form=Form(("path",)),
         make=between,
         truth=lambda g: shortest(g, g.vertex("from"), g.vertex("to")),
+        why=reasons.nearest_first,
         answer=lambda g, best: (best[1],),
         check=is_best,
         style=Style(path=True),
@@ -172,6 +174,7 @@ add up to as much as possible: `from` is drawn green, `to` with a double ring. A
         form=Form(("path",)),
         make=between,
         truth=lambda g: longest(g, g.vertex("from"), g.vertex("to")),
+        why=reasons.most_after,
         answer=lambda g, best: (best[1],),
         check=lambda g, best, walk: is_best(g, best, walk, -1),
         style=Style(path=True),
@@ -196,6 +199,7 @@ def ham_path() -> GraphWorld:
         make=between_all,
         truth=lambda g: through_all(g) or (),
         guess=lambda g, rng: (rng.sample(range(len(g.names)), len(g.names)),),
+        why=reasons.every_vertex,
         answer=lambda g, walk: (walk,) if walk else None,
         check=lambda g, _, w: float(len(w) == len(g.names) == len(set(w)) and length(g, w) is not None),
         style=Style(path=True),
@@ -219,6 +223,7 @@ be taken only that way, the others either way. Some drawings have no such walk."
         form=Form(("path",), none=True),
         make=closed,
         truth=lambda g: over_all(g) or (),
+        why=reasons.every_edge,
         answer=lambda g, walk: (walk,) if walk else None,
         check=lambda g, _, w: float(
             w[0] == w[-1]

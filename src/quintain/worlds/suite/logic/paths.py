@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from quintain.registry import register
 from quintain.types import Ints
+from quintain.worlds.cells import name_of
 from quintain.worlds.engines.csp.clues import domains_of, settle
 from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
 from quintain.worlds.engines.csp.nets import Links
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, neighbours
 from quintain.worlds.engines.csp.page_look import Look
+from quintain.worlds.engines.csp.reasons import Deduction, Step
 from quintain.worlds.engines.csp.rules import Distinct
 from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
@@ -20,6 +22,8 @@ from quintain.worlds.splits import canonical
 from quintain.worlds.suite.logic.sums import END, all_numbers, facts
 
 Knobs = Mapping[str, Any]
+TELLING = """By i-j: on the way from i to j no other free cell is left; alone: no other number reaches the cell; failed tries are out. So"""
+MOST = 1060  # characters of what follows it
 
 
 @functools.lru_cache(maxsize=64)
@@ -109,7 +113,107 @@ def path_model(corners: bool, page: Page) -> Model:
     for cell, value in enumerate(page.given):
         if value > 0:
             domains[value - 1] = 1 << cell
-    return Model(hops(size, corners), tuple(domains), cells=_inverse, values=_places)
+    rules = hops(size, corners)
+
+    def tells(places: Ints) -> str:
+        ends = domains[0] != free != domains[-1]  # each number lies between two that are printed
+        steps = Deduction(rules, tuple(domains)).steps if ends else ()
+        tales = (PathTale(Near(size, corners), domains).told(steps, deep) for deep in (True, False) if steps)
+        return next((f"{TELLING} {tale}." for tale in tales if len(tale) < MOST), "")
+
+    return Model(rules, tuple(domains), cells=_inverse, values=_places, tells=tells)
+
+
+class PathTale:
+    """Steps of a deduction in words: each number with the known ones between which it has no other cell, or as the only one for its cell.
+
+    Args:
+        near: which cells are beside which.
+        domains: the places of the numbers that are printed, and all free ones for others, as bits.
+    """
+
+    def __init__(self, near: Near, domains: Sequence[int]) -> None:
+        self.near, self.left = near, list(domains)
+        self.free = functools.reduce(int.__or__, [d for d in domains if d & (d - 1)], 0)
+
+    def _between(self, number: int) -> tuple[int, int, int]:
+        """The known numbers before and after, and the cells left for one between them, all from 0."""
+        left, low, high = self.left, number - 1, number + 1
+        while left[low] & (left[low] - 1):
+            low -= 1
+        while left[high] & (left[high] - 1):
+            high += 1
+        before, after = left[low], left[high]
+        for k in range(low + 1, number):
+            before = self.near[before] & left[k] & self.free
+        for k in range(high - 1, number, -1):
+            after = self.near[after] & left[k] & self.free
+        return low, high, self.near[before] & self.near[after] & left[number] & self.free
+
+    def _cell(self, place: int) -> str:
+        return name_of(*divmod(place.bit_length() - 1, self.near.size))
+
+    def _open(self) -> dict[int, int]:
+        """The cells left for each number that is not known."""
+        return {k: self._between(k)[2] for k, d in enumerate(self.left) if d & (d - 1)}
+
+    def _put(self, number: int, place: int) -> None:
+        self.left[number], self.free = place, self.free & ~place
+
+    def _why(self, number: int, place: int) -> str:
+        low, high, places = self._between(number)
+        if places == place:
+            return f"by {low + 1}-{high + 1}"
+        return "alone" if places & place and sum([d & place > 0 for d in self._open().values()]) == 1 else ""
+
+    def _puts(self, steps: Iterable[Step]) -> list[str]:
+        """The numbers that steps place, in an order in which each is certain."""
+        waiting, out = [(s.cell, s.left) for s in steps if s.sure], list[str]()
+        while found := next(((n, place, why) for n, place in waiting if (why := self._why(n, place))), None):
+            waiting.remove(found[:2])
+            self._put(*found[:2])
+            out.append(f"{found[0] + 1} {self._cell(found[1])} {found[2]}")
+        return out
+
+    def _end(self) -> str:
+        """What does not fit any more."""
+        open_, known = self._open(), self.left
+        for k, places in open_.items():
+            if not places:
+                return f"no cell for {k + 1}"
+        for k in range(len(known) - 1):
+            if k not in open_ and k + 1 not in open_ and not self.near[known[k]] & known[k + 1]:
+                return f"{k + 1} and {k + 2} apart"
+        once = twice = 0
+        for places in open_.values():
+            twice |= once & places
+            once |= places
+        if missed := self.free & ~once:
+            return f"no number for {self._cell(missed & -missed)}"
+        for k, places in open_.items():
+            if place := places & once & ~twice or places & -(not places & (places - 1)):
+                why = self._why(k, place & -place)
+                self._put(k, place & -place)
+                return f"{k + 1} {self._cell(place & -place)} {why}, {self._end()}"
+        return "nothing fits"
+
+    def told(self, steps: Sequence[Step], deep: bool = True) -> str:
+        """All steps; of trials, where not `deep`, only how they end."""
+        out, ahead = list[str](), list[Step]()
+        for step in steps:
+            if fall := step.fall:
+                out += self._puts(ahead)
+                trial = PathTale(self.near, self.left)
+                trial.free = self.free & ~fall.value
+                trial.left[step.cell] = fall.value
+                then = trial._puts(fall.steps)
+                then = [*then, trial._end()] if deep else ["fails"]
+                out.append(f"try {step.cell + 1} {self._cell(fall.value)}: {', '.join(then)}")
+                self.left[step.cell] &= ~fall.value
+                ahead = []
+            ahead.append(step)
+        out += self._puts(ahead)
+        return "; ".join(out)
 
 
 def _inverse(places: Ints) -> Ints:

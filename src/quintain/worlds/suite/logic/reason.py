@@ -14,6 +14,7 @@ from quintain.worlds.engines.csp.clues import pick_clues
 from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, rows_of
 from quintain.worlds.engines.csp.page_look import Look, text_notes
+from quintain.worlds.engines.csp.reasons import Words, reasoned
 from quintain.worlds.engines.csp.rules import Distinct, Rule
 from quintain.worlds.engines.csp.tables import Pair, Patterns, Relation, Table
 from quintain.worlds.kernel import Facts, levels_of
@@ -190,7 +191,13 @@ def house_model(page: Page) -> Model:
             out[c // width * width + sign % 5] = c % width
         return tuple(out) if cells(tuple(out)) == filled else None
 
-    return Model(tuple(rules), tuple(domains), cells=cells, values=values)
+    def tells(solution: Ints) -> str:
+        things = [THINGS[r][i] for r in range(height) for i in range(width)]
+        said = [f"row {y + 1}" for y in range(height)] + [note for note in page.notes if " in house " not in note]
+        steps = reasoned(rules, tuple(domains), Words(things, "abcde", said), 1150)
+        return f"Houses left: {steps}." if steps else ""
+
+    return Model(tuple(rules), tuple(domains), cells=cells, values=values, tells=tells)
 
 
 def house_plant(rng: Rng, knobs: Knobs) -> Truth:
@@ -232,16 +239,8 @@ trades P painter, S smith, V vet, A author, E engineer. Lines that begin with * 
 the same house; "apart from", in another; "beside", in the next house on either side; "left of", anywhere; "just left
 of", in the next house. {ONE}"""
     table = (
-        (3, 3, 0),
-        (3, 3, 1),
-        (4, 3, 0),
-        (4, 3, 0),
-        (4, 3, 1),
-        (5, 3, 0),
-        (5, 3, 1),
-        (4, 4, 1),
-        (5, 4, 0),
-        (5, 4, 1),
+        *((3, 3, 0), (3, 3, 1), (4, 3, 0), (4, 3, 0), (4, 3, 1)),
+        *((5, 3, 0), (5, 3, 1), (4, 4, 1), (5, 4, 0), (5, 4, 1)),
     )
     return DeskWorld(
         facts=Facts(
@@ -306,7 +305,13 @@ def circuit_model(page: Page) -> Model:
             state.append(GATES[kind](state[index[a]], state[index[b]]))
         return tuple(state)
 
-    return Model(tuple(tables), tuple(domains), cells=lambda state: state[: page.width], values=values)
+    def tells(solution: Ints) -> str:
+        words = Words([*index], ("off", "on"), [f"{out} = {a} {kind} {b}" for out, a, kind, b in gates])
+        check = [words.left(i, 1 << v) for i, v in enumerate(solution) if i >= page.width]
+        steps = reasoned(tables, tuple(domains), words, 950)
+        return f"All gates of the lamp must be on. {steps}. Then {', '.join(check)}: the lamp is lit." if steps else ""
+
+    return Model(tuple(tables), tuple(domains), cells=lambda state: state[: page.width], values=values, tells=tells)
 
 
 def circuit_plant(rng: Rng, knobs: Knobs) -> Truth | None:
@@ -317,9 +322,7 @@ def circuit_plant(rng: Rng, knobs: Knobs) -> Truth | None:
         return None
     size = 1 << count
     full, right = (1 << size) - 1, sum(v << i for i, v in enumerate(values))
-    wires: list[tuple[int, str]] = []  # truth table over all inputs, text
-    for i in range(count):
-        wires.append((sum(1 << n for n in range(size) if n >> i & 1), ""))
+    wires = [(sum(1 << n for n in range(size) if n >> i & 1), "") for i in range(count)]  # truth table, text
     ways, needs = full, []
     for _ in range(12 * count):
         if ways & (ways - 1) == 0:
@@ -361,9 +364,7 @@ def _needed(texts: Sequence[str], needs: Sequence[int], count: int) -> tuple[str
                 keep.add(count + int(word[1:]) - 1)
                 waiting.append(count + int(word[1:]) - 1)
     names = {_wire(i, count): f"g{n}" for n, i in enumerate(sorted(keep), 1)}
-    notes = []
-    for i in sorted(keep):
-        notes.append(f"{names[_wire(i, count)]} = " + " ".join(names.get(w, w) for w in texts[i].split()))
+    notes = [f"{names[_wire(i, count)]} = {' '.join(names.get(w, w) for w in texts[i].split())}" for i in sorted(keep)]
     return (*notes, "lamp = " + " and ".join(names[_wire(i, count)] for i in needs))
 
 
