@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import statistics
+import textwrap
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,11 +16,12 @@ from pictures import sheets
 from quintain.cli.list import worlds
 from quintain.envs.suites import COUNT, SPLIT, digest_of, suites
 from quintain.envs.world import world_of
-from quintain.worlds.kernel import LEVELS, GenerationError
+from quintain.worlds.kernel import LEVELS, GenerationError, Plan, World
 from quintain.worlds.knobs import BadKnob
 
 SUITES = Path(__file__).parents[1] / "claims" / "worlds" / "suites.json"  # written by tools/honest.py --suites
 HONEST = Path(__file__).parents[1] / "claims" / "worlds" / "honest.json"  # written by tools/honest.py
+MOVES, WIDE = 12, 110  # moves of a plan and columns of a reason that a page shows
 # worlds, how others have them, how they are here; written by hand
 ODD = """
 TriadList | count the triples at equal distance | list them: a number can be guessed, a list cannot
@@ -56,8 +58,9 @@ asks for rises with it on the whole; the slowest hundredth of starts takes 50 ms
 least 100 steps a second with text, 50 with a picture, and 60 starts, all on a core that adds a million numbers in 40 ms. Each world's
 page shows its figures. Where only the form of the code has changed, `make honest ARGS="--as-at COMMIT"` lets the rows of that commit
 stand for the worlds that are and look the same there and here, state by state: in random playouts and the oracle's play at each level,
-and in starts of each split; such a row keeps the hash of the code that was measured, and `--paces` measures its speed anew. `make fuzz`
-says ten thousand bent and malformed actions in every world (`make worlds` two hundred, others with every commit).
+and in starts of each split (rules and captions of level 1 aside, which no figure of a row depends on); such a row keeps the hash of the
+code that was measured, and `--paces` measures its speed anew. `make fuzz` says ten thousand bent and malformed actions in every world
+(`make worlds` two hundred, others with every commit).
 """
 
 
@@ -201,7 +204,7 @@ def _one(row: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 
 {facts.answer} For example: `{facts.example}`.
 
-## Levels
+{_told(world)}## Levels
 
 {table}
 {_knobs(row["name"], levels, knobs)}What a level asks for is the length of the
@@ -220,6 +223,22 @@ it chose in an episode in which all seats play as it does (its moves, where none
 | steps a second of one core, level 5 | {_round(pace["text"])}; with a picture of 256 pixels {_round(pace["picture"])} |
 | instances a second, level 5 | {_round(pace["resets"])} |
 """
+
+
+def _told(world: World[Any]) -> str:
+    """What a policy reads of one instance, and what the oracle does there."""
+    state, seat = world.start(0, 2), world.facts.seats[0]
+    plan = world.solve(state, seat)
+    text = f"## In text\n\nLevel 2, seed 0:\n\n```text\n{world.view(state, seat).caption(2)}\n```\n\n"
+    if not isinstance(plan, Plan):
+        return text
+    moves = [move.key for move in plan.moves[:MOVES]]
+    said = f"{', '.join(moves)}{', ...' * (len(plan.moves) > MOVES)}"
+    if world.turns(state) == 1:
+        head, said = "answer, and how it comes about", f"{textwrap.fill(plan.because, WIDE)}\n{said}"
+    else:
+        head = "moves" if world.facts.exact else "next move"
+    return f"{text}The oracle's {head}:\n\n```text\n{said}\n```\n\n"
 
 
 def _knobs(name: str, levels: Sequence[Mapping[str, Any]], knobs: Sequence[str]) -> str:
