@@ -85,6 +85,19 @@ def best(play: Play) -> str:
     return play.env.reader.grammar.write("\n".join(move.key for move in moves)).text if moves else ""
 
 
+def reason(play: Play) -> str:
+    """How the answer of an episode of one turn comes about, in a line; "" for others. See `Plan.because`.
+
+    Example:
+        >>> play = Play("TriangleSum", level=0)
+        >>> heard = play.begin(0)
+        >>> reason(play)
+        'Twice the area of a triangle abc is |(xb-xa)*(yc-ya)-(yb-ya)*(xc-xa)|: ABC |6-20|=14. Together 14, half is 7. So 7.'
+    """
+    plan = play.env.world.solve(asked(play.env), SOLO) if play.env.limit == 1 else None
+    return plan.because if isinstance(plan, Plan) else ""
+
+
 def grade(play: Play, answer: str | None) -> float:
     """What an answer to the instance that has just begun earns when it is played, in [0, 1]; 0 for None.
 

@@ -18,7 +18,7 @@ from PIL import Image as Pillow
 
 from quintain import __version__
 from quintain.envs.adapters.play import Play
-from quintain.envs.asking import ASKS
+from quintain.envs.asking import ASKS, reason
 from quintain.envs.files import room_for
 from quintain.envs.scaffold import Scaffold
 from quintain.registry import entry, unknown
@@ -32,8 +32,8 @@ configs:
 ---
 # {title}
 
-{count} questions of {worlds} by Quintain {version}, levels {levels}. Each row: `question`, the oracle's `answer`, {picture}and
-where it comes from: `world`, `domain`, `level`, `seed`, `split`, `scaffold`, `params`, `asks`.
+{count} questions of {worlds} by Quintain {version}, levels {levels}. Each row: `question`, the oracle's `answer`, `reason` (how
+it comes about, for worlds of one turn), {picture}and where it comes from: `world`, `domain`, `level`, `seed`, `split`, `scaffold`, `params`, `asks`.
 
 `datasets.load_dataset("FOLDER")` loads it. Other answers may be right as well. This plays one and says what it earns, from 0 to 1:
 
@@ -63,7 +63,8 @@ def questions(
 
     It `asks` for the `plan`: where an episode has several turns the answer is the whole of it, one action a line. Or for the `moves`: every
     action that is possible at the start, which any world can be asked for whose actions are a list. Or for the `last`: the action that ends
-    an episode which the oracle has played up to there, where the oracle is sure of it.
+    an episode which the oracle has played up to there, where the oracle is sure of it. The `reason` of a row says how the answer comes
+    about where an episode has one turn, and is "" elsewhere.
 
     Special cases: a question that was there before is left out (low levels of some worlds have few), and one whose oracle has no
     answer that earns all. For that 16 bytes of each question are remembered, about 100 MB for a million; whoever draws from endless
@@ -96,7 +97,7 @@ def questions(
             "params": told,
             "asks": asks,
         }
-        row |= {"question": heard.text, "answer": ask.best(play)}
+        row |= {"question": heard.text, "answer": ask.best(play), "reason": "" if asks == "moves" else reason(play)}
         seen = b"" if heard.image is None else heard.image.tobytes()
         asked = hashlib.blake2b(row["question"].encode() + b"\0" + seen, digest_size=16).digest()
         if asked not in known and score(row, row["answer"]) >= 1.0:

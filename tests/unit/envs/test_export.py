@@ -48,6 +48,7 @@ def test_the_answer_of_a_row_earns_all_and_that_of_another_row_does_not(world):
         row = json.loads(json.dumps(row))
         assert score(row, row["answer"]) == 1.0 and score(row, None) == score(row, "no idea") == 0.0
         assert row["answer"] == other["answer"] or score(row, other["answer"]) < 1.0
+        assert row["reason"].endswith(".") and row["reason"] != other["reason"] and row["reason"] not in row["question"]
         assert "tagged" in row["scaffold"] and row["answer"] not in row["question"]
 
 
@@ -66,7 +67,11 @@ def test_a_world_of_several_turns_is_asked_for_its_whole_plan(world, grammar):
     found = [row for row, _ in questions(world, [1], range(6), "train", Scaffold(grammar=grammar))]
     assert len(found) >= 4
     for row in found:
-        assert "in their order, one a line, at most " in row["question"] and score(row, row["answer"]) == 1.0
+        assert (
+            "in their order, one a line, at most " in row["question"]
+            and score(row, row["answer"]) == 1.0
+            and not row["reason"]
+        )
         lines = row["answer"].replace("\\n", "\n").splitlines()
         assert len(lines) > 1 and score(row, lines[0]) < 1.0 and score(row, "no idea") == score(row, None) == 0.0
     if grammar == "free":
