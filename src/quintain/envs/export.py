@@ -33,7 +33,8 @@ configs:
 # {title}
 
 {count} questions of {worlds} by Quintain {version}, levels {levels}. Each row: `question`, the oracle's `answer`, `reason` (how
-it comes about, for worlds of one turn), {picture}and where it comes from: `world`, `domain`, `level`, `seed`, `split`, `scaffold`, `params`, `asks`.
+it comes about, for worlds of one turn), {picture}and where it comes from: `world`, `domain`, `level`, `seed`, `split`, `scaffold`,
+`params`, `asks`.
 
 `datasets.load_dataset("FOLDER")` loads it. Other answers may be right as well. This plays one and says what it earns, from 0 to 1:
 
