@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import io
 import os
-import socket
 import sys
 
 from quintain.cli.places import place
@@ -80,13 +79,16 @@ async def _http(given: argparse.Namespace) -> None:
 def _openenv(given: argparse.Namespace) -> None:
     from quintain.envs.adapters.openenv import app
     from quintain.envs.adapters.packages import peer
+    from quintain.envs.world import world_of
+    from quintain.serve.http import listening
+    from quintain.worlds.knobs import started
 
+    started(world_of(given.world), 0, given.level, "train", given.params)  # what is no knob may be an option of `app`
     made = app(given.world, given.level, scaffold={"image": given.image, "grammar": given.grammar}, **given.params)
     uvicorn = peer("uvicorn")
-    with socket.create_server(("127.0.0.1", given.port)) as listening:
+    with listening("127.0.0.1", given.port) as door:
         print(
-            f"{given.world} level {given.level} at http://127.0.0.1:{listening.getsockname()[1]}; Ctrl-C ends it",
-            flush=True,
+            f"{given.world} level {given.level} at http://127.0.0.1:{door.getsockname()[1]}; Ctrl-C ends it", flush=True
         )
         with contextlib.suppress(KeyboardInterrupt):
-            uvicorn.Server(uvicorn.Config(made, log_level="warning")).run(sockets=[listening])
+            uvicorn.Server(uvicorn.Config(made, log_level="warning")).run(sockets=[door])

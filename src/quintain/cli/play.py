@@ -62,6 +62,7 @@ class Table:
     def __init__(self, task: Task, single: bool = False) -> None:
         from quintain.envs.scaffold import Scaffold
         from quintain.envs.world import WorldEnv, world_of
+        from quintain.worlds.knobs import lexicon
 
         self.env = WorldEnv(world_of(task.env), Scaffold(grammar="free", rules=False))
         self.task, self.picture = task, 0
@@ -70,11 +71,12 @@ class Table:
         self.feedback = self.env.begin(task)
         self.total, self.warned = 0.0, False
         self.keys = keys_of(actions(self.env)) if single else {}
+        self.words = set(lexicon(self.env.world, [task.level], task.params))
 
     def rules(self) -> str:
         """The rules, and what is pressed or typed."""
         facts = self.env.facts
-        typed = {key: "/" if not self.keys and self._legal(key) else "" for key in COMMANDS}
+        typed = {key: "/" if not self.keys and self._moves(key) else "" for key in COMMANDS}
         told = "   ".join(f"{typed[key]}{key} {what}" for key, what in COMMANDS.items())
         if not self.keys:
             how = "Type a move, or one of these, then Enter."
@@ -109,7 +111,7 @@ class Table:
 
     def _meant(self, word: str) -> str | None:
         """A command or a move; None, and a word about it, for a key that means nothing, which costs no turn."""
-        if not self.keys and self._legal(word):
+        if not self.keys and self._moves(word):
             return word
         if not word.strip() and self.env.stop is None:
             print("nothing was typed; ? shows the rules")
@@ -122,12 +124,13 @@ class Table:
             print(f"{word!r} does nothing here; ? shows which key does what")
         return self.keys.get(word)
 
-    def _legal(self, word: str) -> bool:
-        """Whether a word is a legal move of the seat that is to move."""
-        view = self.env.world.view(self.env.state, self.seat)
+    def _moves(self, word: str) -> bool:
+        """Whether a word is a move of this level, be it possible now or not: what a key means does not change under way."""
         move = self.env.world.read(word, self.seat) if self.env.stop is None else None
-        legal = view.legal() if move is not None else ()
-        return move is not None and (not legal or move.key in {m.key for m in legal})
+        if move is None:
+            return False
+        legal = self.env.world.view(self.env.state, self.seat).legal()
+        return not legal or move.key in self.words or move.key in {m.key for m in legal}
 
     def hear(self, word: str) -> bool:
         """Obey a command or play a move; False ends the game."""

@@ -45,7 +45,10 @@ class RunSection(BaseModel, extra="forbid", validate_default=True):
     checkpoint_every: int = Field(50, ge=0, description="steps between checkpoints; 0 only at the end")
     keep_checkpoints: int = Field(2, ge=1, description="newest checkpoints kept")
     imports: list[str] = Field(default_factory=list, description="Python files of yours to run first: worlds, parts")
-    record: str = Field("all", description="trajectories kept in the ledger: all, sample:K (K groups a step), none")
+    record: str = Field(
+        "all",
+        description="trajectories kept in the ledger: all, sample:K (K groups a step, drawn at random), none",
+    )
 
 
 class ModelSection(BaseModel, extra="forbid", validate_default=True):

@@ -114,6 +114,6 @@ def _know(path: Sequence[str], form: Form[Any], short: Iterable[str] = ()) -> No
             return  # inside a free table
         if part not in fields:
             where = ".".join(path[:depth])
-            known = fields if where else (*fields, *short)
+            known = fields if where else dict.fromkeys((*fields, *short))
             raise UnknownName(unknown(form.key, part, known) + (f" (in {where})" if where else ""))
         model = fields[part].annotation

@@ -60,7 +60,10 @@ class Wire:
         if key_env:
             key = os.environ.get(key_env)
             if not key:
-                raise EngineError(f"the environment variable {key_env} is not set; set it to the API key of {self.url}")
+                raise EngineError(
+                    f"the environment variable {key_env} is not set; set it to the API key of {self.url}, or name none (key_env='', "
+                    "--key-env '') for a server without keys"
+                )
             self._headers["Authorization"] = f"Bearer {key}"
         self._slots: asyncio.Semaphore | None = None
 

@@ -29,7 +29,7 @@ class Course:
 
     A plan that was announced is gone on with as long as the state follows it. What `go_on` says of a move is, where the world shows all
     that its oracle stands on, how many moves are to go and the next of them; else only the next move, and that it is an estimate where
-    it is one. Of an episode of one turn it says how the solver found the answer, where the solver tells.
+    it is one. Of an episode of one turn, and of moves that the solver explains, it says how they come about.
 
     Args:
         env: at the start of an episode; whoever has the course steps it.
@@ -85,6 +85,8 @@ class Course:
     def _guessed(self) -> tuple[Move, str]:
         """One move of a plan that rests on what was not shown, or on luck: only this move may be told."""
         plan = self.plan or self._asked()
+        if plan.because:
+            return plan.moves[0], plan.because
         blind = foresees(self.env.facts.name)  # what comes next may change its plan
         move = self.rng.pick(plan.first) if plan.first and not blind else plan.moves[0]
         kept = plan.moves[1:] if not plan.first and not blind else ()

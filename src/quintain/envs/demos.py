@@ -50,7 +50,7 @@ def demonstrate(
         slips: the share of turns, in [0, 1), in which a random other move is made where the oracle still knows a way
             within the turns left, so that the next turns show how to recover.
         why: write a line before each answer that says how the oracle's plan goes on, as far as what was shown tells: see
-            `course.Course`. Slips have none, nor have answers of episodes of one turn but those of the csp engine's pages.
+            `course.Course`. Slips have none.
 
     Returns:
         The turns in order. The oracle sees only the present state, never the noise to come. A world whose oracle knows more than is shown

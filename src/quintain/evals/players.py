@@ -128,7 +128,15 @@ def _own_words(config: Config, own: Config, asked: Any) -> Any:
 
 
 def of_url(url: str, model: str, config: Config, key_env: str) -> Cast:
-    """A model behind an OpenAI-compatible URL, through chat completions."""
+    """A model behind an OpenAI-compatible URL, through chat completions.
+
+    Raises:
+        ConfigError: no model is named.
+    """
+    if not model:
+        raise configs.ConfigError(
+            f"a server answers for the models that it names, and none is named for {url}; pass --model NAME"
+        )
     env = build("env", {"name": "world", "scaffold": config.env.scaffold})
     if config.data:
         env = build("env", "data")

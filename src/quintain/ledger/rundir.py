@@ -66,7 +66,7 @@ class RunDir:
         Args:
             path: the folder; it must not exist or be empty.
             config: kept as `config.toml`.
-            record: trajectories to keep: `all`, `sample:K` (K groups a step) or `none`; rows and digests always are.
+            record: trajectories to keep: `all`, `sample:K/N` (K groups of every N tickets) or `none`; rows and digests always are.
             keep: newest checkpoints to keep, >= 1, beside the best.
             disk: what touches the disk.
 

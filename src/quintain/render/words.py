@@ -135,7 +135,7 @@ class WordRenderer:
             return (*ids, 2)
         if len(ids) != self.turn_tokens:
             raise RenderError(
-                f"{message.text[:60]!r} has {len(ids)} words; a turn of this renderer has {self.turn_tokens}"
+                f"{message.text[:60]!r} has {len(ids)} words; a turn has room for {self.turn_tokens}: set rollout.max_tokens={len(ids) + 1}"
             )
         return ids
 

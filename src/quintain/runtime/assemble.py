@@ -17,6 +17,7 @@ from quintain.learn.publish import publish, published
 from quintain.learn.ranks import Ranks
 from quintain.learn.topk import wanted
 from quintain.ledger import RunDir
+from quintain.ledger.recording import Recording
 from quintain.loop import LagError, OverLimit, Window, train
 from quintain.ports import Sink
 from quintain.runtime import cluster as clusters
@@ -181,7 +182,8 @@ def play(
     place = place or Place()
     policy.set_threads(config.runtime.threads)
     ranks = Ranks.join(place.rank, place.size, port=place.port, check_in=place.check_in)
-    store = RunDir.open(folder, "a", rank=place.rank, record=config.run.record, keep=config.run.keep_checkpoints)
+    record = Recording.a_step(config.run.record, config.run.groups_per_step)
+    store = RunDir.open(folder, "a", rank=place.rank, record=record, keep=config.run.keep_checkpoints)
     crew = opened = None
     try:
         with watched(config, folder, place) as watch:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from quintain.envs.demos import NoDemonstration, demonstrate
+from quintain.envs.demos import NoDemonstration, demonstrations
 from quintain.envs.world import WorldEnv
 from quintain.learn.pack import Demo
 from quintain.ports import Renderer
 from quintain.types import Message, Task
 
 
-def write_demos(env: WorldEnv, renderer: Renderer, tasks: Iterable[Task], seed: int) -> Iterator[Demo]:
-    """One demonstration of the oracle per task.
+def write_demos(env: WorldEnv, renderer: Renderer, tasks: Iterator[Task], count: int, seed: int) -> Iterator[Demo]:
+    """The oracle's demonstrations of the first `count` tasks in which it earns all, as it does not always in games of chance.
 
     Raises:
-        NoDemonstration: the oracle has no plan, or the renderer rewrites earlier turns, so that no one path can be written.
+        NoDemonstration: it earns all in fewer than one in ten, or the renderer rewrites earlier turns, so that no one path can be written.
     """
-    for task in tasks:
+    for task, turns in demonstrations(env, tasks, count, seed):
         history: list[Message] = []
         tokens: list[int] = []
         mask: list[bool] = []
-        for turn in demonstrate(env, task, seed):
+        for turn in turns:
             more = renderer.extend(history, turn.messages, tuple(tokens)) if history else renderer.open(turn.messages)
             if more is None:
                 raise NoDemonstration(

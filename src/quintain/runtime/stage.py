@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from quintain.runtime.env_host import make_envs
 from quintain.runtime.env_pool import Schema
 from quintain.runtime.env_process import local
 from quintain.types import Task
-from quintain.worlds.knobs import lexicon
+from quintain.worlds.kernel import Plan
+from quintain.worlds.knobs import lexicon, started
 
 Envs = Callable[[Task], Env]
 Hold = Callable[
@@ -103,7 +105,7 @@ def _world_stage(config: Config, hold: Hold | None) -> Stage:
 
     def demos(count: int, seed: int) -> Iterable[Demo]:
         for demo in write_demos(
-            WorldEnv(world, scaffold), renderer, tasks(sampler("train", seed, (0, 1)), count), seed
+            WorldEnv(world, scaffold), renderer, drawn(sampler("train", seed, (0, 1))), count, seed
         ):
             if len(demo.tokens) > config.model.context:
                 raise ConfigError(
@@ -124,7 +126,23 @@ def _world_renderer(config: Config, world: Any, scaffold: Scaffold) -> Renderer:
             "set model=FOLDER, or env.scaffold.style=words to build a word-level model"
         )
     one = 1 if turn_tokens(config) == 1 else 0
-    return WordRenderer(lexicon(world, config.env.levels, config.env.params), turn_tokens=one)
+    renderer = WordRenderer(lexicon(world, config.env.levels, config.env.params), turn_tokens=one)
+    said = max(_answers(config, world), key=lambda text: len(renderer.ids(text)), default="")
+    need = len(renderer.ids(said)) + (1 - one)  # and what ends it
+    if need > turn_tokens(config):
+        raise ConfigError(
+            f"{config.env.name}: an answer such as {said[:60]!r} has {len(renderer.ids(said))} words, and a turn has room for "
+            f"{turn_tokens(config)} token{'s' * (turn_tokens(config) > 1)}; set rollout.max_tokens={need + one + 10}"
+        )
+    return renderer
+
+
+def _answers(config: Config, world: Any) -> Iterator[str]:
+    """What the oracle answers first in an instance of the easiest and of the hardest level."""
+    for level in {min(config.env.levels), max(config.env.levels)}:
+        state = started(world, 0, level, "train", config.env.params)
+        plan = world.solve(state, world.facts.seats[0])
+        yield from [move.key for move in plan.moves] if isinstance(plan, Plan) else ()
 
 
 def _text_stage(config: Config, env: Envs, sampler: Callable[..., Sampler]) -> Stage:
@@ -181,12 +199,16 @@ def need_demos(stage: Stage) -> Callable[[int, int], Iterable[Demo]]:
     return stage.demos
 
 
-def tasks(sampler: Sampler, count: int) -> list[Task]:
-    """The first `count` tasks of a sampler, fewer if it ends."""
-    state, out = sampler.init(), []
-    while len(out) < count:
+def drawn(sampler: Sampler) -> Iterator[Task]:
+    """The tasks of a sampler, one after the other, until it ends."""
+    state = sampler.init()
+    while True:
         task, state = sampler.draw(state)
         if task is None:
-            break
-        out.append(task)
-    return out
+            return
+        yield task
+
+
+def tasks(sampler: Sampler, count: int) -> list[Task]:
+    """The first `count` tasks of a sampler, fewer if it ends."""
+    return list(islice(drawn(sampler), count))

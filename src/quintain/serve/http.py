@@ -38,6 +38,19 @@ def check_port(port: int) -> int:
     return port
 
 
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens.
+
+    Raises:
+        ServeError: there is no such port, or the address cannot be had.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, check_port(port)), family=family, backlog=512)
+    except OSError as error:
+        raise ServeError(f"cannot listen at {host}:{port}: {error}; choose another --port or --host") from error
+
+
 class Server:
     """Listens at one address and answers with `answer`, in the event loop that starts it.
 
@@ -65,14 +78,7 @@ class Server:
         """
         import uvicorn  # pyrefly: ignore
 
-        try:
-            self._socket = socket.create_server(
-                (self.host, self.port), family=socket.AF_INET6 if ":" in self.host else socket.AF_INET, backlog=512
-            )
-        except OSError as error:
-            raise ServeError(
-                f"cannot listen at {self.host}:{self.port}: {error}; choose another --port or --host"
-            ) from error
+        self._socket = listening(self.host, self.port)
         self.port = self._socket.getsockname()[1]
         config = uvicorn.Config(
             self._app,

@@ -105,8 +105,13 @@ def test_mistakes_name_the_value_and_the_way_on(arguments, words, capsys, tmp_pa
     assert not [p for p in tmp_path.rglob("*") if p.is_file()], "what never ran leaves nothing behind"
 
 
+def test_a_model_behind_a_url_is_named(capsys):
+    assert main(["eval", "http://127.0.0.1:1", "KeyDoor"]) == 1
+    assert "--model NAME" in capsys.readouterr().err
+
+
 def test_play_follows_moves_undo_hint_and_nonsense(capsys, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO("right\nright\nfly\nu\nh\nq\n"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("right\nright\nfly\n/u\nh\nq\n"))
     shown = told(capsys, "play", "EmptyRoom", "--level", "3")
     assert "malformed" in shown and "try: " in shown
     assert [line for line in shown.splitlines() if line.startswith("turn")][-1].startswith("turn 2/")

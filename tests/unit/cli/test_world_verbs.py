@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -230,10 +231,23 @@ def test_commands_that_are_moves_too_are_shown_with_their_stroke(capsys, monkeyp
         assert f"\n{shown}" in told(capsys, "play", "ConnectK", "--level", level)
 
 
+def test_a_key_means_the_same_all_along(capsys, monkeypatch):
+    """In KeyDoor `u` is a step up, also where a wall is there now."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("down\nu\n/u\n/u\nq\n"))
+    said = told(capsys, "play", "KeyDoor")
+    assert "/u undo" in said and re.findall(r"turn (\d)/", said) == ["0", "1", "2", "1", "0"]
+
+
 def test_an_empty_line_costs_no_turn(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("\n \nq\n"))
     said = told(capsys, "play", "NimGame")
     assert said.count("nothing was typed") == 2 and "turn 0/" in said and "turn 1/" not in said
+
+
+@pytest.mark.parametrize("knob", ["level=3", "split=test", "sessions=3", "scaffold=3", "world=Sokoban"])
+def test_openenv_takes_no_option_of_its_own_for_a_knob(capsys, knob):
+    assert main(["offer", "openenv", "KeyDoor", f"env.params.{knob}"]) == 1
+    assert "BadKnob" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", ["http KeyDoor --image 64", "http KeyDoor --seed 3", "mcp KeyDoor --grammar word"])

@@ -24,7 +24,7 @@ def test_one_token_turns_have_no_end():
     assert said == (6,)
     assert render.parse(said) == M("assistant", "up")
     assert render.extend([], [M("user", "B2 P1")], path + said) == (3, 4)
-    with pytest.raises(RenderError, match="2 words; a turn of this renderer has 1"):
+    with pytest.raises(RenderError, match="2 words; a turn has room for 1: set rollout.max_tokens=3"):
         render.say(M("assistant", "up down"))
 
 

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from quintain.config import make
+from quintain.config import ConfigError, make
 from quintain.learn.ranks import Ranks
 from quintain.runtime import assemble, warm
+from quintain.runtime.stage import make_stage, need_demos
 
 
 @pytest.mark.parametrize(("steps", "lines"), [(1, 0), (15, 7), (60, 9), (104, 9)])
@@ -51,3 +52,20 @@ def test_a_run_that_drains_gives_its_warm_start_up_at_the_next_step(at, monkeypa
     config = make("tiny", overrides=["warm_start.steps=60"])
     assert not asyncio.run(warm.warm_start(config, opened, lambda text: None))
     assert len(taken) == at and run.draining and not written
+
+
+@pytest.mark.parametrize("world", ["FrozenLake", "KuhnPoker", "Othello"])
+def test_demonstrations_in_which_the_oracle_loses_are_passed_over(world):
+    stage = make_stage(
+        make("tiny", overrides=[f"world={world}", "level=0", "env.scaffold.style=words", "model.context=4096"])
+    )
+    assert len(list(need_demos(stage)(40, 7))) == 40
+
+
+def test_answers_of_several_words_ask_for_room():
+    words = ["world=MiniSudoku", "level=0", "env.scaffold.style=words", "rollout.max_tokens=1"]
+    with pytest.raises(
+        ConfigError, match="MiniSudoku: an answer such as .* has 19 words, .* set rollout.max_tokens=30"
+    ):
+        make_stage(make("tiny", overrides=words))
+    make_stage(make("tiny", overrides=[*words[:-1], "rollout.max_tokens=30"]))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
 from quintain.envs.world import world_of
 from quintain.ports import SOLO
+from quintain.worlds.engines.cards.deck import names
 from quintain.worlds.engines.cards.dice import Match
 from quintain.worlds.engines.cards.dice_duel import raises, values
-from quintain.worlds.engines.cards.rummy import count
+from quintain.worlds.engines.cards.rummy import Gin, count
 from quintain.worlds.noise import Rng
 
 
@@ -54,6 +56,42 @@ def test_points_of_a_hand_are_what_is_told() -> None:
         assert (state.points[0] - before.points[0]) - (state.points[1] - before.points[1]) == sum(gained)
         scored += len(gained)
     assert scored >= 2
+
+
+def tiles_of(state: Gin) -> list[str]:
+    """The tiles of the picture that are not empty, row by row."""
+    return [tile for tile in world_of("GinRummy").view(state, SOLO).scene().cells if tile]
+
+
+@pytest.mark.parametrize("many", [1, 6, 23, 24, 25, 30])
+def test_the_open_card_is_the_last_of_the_pile_that_is_shown(many: int) -> None:
+    state = world_of("GinRummy").start(1, 0, ranks=10, size=5)
+    state = replace(state, pile=tuple(c for c in range(40) if c not in state.mine)[:many])
+    shown = tiles_of(state)
+    pile = shown[shown.index("tag-pile") + 1 : shown.index("tag-you")]
+    assert pile == [f"card-{name}" for name in names(state.pile).split()[-24:]]
+
+
+@pytest.mark.parametrize("level", [0, 5, 9])
+def test_after_the_end_the_last_hand_is_told(level: int) -> None:
+    world = world_of("GinRummy")
+    state, rng, done = world.start(1, level), Rng("play"), False
+    while not done:
+        before = state
+        state, _, done, _ = world.step(state, {SOLO: rng.pick(world.legal(state, SOLO))})
+    hands = state.match.hands
+    assert world.caption(before, SOLO, 2).startswith(f"Hand {hands} of {hands}. ")
+    assert world.caption(state, SOLO, 2).startswith(f"Hand {hands} of {hands}, over. ")
+    again = world.rebuild(world.caption(state, SOLO, 2), SOLO)
+    assert again.hand == state.hand and not world.legal(again, SOLO)
+    told = " ".join(tiles_of(state))
+    assert f"tag-hand n-{hands} mark-of n-{hands}" in told
+
+
+@pytest.mark.parametrize("level", [0, 5, 9])
+def test_pictures_tell_the_ranks_of_the_deck(level: int) -> None:
+    state = world_of("GinRummy").start(1, level)
+    assert f"tag-ranks n-{state.match.ranks}" in " ".join(tiles_of(state))
 
 
 @pytest.mark.parametrize(("dice", "faces"), [(1, 4), (2, 3)])

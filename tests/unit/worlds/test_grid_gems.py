@@ -6,7 +6,7 @@ import pytest
 
 from quintain.envs.world import world_of
 from quintain.ports import SOLO
-from quintain.worlds.engines.grid.gem_pile import Pile, PileGame, clearable
+from quintain.worlds.engines.grid.gem_pile import Pile, PileGame, clearing
 from quintain.worlds.engines.grid.gem_swap import Gems, proven
 from quintain.worlds.engines.grid.gems import cleared, exchanged, exchanges, fallen
 from quintain.worlds.kernel import Plan
@@ -71,13 +71,13 @@ def test_the_swaps_of_a_pile_clear_it() -> None:
 
 
 def test_a_pile_is_cleared_by_no_fewer_swaps() -> None:
-    assert clearable("....R.RR", 4, 1)
-    assert not clearable("....R.RR", 4, 0)
-    assert not clearable("RR..", 4, 3)
+    assert clearing("....R.RR", 4, 1)
+    assert clearing("....R.RR", 4, 0) is None
+    assert clearing("RR..", 4, 3) is None
     for seed in range(8):
         pile = world_of("SwapAttack").start(seed, 0)
-        assert clearable(pile.cells, pile.width, pile.limit)
-        assert not clearable(pile.cells, pile.width, pile.limit - 1)
+        assert clearing(pile.cells, pile.width, pile.limit) is not None
+        assert clearing(pile.cells, pile.width, pile.limit - 1) is None
 
 
 def test_answers_to_a_pile_are_judged_by_what_remains() -> None:

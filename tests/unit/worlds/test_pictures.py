@@ -9,6 +9,8 @@ import pytest
 
 from quintain.envs.world import world_of
 from quintain.worlds.art import shapes_of
+from quintain.worlds.brush import reach
+from quintain.worlds.engines.raycast.things import COLOURS, SHAPES
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene
 
 SIDE = 256  # pixels of a picture
@@ -121,3 +123,44 @@ def test_a_printed_cell_of_a_path_is_no_end_of_it() -> None:
     tiles = [tile for tile in scene_of("FlowLinks", 7, 0).cells if "hue-" in tile]
     assert sum("hue-end" in tile for tile in tiles) == len(page.labels)
     assert len(tiles) == len(page.given) - len(page.blanks) > len(page.labels)
+
+
+def check_text(scene: Scene) -> None:
+    """No two texts over the tiles overlap, all lie within the sheet, and no box that is painted later covers one."""
+    unit = 2 * SIDE / max(scene.width, scene.height)  # drawn twice as large, as painters do
+    found: list[tuple[int, tuple[float, ...], str]] = []
+    for at, run in enumerate(scene.shapes):
+        if isinstance(run, Run) and run.text:
+            left, top, right, bottom = reach(run, unit, (0.0, 0.0))
+            found.append((at, (left + 3, top + 3, right - 3, bottom - 3), run.text))
+            assert min(left, top) >= -2 and right <= scene.width * unit + 2, f"{run.text!r} leaves the sheet"
+            assert bottom <= scene.height * unit + 2, f"{run.text!r} leaves the sheet"
+    plates = [(at, box, "a box") for at, box in enumerate(scene.shapes) if isinstance(box, Box) and box.fill]
+    over = [
+        (at, (box.x * unit, box.y * unit, (box.x + box.width) * unit, (box.y + box.height) * unit), said)
+        for at, box, said in plates
+    ]
+    for (i, a, one), (j, b, two) in itertools.product(found, (*found, *over)):
+        apart = min(a[2], b[2]) <= max(a[0], b[0]) or min(a[3], b[3]) <= max(a[1], b[1])
+        assert j <= i or apart, f"{two!r} lies on {one!r}"
+
+
+@pytest.mark.parametrize("name", ["MentalMap", "SwapAttack", "ReflectRay", "MinCircle"])
+def test_an_answer_lies_on_no_other_text(name: str) -> None:
+    world, (seat, *_) = world_of(name), world_of(name).facts.seats
+    for level, seed in itertools.product((0, 5, 9), (1, 2, 3)):
+        state = world.start(seed, level)
+        for move in world.solve(state, seat).moves:
+            state = world.step(state, {seat: move}).state
+        assert state.said
+        check_text(world.view(state, seat).scene())
+
+
+def test_wrong_places_are_told_within_the_picture_of_a_walk() -> None:
+    world = world_of("MentalMap")
+    seat, state = world.facts.seats[0], world.start(944285749, 5, kinds=6, rooms=3)
+    every = ", ".join(f"{c} {s} -40 -40" for s in SHAPES for c in COLOURS)
+    for text in ("blue box 3 -1", "blue box 12 -10, white box -3 0", every):
+        scene = world.view(world.step(state, {seat: world.read(text, seat)}).state, seat).scene()
+        check_text(scene)
+        assert sum("," in run.text for run in runs(scene)) == len(text.split(", "))

@@ -59,9 +59,8 @@ class WorldDataset:
         if size < 0:
             raise AdapterError(f"size is {size}; it must be >= 0")
         if why := self.ask.unfit(self.play, [self.play.level]):
-            raise AdapterError(
-                f"{why}; use another of asks={', '.join(ASKS)}, adapters.gymnasium or adapters.pettingzoo"
-            )
+            fits = [name for name, ask in ASKS.items() if not ask.unfit(self.play, [self.play.level])]
+            raise AdapterError(f"{why}; asks={fits[0]!r} fits" if fits else why)
 
     def __len__(self) -> int:
         return self.size

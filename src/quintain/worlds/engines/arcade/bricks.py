@@ -11,13 +11,14 @@ from quintain.worlds.directions import WAITS
 from quintain.worlds.engines.arcade.court import COURT, REACH, STEPS, WAYS, Ball, flown, met, moved
 from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Look, Stage, ending, left
 from quintain.worlds.kernel import Answer, Choices, Plan, Unknown, Unsolvable
-from quintain.worlds.noise import Rng
+from quintain.worlds.noise import Rng, spend
 from quintain.worlds.scene import Box, Polygon, Shape
 
 BRICK, BALL, PADDLE = "B", "O", "[=]"
 MOVES = {"wait": 0, "left": -1, "right": 1}
 ACTIONS = Choices(*MOVES, synonyms=WAITS | {"l": "left", "r": "right", "west": "left", "east": "right"})
 NODES = 800  # flights that the oracle looks at before it gives up
+LOOK = 20  # draws that each counts for, where they are counted
 
 
 class Scope(NamedTuple):
@@ -85,6 +86,7 @@ def way(scope: Scope, air: Air, paddle: int) -> list[tuple[int, int]] | int | No
             continue
         seen.add((now, paddle))
         nodes += 1
+        spend(LOOK)
         if nodes > NODES:
             return nodes
         since = (

@@ -150,10 +150,13 @@ class Invaders:
         stage, (column, way, wait, shots) = frame.stage, frame.at
         *above, last = frame.things[0]
         rows = (*above, last & ~(1 << column))  # where the gun is, nothing else is to be seen
-        low = max([y for y, row in enumerate(rows) if row], default=0)
-        where = f"Your gun is in column {column + 1} of {stage.width}. Invaders left: {sum(map(int.bit_count, rows))}, the lowest in"
-        march = f"row {low + 1} of {stage.height}; they march {WAYS[way]}, next in turn {wait} from now."
-        return f"{where} {march} Shots left: {shots}. Turns left: {left(frame)[1]}."
+        low = max([y for y, row in enumerate(rows) if row], default=-1)
+        where = f"Your gun is in column {column + 1} of {stage.width}. Invaders left: {sum(map(int.bit_count, rows))}"
+        march = (
+            f", the lowest in row {low + 1} of {stage.height}; they march {WAYS[way]}, next in turn {wait} from now"
+            * (low >= 0)
+        )
+        return f"{where}{march}. Shots left: {shots}. Turns left: {left(frame)[1]}."
 
     def ground(self, frame: Frame) -> tuple[str, ...]:
         return _ground(frame.stage.width, frame.stage.height)

@@ -156,7 +156,7 @@ class Lanes:
     def brief(self, frame: Frame) -> str:
         stage, (row, column) = frame.stage, frame.at
         homes = ", ".join(str(x + 1) for x in range(stage.width) if stage.cells[x] == HOME)
-        where = f"You are in row {row + 1} of {stage.height}, column {column + 1} of {stage.width}. Homes are in row 1, column {homes}."
+        where = f"You are in row {row + 1} of {stage.height}, column {column + 1} of {stage.width}. Columns of homes in row 1: {homes}."
         return f"{where} Turns left: {left(frame)[1]}."
 
     def ground(self, frame: Frame) -> tuple[str, ...]:

@@ -207,7 +207,7 @@ class Marbles:
         colours = " ".join(SIGNS[colour] for colour in chain)
         if frame.over in (GOAL, HIT):
             return "The chain is gone." if frame.over == GOAL else "The chain has reached the hole."
-        where = f"The chain from the front: {colours}. Its front is {max(way, 0)} cells from the hole; it steps in turn {wait} from now."
+        where = f"The chain from the front: {colours}. Cells from its front to the hole: {max(way, 0)}. It steps in turn {wait} from now."
         return f"{where} In the gun: {SIGNS[gun]}, then {SIGNS[then]}. Turns left: {left(frame)[1]}."
 
     def ground(self, frame: Frame) -> tuple[str, ...]:

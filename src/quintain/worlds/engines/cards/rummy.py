@@ -31,6 +31,7 @@ SAYINGS = {
 }
 BONUS = 5  # points for gin, and for a count below that of who knocked
 LAST = 2  # cards of the stock with which a hand ends
+ROWS, WIDE = 4, 6  # of the pile in a picture
 STOCK, PILE = Move("stock", -1), Move("pile", -2)
 _WORDS = {
     "stock": STOCK,
@@ -50,13 +51,13 @@ _MOVE = re.compile(
 _SUITS: dict[str, str] = {said: sign for sign, *names in ("Cc♣", "Dd♦", "Hh♥", "Ss♠") for said in names}
 _SUITS |= {"club": "C", "diamond": "D", "heart": "H", "spade": "S"}
 _HEAD = re.compile(
-    r"Hand (\d+) of (\d+)\. Points: you (\d+), the opponent (\d+)\. Knock with at most (\d+)\."
+    r"Hand (\d+) of (\d+)(, over)?\. Points: you (\d+), the opponent (\d+)\. Knock with at most (\d+)\."
     r" Ranks: (\d+)\. The opponent slips in (\d+)% of its discards\."
 )
 tiles(
     {
         f"tag-{name}": note(name.upper(), "stone")
-        for name in ("opp", "you", "pile", "stock", "hand", "knock", "count", "slips")
+        for name in ("opp", "you", "pile", "stock", "hand", "knock", "count", "slips", "ranks")
     }
 )
 tiles({f"mark-{name}": note(name, color) for name, color in (("you", "blue"), ("opp", "rust"), ("of", "stone"))})
@@ -281,7 +282,8 @@ class Rummy:
         if level == 1:
             return f"{cards}\n{last}"
         score = f"Points: you {state.points[0]}, the opponent {state.points[1]}."
-        head = f"Hand {min(state.hand + 1, match.hands + 1)} of {match.hands}. {score}"
+        over = ", over" if state.hand == match.hands else ""
+        head = f"Hand {_hand(state)} of {match.hands}{over}. {score}"
         head += f" Knock with at most {match.limit}. Ranks: {match.ranks}. The opponent slips in {match.slips}% of its discards."
         known = f"The opponent has {len(state.theirs)} cards, among them: {names(state.known)}"
         return "\n".join(
@@ -294,14 +296,14 @@ class Rummy:
         found = _HEAD.fullmatch(lines[0])
         if not found or len(lines) != 5:
             raise QuintainError(f"this is no full caption of gin rummy: {caption[:60]!r}")
-        hand, hands, mine_, theirs_, limit, ranks, slips = map(int, found.groups())
+        hand, hands, mine_, theirs_, limit, ranks, slips = map(int, found.group(1, 2, 4, 5, 6, 7, 8))
         known, pile = cards_of(lines[1].partition(": ")[2]), cards_of(lines[3].partition(": ")[2])
         mine, size = cards_of(lines[4].partition(";")[0].partition(": ")[2]), int(lines[1].split()[3])
         unseen = [c for c in deck_of(ranks, 4) if c not in known and c not in pile and c not in mine]
         theirs = tuple(sorted((*known, *unseen[: size - len(known)])))
         stock = tuple(unseen[size - len(known) :])
         match = Match(ranks, size, limit, hands, slips)
-        return Gin(match, hand - 1, (mine_, theirs_), mine, theirs, stock, pile, known, Noise(0))
+        return Gin(match, hand if found[3] else hand - 1, (mine_, theirs_), mine, theirs, stock, pile, known, Noise(0))
 
     def static(self, state: Gin, side: int) -> tuple[str, ...]:
         match = state.match
@@ -339,23 +341,28 @@ class Rummy:
         return (*out, *digit_words("mine", 4), *digit_words("theirs", 4), *digit_words("stock", 2))
 
     def scene(self, state: Gin, side: int) -> Scene:
-        """The opponent's cards as far as they are known, the stock, the pile with the open card last, the own cards, the score."""
+        """The opponent's cards as far as they are known, the stock, the end of the pile with the open card last, the own cards, the
+        score.
+        """
         match, sheet = state.match, Sheet(9, 9)
         backs = ["card-back"] * (len(state.theirs) - len(state.known))
         sheet.put(0, 0, ["tag-opp", *faces(state.known), *backs])
         sheet.put(1, 0, ["tag-stock", f"n-{len(state.stock)}", "tag-pile"])
-        for row in range(4):
-            sheet.put(1 + row, 3, faces(state.pile[6 * row : 6 * row + 6]))
+        pile = faces(state.pile[-ROWS * WIDE :])
+        for row in range(ROWS):
+            sheet.put(1 + row, 3, pile[WIDE * row : WIDE * row + WIDE])
         sheet.put(5, 0, ["tag-you", *faces(state.mine[:8])])
         sheet.put(6, 1, faces(state.mine[8:]))
-        sheet.put(
-            7,
-            0,
-            ["tag-count", f"n-{count(state.mine)}", "tag-knock", f"n-{match.limit}", "tag-slips", f"n-{match.slips}"],
-        )
-        hand = ["tag-hand", f"n-{min(state.hand + 1, match.hands + 1)}", "mark-of", f"n-{match.hands}"]
+        told = {"count": count(state.mine), "knock": match.limit, "slips": match.slips, "ranks": match.ranks}
+        sheet.put(7, 0, [tile for name, n in told.items() for tile in (f"tag-{name}", f"n-{n}")])
+        hand = ["tag-hand", f"n-{_hand(state)}", "mark-of", f"n-{match.hands}"]
         sheet.put(8, 0, [*hand, "mark-you", f"n-{state.points[0]}", "mark-opp", f"n-{state.points[1]}"])
         return sheet.scene()
+
+
+def _hand(state: Gin) -> int:
+    """The number of the hand, from 1 on; after the end that of the last one."""
+    return min(state.hand + 1, state.match.hands)
 
 
 @functools.lru_cache(maxsize=1 << 13)

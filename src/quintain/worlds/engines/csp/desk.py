@@ -170,13 +170,14 @@ class DeskWorld:
         for _ in range(TRIES):
             truth = drawn(lambda r: self.plant(r, chosen), self.layout, rng, split)
             page = self.clue(rng, truth, chosen)
-            if page is not None:
+            if page is not None and page.blanks:
                 return Work(page, page.given)
         raise GenerationError(f"{self.facts.name} level {level}: no page in {TRIES} draws with the knobs {chosen}")
 
     def _page(self, rng: Rng, knobs: Mapping[str, Any]) -> Page | None:
         truth = self.plant(rng, knobs)
-        return None if truth is None else self.clue(rng, truth, knobs)
+        page = None if truth is None else self.clue(rng, truth, knobs)
+        return page if page is not None and page.blanks else None
 
     def view(self, state: Work, seat: str) -> View[Work]:
         return View(self, state, seat)

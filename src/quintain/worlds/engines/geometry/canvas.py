@@ -154,10 +154,14 @@ def _lattice(side: int, left: float, top: float, scale: float) -> tuple[Shape, .
 
 
 def answered(scene: Scene, said: str) -> Scene:
-    """The picture with an answer written over its foot."""
+    """The picture with an answer written over its foot, or below it where that holds more than a line of text."""
     unit = scene.width / SHEET
     size = 0.36 if len(said) <= 34 else max(12.5 / len(said), 0.14)
-    low = scene.height - 0.56 * unit
+    high = 0.56 * unit
+    low = scene.height - high
+    under = [gap for shape in scene.shapes if isinstance(shape, Run) and (gap := shape.y + shape.size / 2 - low) > 0]
+    if len(under) > 1 and max(under) > 0.02 * unit:  # numbers of axes alone are not reached by less
+        scene, low = replace(scene, height=scene.height + high), scene.height
     strip = Box(x=0.1 * unit, y=low, width=scene.width - 0.2 * unit, height=0.54 * unit, fill="ink", radius=0.08 * unit)
     text = Run(text=said, x=scene.width / 2, y=low + 0.28 * unit, size=size * unit, color="white")
     return replace(scene, shapes=(*scene.shapes, strip, text))

@@ -112,7 +112,8 @@ def outweighed(graph: Graph, best: tuple[int, int]) -> str:
         told.append(f"{graph.names[v]} by {paid}")
     chosen = ", ".join(f"{graph.names[v]} {graph.values[v]}" for v in sets.members(best[1]))
     rule = "Each cell left out is made up for by chosen cells beside it, none of which gives more than its digit"
-    return f"{rule}: {'; '.join(told)}. So no exchange gains. Chosen: {chosen}, sum {best[0]}."
+    bound = f"{rule}: {'; '.join(told)}. So no exchange gains" if told else "No cell is left out"
+    return f"{bound}. Chosen: {chosen}, sum {best[0]}."
 
 
 def clique_bound(graph: Graph, best: tuple[int, ...]) -> str:

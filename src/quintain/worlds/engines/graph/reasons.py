@@ -110,8 +110,11 @@ def every_vertex(graph: Graph, walk: tuple[int, ...]) -> str:
     for out in itertools.chain.from_iterable(itertools.combinations(wide, k) for k in range(5)):
         parts = pieces(graph, out)
         if len(parts) > len(out) + 1:
-            told = f"Without {listed(graph, out)} {len(parts)} pieces are left: {' | '.join(listed(graph, p) for p in parts)}"
-            return f"{told}. A walk joins {len(out) + 1} at most through these {len(out)}, so there is none."
+            left = f"{len(parts)} pieces: {' | '.join(listed(graph, p) for p in parts)}"
+            if not out:
+                return f"The drawing is in {left}. No edge joins them, so there is none."
+            joins = f"A walk joins {len(out) + 1} at most through {'it' if len(out) == 1 else f'these {len(out)}'}"
+            return f"Without {listed(graph, out)} it is in {left}. {joins}, so there is none."
 
     @functools.cache
     def most(v: int, seen: int) -> int:
@@ -156,6 +159,8 @@ def every_edge(graph: Graph, walk: tuple[int, ...]) -> str:
             del trail[k:]
         trail.append(v)
     turned = f"Edges without an arrow go {' '.join(free)}: then as many lead into each vertex as out, {degrees}"
+    if len(loops) == 1:
+        return f"{turned}. One loop takes them all: {loops[0]}."
     return f"{turned}. Loops: {', '.join(loops[::-1])}. One put into the other: {listed(graph, walk)}."
 
 
@@ -230,8 +235,11 @@ def led(graph: Graph, best: tuple[int, tuple[Pair, ...]]) -> str:
         for v in group:
             paid[v] += cost
     rule = "The lightest arrow into each vertex, then into each circle of these, less what its head has paid"
-    end = f"An arrow into a circle takes the place of the one into its head: {weighed(graph, sorted(best[1]))}"
-    return f"{rule}: {', '.join(told)}. Sum {best[0]}, no tree is lighter. {end}, as much."
+    lightest, weights = f"{', '.join(told)}. Sum {best[0]}, no tree is lighter", weighed(graph, sorted(best[1]))
+    if len(told) == len(best[1]):
+        return f"The lightest arrow into each vertex: {lightest}."
+    end = "From the last on, each is taken unless its vertex or circle has the head of one that was taken"
+    return f"{rule}: {lightest}. {end}: {weights}, as much."
 
 
 def taken_out(graph: Graph, counts: tuple[int, int]) -> str:

@@ -285,7 +285,7 @@ class BubbleGame:
     def caption(self, state: Bubbles, side: int, level: int) -> str:
         queue = f"{_QUEUE}{' '.join(state.queue) or 'none'}"
         if level == 1:
-            return f"{len(state.cells) - state.cells.count(EMPTY)} bubbles hang.\n{queue}"
+            return f"Bubbles that hang: {len(state.cells) - state.cells.count(EMPTY)}.\n{queue}"
         return f"{queue}\n{framed(state.cells, state.width)}"
 
     def rebuild(self, caption: str, side: int) -> Bubbles:

@@ -11,7 +11,7 @@ from quintain.worlds.art import tiles
 from quintain.worlds.cells import framed, names_of, unframed
 from quintain.worlds.engines.grid.near import beside
 from quintain.worlds.engines.turns import After
-from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
+from quintain.worlds.kernel import Answer, GenerationError, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene
 from quintain.worlds.splits import canonical
@@ -132,12 +132,14 @@ def sources_of(chart: Chart) -> list[int]:
 def scattered(rng: Rng, knobs: Mapping[str, Any]) -> Chart | None:
     """Walls at random on `side` x `side` cells, `walls` of them at least, and `sources` on floor that hangs together."""
     side = knobs["side"]
+    if knobs["walls"] >= side * side:
+        raise GenerationError(f"{knobs['walls']} walls leave no floor on a board of {side} x {side} cells")
     cells = [FLOOR] * (side * side)
     for cell in rng.sample(range(side * side), knobs["walls"]):
         cells[cell] = WALL
     start = rng.pick([i for i, sign in enumerate(cells) if sign == FLOOR])
     reached = [i for i, steps in enumerate(waves(Chart(side, "".join(cells)), start)) if steps >= 0]
-    if len(reached) * 5 < (side * side - knobs["walls"]) * 4:
+    if len(reached) * 5 < (side * side - knobs["walls"]) * 4 or len(reached) < knobs["sources"]:
         return None
     signs = [WALL] * (side * side)
     for cell in reached:

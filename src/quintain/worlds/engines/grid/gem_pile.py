@@ -13,9 +13,9 @@ from quintain.worlds.cells import framed, labelled, name_of, names_of, read_cell
 from quintain.worlds.engines.grid.gems import Cell, cleared, exchanged, fallen, marked, matching
 from quintain.worlds.engines.grid.hues import EMPTY, HUES
 from quintain.worlds.engines.turns import WON, After
-from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
+from quintain.worlds.kernel import Answer, Move, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
-from quintain.worlds.scene import Run, Scene
+from quintain.worlds.scene import Box, Run, Scene, Shape
 from quintain.worlds.splits import symmetries
 
 NEAR = 0.2  # what an answer may earn that leaves gems
@@ -87,14 +87,18 @@ def explained(cells: str, width: int, swaps: Sequence[Cell]) -> str:
     return " ".join(out)
 
 
-def clearable(cells: str, width: int, swaps: int) -> bool:
-    """Whether so many swaps can clear the board; looks at every way."""
+def clearing(cells: str, width: int, swaps: int) -> tuple[Cell, ...] | None:
+    """So many swaps, at most, that clear the board, or None; looks at every way."""
     if not cells.strip(EMPTY):
-        return True
+        return ()
     if not swaps or any(0 < cells.count(sign) < 3 for sign in HUES):
-        return False
-    ways = [after(cells, width, divmod(at, width)) for at in range(len(cells))]
-    return any(clearable(new, width, swaps - 1) for new in ways if new is not None)
+        return None
+    for at in range(len(cells)):
+        new = after(cells, width, divmod(at, width))
+        rest = None if new is None else clearing(new, width, swaps - 1)
+        if rest is not None:
+            return divmod(at, width), *rest
+    return None
 
 
 def _inserted(rng: Rng, columns: Columns, sign: str) -> tuple[Columns, list[Cell]]:
@@ -129,6 +133,18 @@ def _parted(rng: Rng, columns: Columns, match: Sequence[Cell]) -> Columns | None
     return new
 
 
+def _numbers(swaps: Sequence[Cell], top: float) -> list[Shape]:
+    """The numbers of swaps on a labelled board; those of the same two cells stand together."""
+    out: list[Shape] = []
+    for y, x in dict.fromkeys(swaps):
+        text = ",".join([str(n) for n, cell in enumerate(swaps, 1) if cell == (y, x)])
+        size = min(0.5, 1.2 / len(text))
+        wide = 0.06 + 0.5 * size * len(text)
+        out.append(Box(x=x + 2 - wide / 2, y=y + top + 1.26, width=wide, height=0.5, fill="white", radius=0.1))
+        out.append(Run(text=text, x=x + 2, y=y + top + 1.53, size=size))
+    return out
+
+
 class PileGame:
     """The game of one pile; knobs: `width`, `height`, `colours`, `swaps`, and how many of their matches come as `chains`."""
 
@@ -146,7 +162,7 @@ class PileGame:
             columns = found[0]
             way.insert(0, found[1])
         cells = board_of(columns, knobs["height"])
-        if knobs["swaps"] <= PROVEN and clearable(cells, knobs["width"], knobs["swaps"] - 1):
+        if knobs["swaps"] <= PROVEN and clearing(cells, knobs["width"], knobs["swaps"] - 1) is not None:
             return None
         return Pile(knobs["width"], cells, knobs["swaps"], "", tuple(way))
 
@@ -221,7 +237,11 @@ class PileGame:
     def advise(self, state: Pile) -> Answer:
         if state.said:
             return Unsolvable("the episode is over")
-        return Plan((_answer(state.way),), "construction", because=explained(state.cells, state.width, state.way))
+        searched = clearing(state.cells, state.width, state.limit) if state.limit <= PROVEN and not state.way else ()
+        way = state.way or searched  # what is made from a caption has none
+        if not way:
+            return Unsolvable("no swaps clear the board") if searched is None else Unknown(0)
+        return Plan((_answer(way),), "construction", because=explained(state.cells, state.width, way))
 
     def caption(self, state: Pile, side: int, level: int) -> str:
         limit = f"{_LIMIT}{state.limit}"
@@ -246,7 +266,8 @@ class PileGame:
         text = f"at most {state.limit} swap{'s' if state.limit > 1 else ''}"
         shapes = [Run(text=text, x=board.width / 2, y=top * 0.55, size=top * 0.7, color="ink")]
         move = self.read(state.said) if state.said else None
-        marks = [shape for n, (y, x) in enumerate(move.value if move else (), 1) for shape in marked(n, y + top, x)]
+        swaps = move.value if move else ()
+        marks = [marked(0, y + top, x)[0] for y, x in dict.fromkeys(swaps)] + _numbers(swaps, top)
         return Scene(
             width=board.width,
             height=board.height + top,

@@ -23,13 +23,15 @@ from quintain.worlds.engines.grid.mission import (
 )
 from quintain.worlds.engines.grid.mission_plan import plan
 from quintain.worlds.engines.raycast.things import COLOURS
-from quintain.worlds.kernel import Plan
+from quintain.worlds.kernel import GenerationError, Plan
 from quintain.worlds.noise import Rng
 
 
 def errands(rng: Rng, knobs: Mapping[str, Any]) -> Errand | None:
     """A house whose tasks take `low`..`high` moves of the plan; the budget is half as much again, and four."""
     side = knobs["size"]
+    if not knobs["tasks"]:
+        raise GenerationError("a mission has a task at least")
     drawn = divided(rng, side, knobs["across"], knobs["down"])
     if drawn is None:
         return None

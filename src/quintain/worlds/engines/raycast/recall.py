@@ -24,11 +24,11 @@ from quintain.worlds.engines.raycast.roam import CHOICES, layout_of
 from quintain.worlds.engines.raycast.rooms import flat
 from quintain.worlds.engines.raycast.rules import FORWARD, LEFT, REACH, RIGHT, ahead, known, stood
 from quintain.worlds.engines.raycast.things import COLOURS, SHAPES, kind_of, named, tile_of, word
-from quintain.worlds.engines.raycast.walls import BAR
+from quintain.worlds.engines.raycast.walls import BAR, SIDE
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
-from quintain.worlds.scene import Run, Scene, Shape, Sprite
+from quintain.worlds.scene import Box, Run, Scene, Shape, Sprite
 
 SAYINGS = {"blocked": "Something solid is ahead; nothing moved.", "right": "Right places: {}."}
 WAYS = ("north", "east", "south", "west")
@@ -245,10 +245,7 @@ class RecallGame:
         bar: list[Shape] = [
             Sprite(tile=tile_of(k), x=0.15 + size * i, y=BAR + 0.2, size=size) for i, k in enumerate(state.asked)
         ]
-        if state.said:
-            spots = " ".join([f"{x},{y}" for _, (x, y) in _said(state)])
-            plate = Run(text=spots, x=4, y=BAR + 0.92, size=min(0.24, 13 / max(len(spots), 1)), color="blue")
-            bar = [*bar, plate]
+        bar += _plate(_said(state))
         if state.compass:
             x, y = place_of(state, state.stand.at)
             bar.append(Run(text=f"{x}, {y} {WAYS[state.stand.heading]}", x=6.5, y=BAR + 0.52, size=0.5, color="ink"))
@@ -260,6 +257,18 @@ class RecallGame:
 def _said(state: Recall) -> Said:
     numbers = state.said
     return tuple([(numbers[i], (numbers[i + 1], numbers[i + 2])) for i in range(0, len(numbers), 3)])
+
+
+def _plate(said: Said) -> list[Shape]:
+    """What was said: things and places in rows of four, on the ground above the bar."""
+    high = 0.44 * -(-len(said) // 4)
+    out: list[Shape] = [Box(x=0, y=BAR - high, width=SIDE, height=high, fill="white")] if said else []
+    for i, (kind, (x, y)) in enumerate(said):
+        left, top = 0.15 + 2 * (i % 4), BAR - high + 0.44 * (i // 4)
+        out.append(Sprite(tile=tile_of(kind), x=left, y=top + 0.04, size=0.38))
+        text = f"{x},{y}"
+        out.append(Run(text=text, x=left + 0.46 + 0.085 * len(text), y=top + 0.23, size=0.34, color="blue"))
+    return out
 
 
 def _turned_to(state: Recall, heading: int, spot: Spot) -> Recall:

@@ -129,7 +129,7 @@ class Pegs:
 
     def caption(self, board: str, now: str, level: int) -> str:
         if level == 1:
-            return f"{now.count('o')} pegs in {now.count('o') + now.count('.')} holes."
+            return f"Holes: {now.count('o') + now.count('.')}. Pegs: {now.count('o')}."
         return framed(now, int(board))
 
     def parse(self, caption: str) -> Pose:

@@ -136,7 +136,7 @@ class Tubes:
         tubes = now.split("/")
         if level == 1:
             done = sum(bool(tube) and tube == tube[0] * int(board) for tube in tubes)
-            return f"{done} of {len(tubes)} tubes are full of one colour, {tubes.count('')} are empty; a tube holds {board}."
+            return f"Tubes: {len(tubes)}. Full of one colour: {done}. Empty: {tubes.count('')}. A tube holds {board}."
         return "\n".join(f"{i}: {' '.join(tube.ljust(int(board), '.'))}" for i, tube in enumerate(tubes, 1))
 
     def parse(self, caption: str) -> Pose:

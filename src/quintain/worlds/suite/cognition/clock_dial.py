@@ -40,17 +40,17 @@ def _clock(rng: Rng, knobs: Mapping[str, int]) -> Words:
 
 def _gauge(rng: Rng, knobs: Mapping[str, int]) -> Words:
     marks, start = knobs["marks"], 180 + 15 * rng.below(5)
-    sweep = 240 if marks != 50 else 250
+    sweep = marks * round(245 / marks)  # marks at whole degrees
     low = rng.pick((0, 0, 10, 20))
     value = 1 + rng.below(marks - 1)
-    hand = (start - -value * sweep // marks) % 360
+    hand = (start + value * sweep // marks) % 360
     return "from", str(low), "to", str(low + marks), "start", str(start), "sweep", str(sweep), "hand", str(hand)
 
 
 def _ruler(rng: Rng, knobs: Mapping[str, int]) -> Words:
-    marks, low = min(knobs["marks"], 25 if knobs["marks"] > 20 else 20), rng.pick((0, 0, 10, 30))
+    marks, low = max(n for n in (10, 20, 25) if n <= knobs["marks"]), rng.pick((0, 0, 10, 30))
     value = 1 + rng.below(marks - 1)
-    return "from", str(low), "to", str(low + marks), "end", str(-(-value * 100 // marks))
+    return "from", str(low), "to", str(low + marks), "end", str(value * 100 // marks)
 
 
 def _make(rng: Rng, knobs: Mapping[str, int]) -> Things | None:
@@ -80,8 +80,7 @@ def _reading(thing: Words) -> tuple[str, str]:
         low, high, far = _numbers(thing)
         whole, told = 100, f"bar is {far} hundredths long"
     read = str(low + far * (high - low) // whole)
-    off = ", rounded down" if far * (high - low) % whole else ""
-    return read, f"{told}, {low} + {far} * {high - low} / {whole}{off} = {read}"
+    return read, f"{told}, {low} + {far} * {high - low} / {whole} = {read}"
 
 
 def _truth(things: Things) -> Words:

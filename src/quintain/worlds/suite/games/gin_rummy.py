@@ -17,8 +17,9 @@ discard ends without points. Hands begin in turn, you with the first. The match 
 The opponent takes the open card where that, with the best discard after it, lowers its count by more than the card counts; it keeps
 the lowest count and knocks as soon as it may; in the share that is told it discards any card. Cards
 it took from the pile stay known while it holds them.
-In a picture: its cards, those known face up; cards of the stock and the open card of the pile; your cards and what they count outside
-melds; the most with which you may knock; the share of any discards, as slips; hands and the points of both."""
+In a picture: its cards, those known face up; cards of the stock; the pile, its last 24 cards at most, of which the last is the open
+card; your cards and, below them, what they count outside melds, the most with which you may knock, the share of any discards, as slips,
+and how many ranks the deck has; last the hands and the points of both."""
 # ranks of the deck, cards of a hand, highest count for a knock, hands, discards at random in per cent
 TABLE = (
     (7, 5, 4, 3, 80),

@@ -141,7 +141,8 @@ def _why(things: Things) -> str:
         if 0 <= total < 180
         else f"; {added((total, total % 180 - total))} = {total % 180}, for half a turn leaves a line as it is"
     )
-    return f"Turned left, with a minus where the angle is given the other way round: {steps}. {added(sizes)} = {total}{less}."
+    minus = ", with a minus where the angle is given the other way round" if min(sizes) < 0 else ""
+    return f"Turned left{minus}: {steps}. {added(sizes)} = {total}{less}."
 
 
 def _angle(canvas: Canvas, one: Ends, two: Ends, text: str) -> Angle:
@@ -170,7 +171,7 @@ def _guess(things: Things, rng: Rng) -> Words:
 
 @register("world", "AngleChase", domain="geometry", engine="geometry")
 def angle_chase() -> AskWorld:
-    """Find the angle between two of 3 to 7 crossing lines, from a chain of other angles."""
+    """Find the angle between two of 3 to 6 crossing lines, from a chain of other angles."""
     facts = Facts(
         name="AngleChase",
         rules=RULES,

@@ -12,7 +12,7 @@ from quintain.worlds.engines.graph.answer import Form
 from quintain.worlds.engines.graph.look import Style
 from quintain.worlds.engines.graph.page import Graph
 from quintain.worlds.engines.graph.place import built, built_plain, links, slots, spanning, web
-from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of
+from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of, guessed
 from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 
@@ -252,6 +252,10 @@ as much as flows through it, which is taken back. The least room on the walk is 
         why=reasons.widest_first,
         answer=lambda g, best: (best[1], best[0]),
         check=adds,
+        guess=lambda g, rng: (
+            guessed("path", g, rng),
+            rng.below(1 + max(int(e[2].partition("/")[2]) for e in g.edges)),
+        ),
         style=Style(path=True),
         words_of=("from", "to", *(f"{f}/{r}" for r in range(1, 10) for f in range(r + 1))),
     )

@@ -126,7 +126,7 @@ def _balance(name: str, strict: int, rules: str, table: Sequence[Sequence[int]])
 
 @register("world", "Binairo", domain="logic", engine="csp")
 def binairo() -> DeskWorld:
-    """Fill a grid with zeros and ones, balanced and never three alike in a row, 4x4 to 8x8."""
+    """Fill a grid with zeros and ones, balanced and never three alike in a row, 6x6 or 8x8."""
     rules = """Fill the grid with 0 and 1. Every row and every column holds as many 0 as 1, nowhere stand three alike next to each other
 in a row or column, no two rows are the same, and no two columns are."""
     table = ((6, 8), (6, 12), (6, 16), (6, 19), (6, 22), (6, 24), (8, 30), (8, 35), (8, 40), (8, 44))

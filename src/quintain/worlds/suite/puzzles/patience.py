@@ -83,7 +83,7 @@ def free_cell() -> TurnWorld[Patience]:
 
 @register("world", "SpiderDeal", domain="puzzles", engine="cards")
 def spider_deal() -> TurnWorld[Patience]:
-    """Runs of one suit to four, cut down to a table that one can think through; every deal can be solved."""
+    """Runs of cards in one to three suits, cut down to a table that one can think through; every deal can be solved."""
     rules = SPIDER + MOVES + "."
     table = tuple(
         (suits, ranks, columns, 0, runs, depth, 1)
