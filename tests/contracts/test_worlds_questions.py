@@ -11,7 +11,7 @@ from quintain.envs.adapters.play import Play
 from quintain.envs.asking import ASKS
 from quintain.envs.world import world_of
 from quintain.registry import names
-from quintain.worlds.kernel import LEVELS, Plan, World
+from quintain.worlds.kernel import LEVELS, Plan, Unknown, World
 
 pytestmark = pytest.mark.worlds
 
@@ -60,9 +60,14 @@ def test_an_answer_given_at_once_has_a_reason_that_stands_on_what_is_shown(name:
         state = world.start(seed, level)
         plan = world.solve(state, seat)
         shown = world.solve(world.rebuild(world.view(state, seat).caption(2), seat), seat)
-        assert isinstance(plan, Plan) and isinstance(shown, Plan)
+        assert isinstance(plan, Plan) and isinstance(shown, Plan | Unknown)
         where = f"level {level} seed {seed}: {plan.because!r}"
-        assert plan.because == shown.because or plan.moves != shown.moves, where  # of several right answers
+        if isinstance(
+            shown, Plan
+        ):  # it may be another of several right answers, or too far for a search without the generator's own
+            assert plan.because == shown.because or plan.moves != shown.moves, where
+        else:
+            assert plan.proof == "construction", where
         assert plan.because.isprintable() and plan.because.endswith(".") and len(plan.because) <= LONGEST, where
         said.setdefault(plan.because, plan.moves[0].key)
     assert len(said) >= len(set(said.values())) > 1, f"one reason for several answers: {said}"
