@@ -172,8 +172,8 @@ def wider(g: Drawing, said: str) -> int | None:
         along = [int(n) for n in g.label.get((a, b), "0/0").split("/")]
         against = [int(n) for n in g.label.get((b, a), "0/0").split("/")]
         room.append(max(along[1] - along[0], against[0]))
-    ends = walk[0] == g.asks["from"] and walk[-1] == g.asks["to"]
-    return min(room) if ends and room and min(room) == int(amount) > 0 else None
+    fits = walk[0] == g.asks["from"] and walk[-1] == g.asks["to"] and len(set(walk)) == len(walk)
+    return min(room) if fits and room and min(room) == int(amount) > 0 else None
 
 
 def placed(g: Drawing, said: str, same: bool) -> int | None:
