@@ -138,7 +138,8 @@ class ProbeWorld:
     def step(self, state: Field, moves: Mapping[str, Move]) -> Outcome[Field]:
         row, column = moves[SOLO].value
         cell = row * state.width + column
-        if row >= state.height or column >= state.width or state.seen[cell] != CLOSED:
+        out = row >= state.height or column >= state.width or state.seen[cell] != CLOSED
+        if out or MINE in state.seen or state.seen.count(CLOSED) == len(state.mines):
             return Outcome(state, events=ILLEGAL)
         after = show(state, cell)
         if after.seen[cell] == MINE:
