@@ -58,6 +58,22 @@ def test_another_engine_comes_without_the_options_of_the_one_before():
     assert make(old, overrides=["engine.name=vllm"]).engine.options == {"python": "p"}
 
 
+@pytest.mark.parametrize(
+    ("overrides", "sizes"),
+    [
+        ([], {"hidden": 64, "layers": 4, "heads": 2, "kv_heads": 2, "head_dim": 32, "ffn": 192}),
+        (["model.sizes.layers=1"], {"hidden": 64, "layers": 1, "heads": 2, "kv_heads": 2, "head_dim": 32, "ffn": 192}),
+        (
+            ["model.sizes={hidden=96, heads=4, window=8}"],
+            {"hidden": 96, "layers": 4, "heads": 4, "kv_heads": 4, "head_dim": 24, "ffn": 288, "window": 8},
+        ),
+        (["model.sizes.hidden=wide"], {"hidden": "wide"}),
+    ],
+)
+def test_a_size_that_is_not_given_follows_from_those_that_are(overrides, sizes):
+    assert make(overrides=overrides).model.sizes == sizes
+
+
 def test_python_files_of_the_user_run_first(tmp_path):
     (tmp_path / "mine.py").write_text(
         "from quintain.registry import register\n@register('test_mine', 'mine')\ndef mine():\n    return object\n"

@@ -19,7 +19,8 @@ EXAMPLE = """example:
   quintain demos KeyDoor Sokoban -n 100 --levels 0-3 --slips 0.1 --out demos.jsonl
 
 Each line holds `messages` in the form of the chat API (pictures as data URLs with env.scaffold.image=256), `imitate` (for each answer
-whether it is the oracle's, not a slip), and where it comes from: world, seed, level, split, scaffold, params, oracle, version.
+whether it is the oracle's, not a slip), the `reward` of the episode, and where it comes from: world, seed, level, split, scaffold,
+params, oracle, version.
 
 --why says before each answer how many moves are to go and the next of them, where the full caption tells all that the plan stands on;
 elsewhere the next move alone, and that it is an estimate where it is one. An answer that is given at once has the solver's way there, step
@@ -40,6 +41,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--levels", default="0-9", help="one level or a range, taken in turn (default 0-9)")
     parser.add_argument("--split", default="train", help="train (default), validation, test, or all: any instance")
     parser.add_argument("--seed", type=int, default=0, help="the first instance (default 0)")
+    parser.add_argument(
+        "--reward",
+        type=float,
+        default=1.0,
+        metavar="R",
+        help="least reward of an episode that is written (default 1: all); less where luck decides, as in poker",
+    )
     parser.add_argument(
         "--slips", type=float, default=0.0, help="share of turns with a stray move to recover from (default 0)"
     )
@@ -101,7 +109,7 @@ def _write(given: argparse.Namespace, envs: list[Any], levels: range, file: Text
     count = 0
     for env in envs:
         tasks = _tasks(given, env.facts.name, levels)
-        for task, turns in demonstrations(env, tasks, given.n, given.seed, given.slips, given.why):
+        for task, turns in demonstrations(env, tasks, given.n, given.seed, given.reward, given.slips, given.why):
             file.write(json.dumps(_line(env, task, turns), ensure_ascii=False) + "\n")
             count += 1
     return count
@@ -129,6 +137,7 @@ def _line(env: Any, task: Task, turns: Any) -> dict[str, Any]:
         "level": task.level,
         "split": task.split,
         "oracle": env.facts.proof,
+        "reward": round(sum(turn.earned for turn in turns), 6),
         "scaffold": dataclasses.asdict(env.scaffold),
         "params": dict(task.params),
         "version": __version__,

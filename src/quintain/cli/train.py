@@ -103,13 +103,14 @@ def without(arguments: Sequence[str], option: str) -> list[str]:
 def begin(config: configs.Config, *, fresh: bool, tell: int | None = None) -> int:
     """Start a run; what fails before its first checkpoint leaves no folder behind, and no name taken."""
     from quintain.ledger import RunDir
+    from quintain.runtime.stage import fitted
 
     check(config)
     folder = Path(config.run.folder) / config.run.name
     if fresh and (folder / "run.json").exists():
         RunDir.delete(folder)
     folder = unused(folder)
-    config = absolute(config)
+    config = fitted(absolute(config))
     config.run.name = folder.name
     RunDir.create(folder, config.toml(full=True)).close()
     told(tell, os.fsencode(folder))

@@ -24,6 +24,22 @@ def _folder(name: str) -> str:
     return name
 
 
+def _whole(sizes: dict[str, Any]) -> dict[str, Any]:
+    """All sizes of a small model: those that are not given follow from those that are, not from the published model of the type."""
+    hidden, heads = sizes.get("hidden", 64), sizes.get("heads", 2)
+    if not (type(hidden) is type(heads) is int and heads > 0):  # the model says what is wrong with them
+        return sizes
+    few = {
+        "hidden": hidden,
+        "layers": 4,
+        "heads": heads,
+        "kv_heads": heads,
+        "head_dim": hidden // heads,
+        "ffn": 3 * hidden,
+    }
+    return {**few, **sizes}
+
+
 class RunSection(BaseModel, extra="forbid", validate_default=True):
     """The run as a whole."""
 
@@ -56,8 +72,8 @@ class ModelSection(BaseModel, extra="forbid", validate_default=True):
 
     folder: str = Field("", description="local Hugging Face folder; empty builds a model from the sizes below")
     arch: str = Field("qwen3", description="Hugging Face model type to build")
-    sizes: dict[str, Any] = Field(
-        default_factory=lambda: {"hidden": 64, "layers": 4, "heads": 2, "kv_heads": 2, "head_dim": 32, "ffn": 192},
+    sizes: Annotated[dict[str, Any], AfterValidator(_whole)] = Field(
+        default_factory=lambda: _whole({}),
         description="hidden, layers, heads, kv_heads, head_dim, ffn, and any config field of the model type",
     )
     context: int = Field(512, ge=16, description="longest path in tokens")
@@ -86,7 +102,11 @@ class RolloutSection(BaseModel, extra="forbid", validate_default=True):
     name: str = Field("episodes", description="rollout part")
     group_size: int = Field(8, ge=1, description="episodes of one task")
     max_turns: int = Field(0, ge=0, description="turn limit; 0 takes the world's own")
-    max_tokens: int = Field(0, ge=0, description="tokens a turn; 0 is 128 for a model folder, 1 for a model of words")
+    max_tokens: int = Field(
+        0,
+        ge=0,
+        description="tokens a turn; 0 is 128 for a model folder, and what answers in its world need for a model of words",
+    )
     temperature: float = Field(1.0, ge=0, description="softmax temperature; 0 is greedy")
     top_p: float = Field(1.0, gt=0, le=1, description="nucleus cut")
     top_k: int = Field(0, ge=0, description="keep the k likeliest tokens; 0 keeps all")
@@ -158,6 +178,9 @@ class WarmStartSection(BaseModel, extra="forbid", validate_default=True):
 
     steps: int = Field(0, ge=0, description="supervised steps; 0 skips the warm start")
     demos: int = Field(3000, ge=1, description="demonstrations drawn from the training split")
+    reward: float = Field(
+        1.0, description="least total reward of a demonstration; less where luck decides, as in poker"
+    )
     batch: int = Field(128, ge=1, description="demonstrations a step")
     lr: float = Field(2e-3, gt=0, description="peak learning rate")
     warmup_steps: int = Field(20, ge=0, description="steps of linear warm-up")

@@ -24,12 +24,13 @@ class CannotDemonstrate(QuintainError):
 class Turn:
     """One turn of a demonstration: the messages of the env since the last one, and the answer to them.
 
-    `slip`: the answer is a stray move, which is context and not to be imitated.
+    `slip`: the answer is a stray move, which is context and not to be imitated. `earned`: the reward for it.
     """
 
     messages: tuple[Message, ...]
     answer: Message
     slip: bool = False
+    earned: float = 0.0
 
     @property
     def text(self) -> str:
@@ -71,14 +72,17 @@ def demonstrate(
     check(env, slips, why)
     rng = Rng("demonstration", task.seed, task.level, seed)
     said = env.begin(task)[SOLO]
-    turns, total, course = [], 0.0, Course(env, rng)
+    turns: list[Turn] = []
+    course = Course(env, rng)
     while said.stop is None:
         stray = _stray(env, rng) if slips and rng.below(1000) < 1000 * slips else None
         move, reason = (stray, "") if stray is not None else course.go_on()
         answer = _written(env, move, reason if why else "")
-        turns.append(Turn(messages=said.messages, answer=answer, slip=stray is not None))
-        said = env.advance({SOLO: answer})[SOLO]
-        total += sum(said.reward.values())
+        heard = env.advance({SOLO: answer})[SOLO]
+        earned = sum(heard.reward.values())
+        turns.append(Turn(messages=said.messages, answer=answer, slip=stray is not None, earned=earned))
+        said = heard
+    total = sum(turn.earned for turn in turns)
     if total < reward:
         raise NoDemonstration(
             f"{task.key}: the oracle earned {total:g} of {reward:g} in {len(turns)} turn{'s' * (len(turns) != 1)}"
@@ -127,12 +131,18 @@ def check(env: WorldEnv, slips: float = 0.0, why: bool = False) -> None:
 
 
 def demonstrations(
-    env: WorldEnv, tasks: Iterator[Task], count: int, seed: int = 0, slips: float = 0.0, why: bool = False
+    env: WorldEnv,
+    tasks: Iterator[Task],
+    count: int,
+    seed: int = 0,
+    reward: float = 1.0,
+    slips: float = 0.0,
+    why: bool = False,
 ) -> Iterator[tuple[Task, tuple[Turn, ...]]]:
     """The first `count` of `tasks` that have a demonstration, and it; tasks without are passed over.
 
     Args:
-        env: see `demonstrate`, as for `seed`, `slips` and `why`.
+        env: see `demonstrate`, as for `seed`, `reward`, `slips` and `why`.
         tasks: as many as it takes.
         count: how many.
 
@@ -147,10 +157,13 @@ def demonstrations(
             return
         tried += 1
         try:
-            turns = demonstrate(env, task, seed, slips=slips, why=why)
+            turns = demonstrate(env, task, seed, reward, slips, why)
         except NoDemonstration as error:
             if tried > 10 * (made + 1):
-                fewer, less = f"fewer slips than {slips:g} or " * (slips > 0), f", or ask for {made}" * (made > 0)
+                fewer = f"fewer slips than {slips:g}, " * (slips > 0) + f"a lower reward than {reward:g} or " * (
+                    reward > 0
+                )
+                less = f", or ask for {made}" * (made > 0)
                 raise NoDemonstration(
                     f"{made} of {tried} tasks have a demonstration, and {count} are asked for; the last: {error}; "
                     f"take {fewer}other levels{less}"

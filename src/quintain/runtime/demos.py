@@ -11,13 +11,15 @@ from quintain.ports import Renderer
 from quintain.types import Message, Task
 
 
-def write_demos(env: WorldEnv, renderer: Renderer, tasks: Iterator[Task], count: int, seed: int) -> Iterator[Demo]:
-    """The oracle's demonstrations of the first `count` tasks in which it earns all, as it does not always in games of chance.
+def write_demos(
+    env: WorldEnv, renderer: Renderer, tasks: Iterator[Task], count: int, seed: int, reward: float = 1.0
+) -> Iterator[Demo]:
+    """The oracle's demonstrations of the first `count` tasks in which it earns `reward`: in games of chance it does not always earn all.
 
     Raises:
-        NoDemonstration: it earns all in fewer than one in ten, or the renderer rewrites earlier turns, so that no one path can be written.
+        NoDemonstration: it earns that in fewer than one in ten, or the renderer rewrites earlier turns, so that no one path can be written.
     """
-    for task, turns in demonstrations(env, tasks, count, seed):
+    for task, turns in demonstrations(env, tasks, count, seed, reward):
         history: list[Message] = []
         tokens: list[int] = []
         mask: list[bool] = []

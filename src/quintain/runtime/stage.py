@@ -29,6 +29,8 @@ Envs = Callable[[Task], Env]
 Hold = Callable[
     [dict[str, Any], Schema], Envs
 ]  # envs elsewhere: what `make_envs` reads there, and the type of private states
+LOOKS, TURNS = 8, 6  # instances of a level, and turns of each, that tell how long answers are
+SPARE = 10  # tokens beyond the longest answer seen
 APART = 7919  # evaluation draws from the same splits with a seed of its own
 
 
@@ -104,9 +106,8 @@ def _world_stage(config: Config, hold: Hold | None) -> Stage:
     sampler = partial(world_sampler, config)
 
     def demos(count: int, seed: int) -> Iterable[Demo]:
-        for demo in write_demos(
-            WorldEnv(world, scaffold), renderer, drawn(sampler("train", seed, (0, 1))), count, seed
-        ):
+        own, least = WorldEnv(world, scaffold), config.warm_start.reward
+        for demo in write_demos(own, renderer, drawn(sampler("train", seed, (0, 1))), count, seed, least):
             if len(demo.tokens) > config.model.context:
                 raise ConfigError(
                     f"model.context is {config.model.context}, but a demonstration of the oracle has {len(demo.tokens)} "
@@ -123,26 +124,53 @@ def _world_renderer(config: Config, world: Any, scaffold: Scaffold) -> Renderer:
     if scaffold.style != "words":
         raise ConfigError(
             "model.folder is empty and env.scaffold.style is not 'words': plain text needs the tokenizer of a model folder; "
-            "set model=FOLDER, or env.scaffold.style=words to build a word-level model"
+            f"set model=FOLDER, or train a model of words from scratch: quintain train words world={config.env.name}"
         )
     one = 1 if turn_tokens(config) == 1 else 0
     renderer = WordRenderer(lexicon(world, config.env.levels, config.env.params), turn_tokens=one)
-    said = max(_answers(config, world), key=lambda text: len(renderer.ids(text)), default="")
+    said = max(_answers(config, world, 1), key=lambda text: len(text.split()), default="")
     need = len(renderer.ids(said)) + (1 - one)  # and what ends it
     if need > turn_tokens(config):
         raise ConfigError(
             f"{config.env.name}: an answer such as {said[:60]!r} has {len(renderer.ids(said))} words, and a turn has room for "
-            f"{turn_tokens(config)} token{'s' * (turn_tokens(config) > 1)}; set rollout.max_tokens={need + one + 10}"
+            f"{turn_tokens(config)} token{'s' * (turn_tokens(config) > 1)}; set rollout.max_tokens={need + one + SPARE}, or 0 "
+            "for what the world needs"
         )
     return renderer
 
 
-def _answers(config: Config, world: Any) -> Iterator[str]:
-    """What the oracle answers first in an instance of the easiest and of the hardest level."""
+def _answers(config: Config, world: Any, looks: int = LOOKS) -> Iterator[str]:
+    """What can be said in the first turns of instances of the easiest and of the hardest level: by the oracle, and by the rules."""
     for level in {min(config.env.levels), max(config.env.levels)}:
-        state = started(world, 0, level, "train", config.env.params)
-        plan = world.solve(state, world.facts.seats[0])
-        yield from [move.key for move in plan.moves] if isinstance(plan, Plan) else ()
+        for seed in range(looks):
+            state = started(world, seed, level, "train", config.env.params)
+            for _ in range(TURNS):
+                seat = next(name for name in world.facts.seats if world.view(state, name).acts)
+                plan = world.solve(state, seat)
+                moves = plan.moves if isinstance(plan, Plan) else ()
+                yield from [move.key for move in (*moves, *world.view(state, seat).legal())]
+                outcome = world.step(state, {seat: moves[0]}) if moves else None
+                if outcome is None or outcome.done:
+                    break
+                state = outcome.state
+
+
+def fitted(config: Config) -> Config:
+    """A config with the tokens of a turn that answers in its world need, where it leaves them open and the model is one of words.
+
+    One where single words are all that is said, which then need no token to end them; else the longest answer seen and some room.
+
+    Example:
+        >>> from quintain import config as configs
+        >>> fitted(configs.make(overrides=["world=LightsOut", "env.scaffold.style=words"])).rollout.max_tokens
+        1
+    """
+    name, section = env_of(config), config.rollout
+    if section.max_tokens or config.model.folder or name not in names("world"):
+        return config
+    longest = max((len(text.split()) for text in _answers(config, world_of(name))), default=1)
+    tokens = 1 if longest == 1 else longest + 1 + SPARE
+    return config.model_copy(update={"rollout": section.model_copy(update={"max_tokens": tokens})})
 
 
 def _text_stage(config: Config, env: Envs, sampler: Callable[..., Sampler]) -> Stage:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import takewhile
 from typing import Any
 
 from quintain.config import Config
 from quintain.learn.learner import TorchLearner
+from quintain.learn.pack import Demo
 from quintain.learn.sft import imitate
 from quintain.runtime import policy
 from quintain.runtime.learner_group import GroupLearner, GroupTeacher
@@ -41,8 +41,14 @@ def make_teacher(config: Config, opened: Any) -> TorchLearner | GroupTeacher:
 async def _warm_start(config: Config, opened: Any, say: Say) -> bool:
     section, run = config.warm_start, opened.run
     say(f"warm start: {section.steps} supervised steps on {section.demos} demonstrations of the oracle")
-    written = need_demos(opened.stage)(section.demos, config.run.seed)
-    demos = list(takewhile(lambda _: done("demo") or not run.draining, written))
+    demos: list[Demo] = []
+    for demo in need_demos(opened.stage)(section.demos, config.run.seed):
+        done("demo")
+        if run.draining:
+            break
+        demos.append(demo)
+        if len(demos) < section.demos and len(demos) % max(500, section.demos // 4) == 0:
+            say(f"warm start: {len(demos)} of {section.demos} demonstrations")
     if run.asked():
         return False
     teacher = make_teacher(config, opened)

@@ -392,8 +392,16 @@ def test_demos_are_chats_with_their_origin(tmp_path, capsys):
         )[SOLO]
         for answer in answers:
             heard = env.advance({SOLO: Message.of("assistant", answer["content"])})[SOLO]
-        assert heard.reward == {"success": 1.0}
+        assert heard.reward == {"success": 1.0} and row["reward"] == 1.0
     assert not all(all(r["imitate"]) for r in rows)
+
+
+def test_demos_of_a_game_of_luck_may_be_lost(capsys):
+    given = ["demos", "HoldemFree", "-n", "12", "--levels", "1"]
+    assert main(given) == 1
+    assert "take a lower reward than 1 or other levels" in capsys.readouterr().err
+    rewards = [json.loads(line)["reward"] for line in told(capsys, *given, "--reward", "0").splitlines()]
+    assert len(rewards) == 12 and len(set(rewards)) > 1 and max(rewards) <= 1
 
 
 def test_demos_show_pictures_and_refuse_what_they_cannot(tmp_path, capsys):

@@ -61,6 +61,17 @@ def test_what_has_no_plan_is_an_error() -> None:
         next(demonstrations(env, iter([unlucky] * 50), 5), None)
 
 
+def test_the_least_reward_of_a_demonstration_can_be_chosen() -> None:
+    env, tasks = WorldEnv(world_of("KuhnPoker"), WORDS), [task_of("KuhnPoker", seed, 3) for seed in range(20)]
+    every = list(demonstrations(env, iter(tasks), 20, reward=0.0))
+    totals = [sum(turn.earned for turn in turns) for _, turns in every]
+    assert [task for task, _ in every] == tasks and min(totals) < 0.5 < max(totals) <= 1.0
+    good = [task for (task, _), total in zip(every, totals, strict=True) if total >= 0.5]
+    assert [task for task, _ in demonstrations(env, iter(tasks), 20, reward=0.5)] == good
+    with pytest.raises(NoDemonstration, match="take a lower reward than 1.5 or other levels"):
+        next(demonstrations(env, iter(tasks), 5, reward=1.5), None)
+
+
 def _succeeds(env: WorldEnv, task: Task) -> bool:
     try:
         return bool(demonstrate(env, task))
@@ -247,7 +258,8 @@ def test_where_slips_cost_too_much_a_few_tries_end_it_and_it_is_told_what_to_cha
 
     made = demonstrations(env, tasks(), 8, slips=0.3)
     with pytest.raises(
-        NoDemonstration, match=r"2 of 31 tasks .* 8 are .* fewer slips than 0.3 or other levels, or ask for 2"
+        NoDemonstration,
+        match=r"2 of 31 tasks .* 8 are .* fewer slips than 0.3, a lower reward than 1 or other levels, or ask for 2",
     ):
         list(made)
     assert len(tried) == 31

@@ -10,7 +10,7 @@ import pytest
 from quintain.config import ConfigError, make
 from quintain.learn.ranks import Ranks
 from quintain.runtime import assemble, warm
-from quintain.runtime.stage import make_stage, need_demos
+from quintain.runtime.stage import fitted, make_stage, need_demos
 
 
 @pytest.mark.parametrize(("steps", "lines"), [(1, 0), (15, 7), (60, 9), (104, 9)])
@@ -29,6 +29,17 @@ def test_a_warm_start_tells_of_at_most_ten_parts_of_its_way(steps, lines, monkey
     asyncio.run(warm.warm_start(make("tiny", overrides=[f"warm_start.steps={steps}"]), opened, said.append))
     told = [line for line in said if f" of {steps} steps" in line]
     assert len(told) == lines and len(said) == lines + 2
+
+
+@pytest.mark.parametrize(("demos", "told"), [(499, []), (1200, [500, 1000]), (6000, [1500, 3000, 4500])])
+def test_it_tells_of_the_demonstrations_while_they_are_drawn(demos, told, monkeypatch):
+    monkeypatch.setattr(warm, "need_demos", lambda stage: lambda count, seed: range(count))
+    run = SimpleNamespace(draining=False, asked=lambda: True)  # it is stopped before the first step
+    opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks(), learner=None)
+    said: list[str] = []
+    overrides = ["warm_start.steps=60", f"warm_start.demos={demos}"]
+    assert not asyncio.run(warm.warm_start(make("tiny", overrides=overrides), opened, said.append))
+    assert said[1:] == [f"warm start: {count} of {demos} demonstrations" for count in told]
 
 
 @pytest.mark.parametrize("at", [0, 3, 7])
@@ -69,3 +80,19 @@ def test_answers_of_several_words_ask_for_room():
     ):
         make_stage(make("tiny", overrides=words))
     make_stage(make("tiny", overrides=[*words[:-1], "rollout.max_tokens=30"]))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "tokens"),
+    [
+        ("world=LightsOut env.scaffold.style=words", 1),
+        ("world=MiniSudoku env.scaffold.style=words", 30),  # 16 digits, 3 strokes, the end, and 10 to spare
+        ("world=GinRummy env.scaffold.style=words", 13),  # its first turns are of one word, later ones of two
+        ("world=NimDuel env.scaffold.style=words", 1),
+        ("world=MiniSudoku env.scaffold.style=words rollout.max_tokens=7", 7),
+        ("world=MiniSudoku model=folder", 0),
+        ("env=data data=rows.jsonl", 0),
+    ],
+)
+def test_a_turn_has_room_for_what_the_world_wants_said(overrides, tokens):
+    assert fitted(make(overrides=overrides.split())).rollout.max_tokens == tokens
