@@ -1,10 +1,12 @@
-"""Reading the command line's `RECIPE|FILE|key=value` words."""
+"""Reading the command line's words: `RECIPE|FILE|key=value`, one of a few, levels."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from quintain.types import QuintainError
 
 
 def sources(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -31,3 +33,11 @@ def one_of(what: str, known: Sequence[str]) -> Callable[[str], str]:
         return word
 
     return read
+
+
+def levels_of(text: str) -> range:
+    """`3` or `0-5` as a range of levels."""
+    low, _, high = text.partition("-")
+    if not (text.isascii() and low.isdigit() and (high or low).isdigit() and 0 <= int(low) <= int(high or low) <= 9):
+        raise QuintainError(f"--levels {text}: give one level or a range from 0 to 9, such as 3 or 0-5")
+    return range(int(low), int(high or low) + 1)

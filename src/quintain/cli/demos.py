@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from quintain import __version__
+from quintain.cli.args import levels_of
 from quintain.cli.places import TOLD, WORDS, places
 from quintain.types import QuintainError, Task
 
@@ -38,7 +39,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("items", nargs="+", metavar=WORDS, help=f"{TOLD}, env.scaffold.KEY")
     parser.add_argument("-n", type=int, default=10, help="demonstrations of each world (default 10)")
-    parser.add_argument("--levels", default="0-9", help="one level or a range, taken in turn (default 0-9)")
+    parser.add_argument("--levels", "--level", default="0-9", help="one level or a range, taken in turn (default 0-9)")
     parser.add_argument("--split", default="train", help="train (default), validation, test, or all: any instance")
     parser.add_argument("--seed", type=int, default=0, help="the first instance (default 0)")
     parser.add_argument(
@@ -142,14 +143,6 @@ def _line(env: Any, task: Task, turns: Any) -> dict[str, Any]:
         "params": dict(task.params),
         "version": __version__,
     }
-
-
-def levels_of(text: str) -> range:
-    """`3` or `0-5` as a range of levels."""
-    low, _, high = text.partition("-")
-    if not (text.isascii() and low.isdigit() and (high or low).isdigit() and 0 <= int(low) <= int(high or low) <= 9):
-        raise QuintainError(f"--levels {text}: give one level or a range from 0 to 9, such as 3 or 0-5")
-    return range(int(low), int(high or low) + 1)
 
 
 def _count(n: int, word: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from quintain import config as configs
-from quintain.cli.args import sources
+from quintain.cli.args import levels_of, sources
 from quintain.parts import Cast
 from quintain.types import Group
 
@@ -34,6 +34,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("-n", type=int, help="instances (default 200)")
     parser.add_argument("-k", type=int, default=1, help="episodes of each instance, for pass@k (default 1)")
+    parser.add_argument("--levels", "--level", help="one level or a range, as level=3")
     parser.add_argument("--greedy", action="store_true", help="temperature 0")
     parser.add_argument("--seed", type=int, help="which held-out instances (default 7919)")
     parser.add_argument("--model", default="", help="model name behind a URL")
@@ -54,6 +55,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--out", type=Path, help="with --suite: a folder that keeps evaluations and draws their page")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_intermixed_args(arguments)
+    if given.levels is not None:
+        given.items += [f"env.levels={list(levels_of(given.levels))}"]
     if given.over and not given.away:
         raise configs.ConfigError(
             "--over compares gains at home and away; say where else to play, such as --away level=6"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from quintain.cli.demos import levels_of
+from quintain.cli.args import levels_of
 from quintain.cli.places import TOLD, WORDS, places
 from quintain.types import QuintainError
 
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("-n", type=int, default=100, help="training instances of each world (default 100)")
     parser.add_argument("--validation", type=int, default=0, metavar="N", help="and validation instances (default 0)")
     parser.add_argument("--test", type=int, default=0, metavar="N", help="and test instances (default 0)")
-    parser.add_argument("--levels", default="0-9", help="one level or a range, taken in turn (default 0-9)")
+    parser.add_argument("--levels", "--level", default="0-9", help="one level or a range, taken in turn (default 0-9)")
     parser.add_argument("--ask", choices=ASKED, default=ASKED[0], help="what each question asks for: see below")
     parser.add_argument("--seed", type=int, default=0, help="the first instance (default 0)")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""`quintain list worlds|parts|papers|recipes`: what there is, from the registry."""
+"""`quintain list worlds|parts|papers|recipes [WORD]`: what there is, from the registry."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ KINDS = {
     "papers": "named methods of papers, how to reach each, and what is known of it",
     "recipes": "configurations to start from: quintain train RECIPE",
 }
+KINDS_OF_ONE = 30  # values of a column that sort its rows into kinds, at most
 FAMILIES = ("sampler", "rollout", "reward", "advantage", "gate", "objective", "memory", "algorithm", "engine", "merge")
 JSON_ONLY = (
     "id",
@@ -43,13 +44,41 @@ def main(arguments: list[str]) -> int:
     """Print one line per entry, or JSON."""
     parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain list", description=__doc__)
     parser.add_argument("what", nargs="?", type=one_of("list", list(KINDS)), metavar="|".join(KINDS))
+    parser.add_argument(
+        "word",
+        nargs="?",
+        default="",
+        metavar="WORD",
+        help="those only that have it in a column: logic, csp, objective...",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)
     if given.what is None:
         rows = [{"name": f"quintain list {kind}", "summary": summary} for kind, summary in KINDS.items()]
         return _print(rows, given.json, "things to list")
     rows = {"worlds": worlds, "parts": parts, "papers": papers, "recipes": recipes}[given.what]()
+    rows = having(given.word, rows) if given.word else rows
     return _print(rows, given.json, "methods" if given.what == "papers" else given.what)
+
+
+def having(word: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows that have a word as the value of a column.
+
+    Raises:
+        UnknownName: none has; the nearest value is named.
+
+    Example:
+        >>> having("logic", [{"id": "Hitori", "domain": "logic"}, {"id": "Sokoban", "domain": "puzzles"}])
+        [{'id': 'Hitori', 'domain': 'logic'}]
+    """
+    from quintain.registry import UnknownName, unknown
+
+    found = [row for row in rows if word in map(str, row.values())]
+    if not found:
+        columns = [{str(row[key]) for row in rows} - {""} for key in rows[0] if key not in JSON_ONLY] if rows else []
+        few = {value for column in columns if len(column) <= KINDS_OF_ONE for value in column}
+        raise UnknownName(unknown("value of a column", word, sorted(few)))
+    return found
 
 
 def _print(rows: list[dict[str, Any]], as_json: bool, what: str) -> int:

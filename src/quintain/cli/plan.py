@@ -40,9 +40,9 @@ def plan(config: Config) -> dict[str, dict[str, Any]]:
     require_extra("train", "torch", "transformers")
     from quintain.runtime import policy
     from quintain.runtime.assemble import make_algorithm
-    from quintain.runtime.stage import make_stage
+    from quintain.runtime.stage import fitted, make_stage
 
-    stage = make_stage(config)
+    stage = make_stage(config := fitted(config))
     facts = policy.describe(policy.make_model(config, stage.renderer))
     algorithm = make_algorithm(config)
     run, roll, learner, ranks = config.run, config.rollout, config.learner, config.runtime.processes

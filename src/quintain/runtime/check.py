@@ -24,7 +24,7 @@ def check(config: Config) -> None:
         UnknownName: a part that does not exist; the nearest one is named.
         UnknownLevel: a world is asked for a level that it has not.
     """
-    _check_warm_start(config)
+    check_warm_start(config)
     evaluated = config.eval.instances or config.eval.final_instances
     check_playing(config, "train", *([config.eval.split] if evaluated else []))
     make_rollout(config, config.rollout.group_size, **training_only(config))
@@ -45,7 +45,12 @@ def check(config: Config) -> None:
         )
 
 
-def _check_warm_start(config: Config) -> None:
+def check_warm_start(config: Config) -> None:
+    """Refuse to imitate an oracle where none plays alone.
+
+    Raises:
+        ConfigError: the world has several seats.
+    """
     name = env_of(config)
     if config.warm_start.steps and name in names("world") and len(seats := world_of(name).facts.seats) > 1:
         raise ConfigError(

@@ -17,7 +17,7 @@ from quintain.parts import Sampler
 from quintain.ports import Env, Renderer
 from quintain.registry import build, entry, names, unknown
 from quintain.render import ChatRenderer, WordRenderer
-from quintain.runtime.demos import write_demos
+from quintain.runtime.demos import SPARE, write_demos
 from quintain.runtime.env_host import make_envs
 from quintain.runtime.env_pool import Schema
 from quintain.runtime.env_process import local
@@ -30,7 +30,6 @@ Hold = Callable[
     [dict[str, Any], Schema], Envs
 ]  # envs elsewhere: what `make_envs` reads there, and the type of private states
 LOOKS, TURNS = 8, 6  # instances of a level, and turns of each, that tell how long answers are
-SPARE = 10  # tokens beyond the longest answer seen
 APART = 7919  # evaluation draws from the same splits with a seed of its own
 
 
@@ -107,7 +106,8 @@ def _world_stage(config: Config, hold: Hold | None) -> Stage:
 
     def demos(count: int, seed: int) -> Iterable[Demo]:
         own, least = WorldEnv(world, scaffold), config.warm_start.reward
-        for demo in write_demos(own, renderer, drawn(sampler("train", seed, (0, 1))), count, seed, least):
+        tasks, room = drawn(sampler("train", seed, (0, 1))), turn_tokens(config)
+        for demo in write_demos(own, renderer, tasks, count, seed, least, room):
             if len(demo.tokens) > config.model.context:
                 raise ConfigError(
                     f"model.context is {config.model.context}, but a demonstration of the oracle has {len(demo.tokens)} "

@@ -58,6 +58,7 @@ def test_every_verb_explains_itself(verb, capsys):
         ),
         (["eval", "random", "nope.toml"], "unknown recipe or TOML file 'nope.toml'"),
         (["eval", "orcale"], "did you mean 'oracle'? players are oracle, random, a run folder,"),
+        (["eval", "oracle", "KeyDoor", "--levels", "3-x"], "--levels 3-x: give one level or a range from 0 to 9"),
         (["eval", "oracle", "KeyDoor", "level=11"], "no level 11; levels are the integers 0 to 9"),
         (["train", "tiny", "level=12"], "no level 12; levels are the integers 0 to 9"),
         (["config", "shwo"], "did you mean 'show'?"),
@@ -167,6 +168,16 @@ def test_list_speaks_json_and_counts(capsys):
     assert "keydoor" in told(capsys, "list", "recipes")
 
 
+def test_a_list_can_be_cut_down_to_what_has_a_word_in_a_column(capsys):
+    every = json.loads(told(capsys, "list", "worlds", "--json"))
+    for column, word in (("domain", "logic"), ("engine", "csp"), ("seats", "2"), ("id", "KeyDoor")):
+        cut = json.loads(told(capsys, "list", "worlds", word, "--json"))
+        assert cut == [row for row in every if str(row[column]) == word] != []
+    assert told(capsys, "list", "parts", "gate").splitlines()[1].startswith("gate ")
+    assert main(["list", "worlds", "lgic"]) == 1
+    assert "unknown value of a column 'lgic'; did you mean 'logic'?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("what", ["", "worlds", "parts", "papers", "recipes"])
 def test_list_needs_no_torch(what):
     code = f"import sys; from quintain.cli import main; main('list {what}'.split()); assert 'torch' not in sys.modules"
@@ -191,6 +202,13 @@ def test_plan_counts_before_anything_runs(capsys, tmp_path, monkeypatch):
     found = json.loads(told(capsys, "plan", "tiny", "--json"))
     assert found["each step"]["episodes"] == 32 and found["whole run"]["episodes"] == 12 * 32
     assert found["model"]["parameters"] > 10_000 and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "level"), [(["--level", "3"], "3"), (["--levels", "0-2"], "0,1,2"), (["level=1", "--levels", "4"], "4")]
+)
+def test_levels_are_said_as_for_demos(words, level, capsys):
+    assert f"random in KeyDoor level {level} (test)" in told(capsys, "eval", "random", "KeyDoor", "-n", "3", *words)
 
 
 @pytest.mark.parametrize("player", ["random", "oracle"])

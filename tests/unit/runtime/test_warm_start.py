@@ -10,6 +10,7 @@ import pytest
 from quintain.config import ConfigError, make
 from quintain.learn.ranks import Ranks
 from quintain.runtime import assemble, warm
+from quintain.runtime.newmodel import write_model
 from quintain.runtime.stage import fitted, make_stage, need_demos
 
 
@@ -80,6 +81,18 @@ def test_answers_of_several_words_ask_for_room():
     ):
         make_stage(make("tiny", overrides=words))
     make_stage(make("tiny", overrides=[*words[:-1], "rollout.max_tokens=30"]))
+
+
+def test_so_do_those_of_text(tmp_path):
+    words = [f"model={tmp_path / 'model'}", "world=MiniSudoku", "level=0"]
+    write_model(make("keydoor_text", overrides=words), tmp_path / "model", 300)
+    stage = make_stage(make("keydoor_text", overrides=words))
+    with pytest.raises(
+        ConfigError, match=r"max_tokens is 3, but an answer .* has \d+ tokens; set rollout.max_tokens=\d+"
+    ):
+        next(iter(need_demos(stage)(1, 0)))
+    fits = make_stage(make("keydoor_text", overrides=[*words, "rollout.max_tokens=60"]))
+    assert len(list(need_demos(fits)(2, 0))) == 2
 
 
 @pytest.mark.parametrize(
