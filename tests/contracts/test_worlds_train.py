@@ -1,35 +1,65 @@
-"""Every world of one seat can be trained in as it stands: `quintain train words world=NAME`."""
+"""Every world can be trained in as it stands: `quintain train words world=NAME`."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
 from tests.looks import look
 
 from quintain import config as configs
-from quintain.envs.world import world_of
+from quintain.engines.scripted import Player
+from quintain.envs.demos import demonstrations
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
+from quintain.parts import Cast
 from quintain.registry import names
+from quintain.rollouts.episodes import episodes
 from quintain.runtime.check import check
-from quintain.runtime.stage import fitted, make_stage, need_demos
+from quintain.runtime.demos import write_demos
+from quintain.runtime.stage import drawn, fitted, make_stage, need_demos
 
 pytestmark = pytest.mark.worlds
 
-SOLO = [name for name in names("world") if len(world_of(name).facts.seats) == 1]
+
+def turns_of(mask: tuple[bool, ...]) -> Iterator[int]:
+    """How many tokens each turn of a demonstration has."""
+    length = 0
+    for now, after in pairwise((*mask, False)):
+        length += now
+        if length and not after:
+            yield length
+            length = 0
 
 
-@pytest.mark.parametrize("name", SOLO)
+@pytest.mark.parametrize("name", names("world"))
 def test_the_oracle_shows_a_model_of_words_what_it_can_say_and_keep(name: str) -> None:
     """In instances that turn with every commit: known words only, each turn within its tokens, the episode within the context."""
     config = fitted(configs.make("words", overrides=[f"world={name}"]))
     check(config)
-    room, size = config.rollout.max_tokens, make_stage(config).renderer.size
-    demos = list(need_demos(make_stage(config))(3, look()))
+    room, stage = config.rollout.max_tokens, make_stage(config)
+    demos = list(need_demos(stage)(3, look()))
     assert len(demos) == 3
     for demo in demos:
-        said = [0]
-        for before, now in pairwise((False, *demo.mask)):
-            said += [1] if now and not before else []
-            said[-1] += now and before
-        assert 1 <= max(said) <= room, f"{name}: a turn of {max(said)} tokens, and there is room for {room}"
-        assert max(demo.tokens) < size and len(demo.tokens) <= config.model.context
+        longest = max(turns_of(demo.mask))
+        assert longest <= room, f"{name}: a turn of {longest} tokens, and there is room for {room}"
+        assert max(demo.tokens) < stage.renderer.size and len(demo.tokens) <= config.model.context
+
+
+@pytest.mark.parametrize("name", names("world"))
+def test_what_is_imitated_is_what_a_policy_will_read_when_it_plays(name: str) -> None:
+    """Token by token, in each seat: the oracle's answers, said again in a rollout, make the path of its demonstration."""
+    config = fitted(configs.make("words", overrides=[f"world={name}"]))
+    stage, world = make_stage(config), world_of(name)
+    env, task = WorldEnv(world, Scaffold.of(config.env.scaffold)), next(drawn(stage.sampler("train", look(), (0, 1))))
+    lines = {made[0].seat: made for _, made in demonstrations(env, iter([task]), 9, look(), reward=-1.0)}
+    written = list(write_demos(env, stage.renderer, iter([task]), 9, look(), -1.0, config.rollout.max_tokens))
+    player = Player(lambda messages, state, request: lines[world.facts.seats[request.key[4]]][request.key[3]].text)
+    cast = Cast(env=stage.env, engines={"policy": player}, renderers={"policy": stage.renderer})
+    group = asyncio.run(episodes(group_size=1)(task, cast, 0))
+    played = {t.agent: tuple(i for node in t.nodes for i in node.tokens) for t in group.trajectories}
+    assert lines and lines.keys() <= played.keys()
+    for seat, demo in zip(lines, written, strict=True):
+        assert played[seat][: len(demo.tokens)] == demo.tokens and sum(demo.mask) > 0, f"{name}, {seat}"

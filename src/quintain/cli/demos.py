@@ -20,8 +20,8 @@ EXAMPLE = """example:
   quintain demos KeyDoor Sokoban -n 100 --levels 0-3 --slips 0.1 --out demos.jsonl
 
 Each line holds `messages` in the form of the chat API (pictures as data URLs with env.scaffold.image=256), `imitate` (for each answer
-whether it is the oracle's, not a slip), the `reward` of the episode, and where it comes from: world, seed, level, split, scaffold,
-params, oracle, version.
+whether it is the oracle's, not a slip), the `reward` of the episode, and where it comes from: world, seat, seed, level, split,
+scaffold, params, oracle, version. In worlds of several seats the oracle plays them all, and each seat that earned the reward is a line.
 
 --why says before each answer how many moves are to go and the next of them, where the full caption tells all that the plan stands on;
 elsewhere the next move alone, and that it is an estimate where it is one. An answer that is given at once has the solver's way there, step
@@ -134,6 +134,7 @@ def _line(env: Any, task: Task, turns: Any) -> dict[str, Any]:
         "messages": messages,
         "imitate": [not turn.slip for turn in turns],
         "world": task.env,
+        "seat": turns[0].seat,
         "seed": task.seed,
         "level": task.level,
         "split": task.split,

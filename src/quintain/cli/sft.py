@@ -41,12 +41,10 @@ async def _teach(config: configs.Config, out: Path, count: int) -> None:
     from quintain.learn.ranks import Ranks
     from quintain.learn.sft import imitate
     from quintain.runtime import policy
-    from quintain.runtime.check import check_warm_start
     from quintain.runtime.evaluate import play
     from quintain.runtime.playing import make_cast, make_reward, make_rollout
     from quintain.runtime.stage import fitted, make_stage, need_demos
 
-    check_warm_start(config)
     config = fitted(config)
     policy.set_threads(config.runtime.threads)
     section, stage = config.warm_start, make_stage(config)

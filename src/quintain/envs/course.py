@@ -34,10 +34,11 @@ class Course:
     Args:
         env: at the start of an episode; whoever has the course steps it.
         rng: chooses among equally good moves.
+        seat: whose way it is; where there are others it is asked about move by move, as they do what they like.
     """
 
-    def __init__(self, env: WorldEnv, rng: Rng) -> None:
-        self.env, self.rng = env, rng
+    def __init__(self, env: WorldEnv, rng: Rng, seat: str = SOLO) -> None:
+        self.env, self.rng, self.seat = env, rng, seat
         self.plan: Plan | None = None  # how it goes on from where the last drawn move leads
         self.because = ""  # of the last plan
         self.drawn: deque[tuple[Move, Any]] = deque()  # moves and where they lead
@@ -87,7 +88,8 @@ class Course:
         plan = self.plan or self._asked()
         if plan.because:
             return plan.moves[0], plan.because
-        blind = foresees(self.env.facts.name)  # what comes next may change its plan
+        facts = self.env.facts
+        blind = foresees(facts.name) or len(facts.seats) > 1  # what comes next may change its plan
         move = self.rng.pick(plan.first) if plan.first and not blind else plan.moves[0]
         kept = plan.moves[1:] if not plan.first and not blind else ()
         self.plan = replace(plan, moves=kept) if kept else None
@@ -95,18 +97,18 @@ class Course:
         return move, f"Next: {move.key}." if plan.exact else f"{move.key} is best by estimate."
 
     def _asked(self) -> Plan:
-        plan = self.env.world.solve(asked(self.env), SOLO)
+        plan = self.env.world.solve(asked(self.env, self.seat), self.seat)
         if not isinstance(plan, Plan) or not plan.moves:
             raise NoDemonstration(f"{self.env.facts.name}: no plan from here: {plan}")
         self.because = plan.because
         return plan
 
 
-def asked(env: WorldEnv) -> Any:
-    """The state that the oracle is asked about: the present one, or that of the full caption where the oracle would foresee."""
+def asked(env: WorldEnv, seat: str = SOLO) -> Any:
+    """The state that the oracle of a seat is asked about: the present one, or that of its full caption where the oracle would foresee."""
     if not foresees(env.facts.name):
         return env.state
-    return env.world.rebuild(env.world.view(env.state, SOLO).caption(2), SOLO)
+    return env.world.rebuild(env.world.view(env.state, seat).caption(2), seat)
 
 
 def foresees(name: str) -> bool:

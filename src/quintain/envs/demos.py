@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quintain.envs.course import Course, NoDemonstration, asked
 from quintain.envs.world import WorldEnv
@@ -24,13 +24,15 @@ class CannotDemonstrate(QuintainError):
 class Turn:
     """One turn of a demonstration: the messages of the env since the last one, and the answer to them.
 
-    `slip`: the answer is a stray move, which is context and not to be imitated. `earned`: the reward for it.
+    `slip`: the answer is a stray move, which is context and not to be imitated. `earned`: the reward from it up to the next one. `seat`:
+    who answers.
     """
 
     messages: tuple[Message, ...]
     answer: Message
     slip: bool = False
     earned: float = 0.0
+    seat: str = SOLO
 
     @property
     def text(self) -> str:
@@ -44,7 +46,7 @@ def demonstrate(
     """Play a task by its oracle, drawing evenly among equally good moves: use it to warm-start a policy.
 
     Args:
-        env: a single-seat env; its scaffold decides what is seen and how answers are written. It is reset.
+        env: of one seat; `seated` plays those of several. Its scaffold decides what is seen and how answers are written. It is reset.
         task: what is played.
         seed: chooses among equally good moves; another seed, another demonstration.
         reward: the least total reward that counts as a demonstration.
@@ -59,7 +61,7 @@ def demonstrate(
 
     Raises:
         NoDemonstration: there is no plan, or (on slippery ground, say) luck kept the reward below `reward`.
-        CannotDemonstrate: the world has several seats, `slips` is out of range, or the grammar has no room for a reason.
+        CannotDemonstrate: the world has several seats (see `seated`), `slips` is out of range, or the grammar has no room for a reason.
 
     Example:
         >>> from quintain.envs.scaffold import Scaffold
@@ -69,25 +71,69 @@ def demonstrate(
         >>> turns[0].text in ("up", "down", "left", "right"), len(turns[1].messages)
         (True, 1)
     """
+    if env.facts.seats != (SOLO,):
+        raise CannotDemonstrate(
+            f"{env.facts.name} has the seats {env.facts.seats}; take `seated`, a demonstration each"
+        )
+    return _good(env, task, seed, reward, slips, why)[0]
+
+
+def seated(
+    env: WorldEnv, task: Task, seed: int = 0, slips: float = 0.0, why: bool = False
+) -> dict[str, tuple[Turn, ...]]:
+    """Play a task by the oracles of all seats: what each seat was told and said, whatever it earned.
+
+    Args:
+        env: see `demonstrate`, as for `task`, `seed`, `slips` and `why`.
+
+    Returns:
+        The turns of each seat that made any, in order.
+
+    Raises:
+        NoDemonstration: a seat that is to move has no plan.
+        CannotDemonstrate: `slips` is out of range or there are several seats to be led astray, or the grammar has no room for a reason.
+
+    Example:
+        >>> from quintain.envs.world import world_of
+        >>> env = WorldEnv(world_of("NimDuel"))
+        >>> turns = seated(env, Task(key="demo", env="NimDuel", seed=1, level=2))
+        >>> list(turns), sum(turn.earned for turns in turns.values() for turn in turns)
+        (['first', 'second'], 1.0)
+    """
     check(env, slips, why)
     rng = Rng("demonstration", task.seed, task.level, seed)
-    said = env.begin(task)[SOLO]
-    turns: list[Turn] = []
-    course = Course(env, rng)
-    while said.stop is None:
-        stray = _stray(env, rng) if slips and rng.below(1000) < 1000 * slips else None
-        move, reason = (stray, "") if stray is not None else course.go_on()
-        answer = _written(env, move, reason if why else "")
-        heard = env.advance({SOLO: answer})[SOLO]
-        earned = sum(heard.reward.values())
-        turns.append(Turn(messages=said.messages, answer=answer, slip=stray is not None, earned=earned))
-        said = heard
-    total = sum(turn.earned for turn in turns)
-    if total < reward:
+    heard = env.begin(task)
+    courses = {seat: Course(env, rng, seat) for seat in heard}
+    fresh = {seat: said.messages for seat, said in heard.items()}
+    turns: dict[str, list[Turn]] = {seat: [] for seat in heard}
+    while any(said.acts for said in heard.values()):
+        answers = {}
+        for seat in [seat for seat, said in heard.items() if said.acts]:
+            stray = _stray(env, rng) if slips and rng.below(1000) < 1000 * slips else None
+            move, reason = (stray, "") if stray is not None else courses[seat].go_on()
+            answers[seat] = _written(env, move, reason if why else "")
+            turns[seat].append(Turn(messages=fresh[seat], answer=answers[seat], slip=stray is not None, seat=seat))
+            fresh[seat] = ()
+        heard = env.advance(answers)
+        for seat, said in heard.items():
+            fresh[seat] += said.messages
+            if said.reward and turns[seat]:
+                last = turns[seat][-1]
+                turns[seat][-1] = replace(last, earned=last.earned + sum(said.reward.values()))
+    return {seat: tuple(made) for seat, made in turns.items() if made}
+
+
+def _good(env: WorldEnv, task: Task, seed: int, reward: float, slips: float, why: bool) -> list[tuple[Turn, ...]]:
+    """The turns of the seats that earned `reward`; an error where none did."""
+    played = seated(env, task, seed, slips, why)
+    totals = {seat: sum(turn.earned for turn in turns) for seat, turns in played.items()}
+    good = [turns for seat, turns in played.items() if totals[seat] >= reward]
+    if not good:
+        most, count = max(totals.values()), max(map(len, played.values()))
         raise NoDemonstration(
-            f"{task.key}: the oracle earned {total:g} of {reward:g} in {len(turns)} turn{'s' * (len(turns) != 1)}"
+            f"{task.key}: the oracle earned {most:g} of {reward:g} in {count} turn{'s' * (count != 1)}"
         )
-    return tuple(turns)
+    return good
 
 
 def _stray(env: WorldEnv, rng: Rng) -> Move | None:
@@ -120,10 +166,12 @@ def check(env: WorldEnv, slips: float = 0.0, why: bool = False) -> None:
     Raises:
         CannotDemonstrate: as `demonstrate`.
     """
-    if env.facts.seats != (SOLO,):
-        raise CannotDemonstrate(f"{env.facts.name} has the seats {env.facts.seats}; a demonstration has one player")
     if not 0 <= slips < 1:
         raise CannotDemonstrate(f"slips is {slips}; the share of stray moves lies in [0, 1)")
+    if slips and env.facts.seats != (SOLO,):
+        raise CannotDemonstrate(
+            f"{env.facts.name} has the seats {env.facts.seats}; slips are for one player: take slips=0"
+        )
     if why and env.scaffold.grammar not in ROOMY:
         raise CannotDemonstrate(
             f"the grammar {env.scaffold.grammar!r} has no room for a reason before an answer; take {', '.join(ROOMY)}"
@@ -139,16 +187,16 @@ def demonstrations(
     slips: float = 0.0,
     why: bool = False,
 ) -> Iterator[tuple[Task, tuple[Turn, ...]]]:
-    """The first `count` of `tasks` that have a demonstration, and it; tasks without are passed over.
+    """The first `count` demonstrations of `tasks`, of each seat that earned the reward; tasks without are passed over.
 
     Args:
-        env: see `demonstrate`, as for `seed`, `reward`, `slips` and `why`.
+        env: see `demonstrate`, as for `seed`, `reward`, `slips` and `why`; it may have several seats.
         tasks: as many as it takes.
         count: how many.
 
     Raises:
         NoDemonstration: more than nine in ten tasks have none.
-        CannotDemonstrate: as `demonstrate`.
+        CannotDemonstrate: as `seated`.
     """
     check(env, slips, why)
     made = tried = 0
@@ -157,7 +205,7 @@ def demonstrations(
             return
         tried += 1
         try:
-            turns = demonstrate(env, task, seed, reward, slips, why)
+            good = _good(env, task, seed, reward, slips, why)
         except NoDemonstration as error:
             if tried > 10 * (made + 1):
                 fewer = f"fewer slips than {slips:g}, " * (slips > 0) + f"a lower reward than {reward:g} or " * (
@@ -169,5 +217,6 @@ def demonstrations(
                     f"take {fewer}other levels{less}"
                 ) from error
             continue
-        made += 1
-        yield task, turns
+        for turns in good[: count - made]:
+            made += 1
+            yield task, turns

@@ -24,7 +24,6 @@ def check(config: Config) -> None:
         UnknownName: a part that does not exist; the nearest one is named.
         UnknownLevel: a world is asked for a level that it has not.
     """
-    check_warm_start(config)
     evaluated = config.eval.instances or config.eval.final_instances
     check_playing(config, "train", *([config.eval.split] if evaluated else []))
     make_rollout(config, config.rollout.group_size, **training_only(config))
@@ -42,20 +41,6 @@ def check(config: Config) -> None:
         raise ConfigError(
             f"eval.beside is true and runtime.processes is {section.processes}: ranks meet in every evaluation; set "
             "runtime.processes=1 (and runtime.actors for overlap), or eval.beside=false"
-        )
-
-
-def check_warm_start(config: Config) -> None:
-    """Refuse to imitate an oracle where none plays alone.
-
-    Raises:
-        ConfigError: the world has several seats.
-    """
-    name = env_of(config)
-    if config.warm_start.steps and name in names("world") and len(seats := world_of(name).facts.seats) > 1:
-        raise ConfigError(
-            f"warm_start.steps is {config.warm_start.steps}, but {name} has {len(seats)} seats, and a demonstration has one player; "
-            "set warm_start.steps=0, or train in a world whose opponent is built in (`quintain list worlds`)"
         )
 
 

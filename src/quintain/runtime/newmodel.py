@@ -34,7 +34,7 @@ def corpus(config: Config) -> Iterator[str]:
         return
     env = WorldEnv(world_of(section.name), Scaffold.of(section.scaffold))
     options = {"env": section.name, "levels": section.levels, "params": section.params}
-    for _, turns in demonstrations(env, drawn(build("sampler", {"name": "worlds", **options})), EPISODES):
+    for _, turns in demonstrations(env, drawn(build("sampler", {"name": "worlds", **options})), EPISODES, reward=0.0):
         for turn in turns:
             yield from (m.text for m in turn.messages)
             yield turn.text

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from quintain.envs.course import shows_all
-from quintain.envs.demos import CannotDemonstrate, NoDemonstration, _stray, demonstrate, demonstrations
+from quintain.envs.demos import CannotDemonstrate, NoDemonstration, _stray, demonstrate, demonstrations, seated
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.ports import SOLO
@@ -70,6 +70,38 @@ def test_the_least_reward_of_a_demonstration_can_be_chosen() -> None:
     assert [task for task, _ in demonstrations(env, iter(tasks), 20, reward=0.5)] == good
     with pytest.raises(NoDemonstration, match="take a lower reward than 1.5 or other levels"):
         next(demonstrations(env, iter(tasks), 5, reward=1.5), None)
+
+
+@pytest.mark.parametrize("name", ["NimDuel", "KuhnDuel", "PaddleMatch", "TicTacToeDuel"])
+def test_each_seat_has_a_demonstration_of_its_own(name: str) -> None:
+    """What each seat was told and said, in the order of the episode, and what it earned there, whoever moved last."""
+    env, seats = WorldEnv(world_of(name)), world_of(name).facts.seats
+    for seed in range(4):
+        made = seated(env, task_of(name, seed, 3))
+        assert made == seated(env, task_of(name, seed, 3)) and list(made) == list(seats)
+        heard = env.begin(task_of(name, seed, 3))
+        told = {seat: heard[seat].messages for seat in seats}
+        left, earned = {seat: list(turns) for seat, turns in made.items()}, dict.fromkeys(seats, 0.0)
+        while any(said.acts for said in heard.values()):
+            turns = {seat: left[seat].pop(0) for seat in seats if heard[seat].acts}
+            assert all(turn.messages == told[seat] and turn.seat == seat for seat, turn in turns.items())
+            heard = env.advance({seat: turn.answer for seat, turn in turns.items()})
+            for seat, said in heard.items():
+                told[seat] = (() if seat in turns else told[seat]) + said.messages
+                earned[seat] += sum(said.reward.values())
+        assert not any(left.values()) and {s: sum(turn.earned for turn in made[s]) for s in seats} == pytest.approx(
+            earned
+        )
+
+
+def test_seats_that_earn_too_little_are_left_out_and_a_count_may_end_between_two() -> None:
+    env, tasks = WorldEnv(world_of("NimDuel")), [task_of("NimDuel", seed, 2) for seed in range(9)]
+    winners = [(task, turns[0].seat) for task, turns in demonstrations(env, iter(tasks), 9)]
+    assert [task for task, _ in winners] == tasks and {seat for _, seat in winners} <= {"first", "second"}
+    both = [(task, turns[0].seat) for task, turns in demonstrations(env, iter(tasks), 5, reward=0.0)]
+    assert both == [(task, seat) for task in tasks[:3] for seat in ("first", "second")][:5]
+    with pytest.raises(CannotDemonstrate, match="take `seated`"):
+        demonstrate(env, tasks[0])
 
 
 def _succeeds(env: WorldEnv, task: Task) -> bool:
@@ -235,7 +267,6 @@ def test_a_stray_move_does_not_rest_on_what_is_still_to_come() -> None:
     [
         ("KeyDoor", {"grammar": "word"}, {"why": True}, "'word' has no room .* take free, tagged, json"),
         ("KeyDoor", {}, {"slips": 1.0}, "slips is 1.0"),
-        ("NimDuel", {}, {}, "one player"),
     ],
 )
 def test_what_can_never_be_demonstrated_is_told_at_once(name, options, asked, told) -> None:
@@ -246,6 +277,11 @@ def test_what_can_never_be_demonstrated_is_told_at_once(name, options, asked, to
     ):
         with pytest.raises(CannotDemonstrate, match=told):
             call()
+
+
+def test_slips_are_for_one_player() -> None:
+    with pytest.raises(CannotDemonstrate, match="slips are for one player: take slips=0"):
+        next(demonstrations(WorldEnv(world_of("NimDuel")), iter([]), 1, slips=0.1))
 
 
 def test_where_slips_cost_too_much_a_few_tries_end_it_and_it_is_told_what_to_change() -> None:

@@ -19,7 +19,6 @@ RUN = {
     "run.max_lag=1 run.ahead=2": "ahead is 2 with over_limit='wait' and max_lag=1: tickets beyond the bound need",
     "run.over_limit=refill run.ahead=2": "over_limit='refill' and max_lag=0",
     "cluster.reward_tasks=2": "cluster.pools is empty",
-    "world=NimDuel warm_start.steps=5": "warm_start.steps is 5, but NimDuel has 2 seats, .*; set warm_start.steps=0",
 }
 PLAYED = {
     "level=12": "level",
