@@ -22,8 +22,9 @@ win over 1/2 at zero to 1 at the full win. In a picture each row below your card
 betting; your actions and chips are blue, +8 stands for 8 chips put in so far, and PAR is the full win."""
 TABLES = """
 Your score counts what you win more than the player in your seat at a second table, where two copies of the opponent play the same
-cards. The opponent plays soundly but for its leak: in a share of its decisions it calls (or checks), or it raises whenever it can
-(without a limit by three chips more than it must, or by all it may). In a picture that share stands beside its cards: RAISE 80 is 80%."""
+cards. The opponent plays soundly but for its leak: in a share of its decisions it calls (or checks), or it raises whenever it can{by}.
+In a picture that share stands beside its cards: RAISE 80 is 80%."""
+LEAP = ", by three chips more than it must or by all it may"
 KNOBS = ("hands", "par", "leak", "share", "stack")
 # hands, score for a full win (fixed raises, no limit), leak of the opponent, how often it shows, chips without a limit
 TABLE = (
@@ -45,7 +46,7 @@ def _world(name: str, limit: bool, numbers: tuple[float, float, float, float, fl
     duel = name.endswith("Duel")
     facts = Facts(
         name=name,
-        rules=RULES + (FIXED if limit else FREE) + ("" if duel else TABLES) + CHIPS,
+        rules=RULES + (FIXED if limit else FREE) + ("" if duel else TABLES.format(by="" if limit else LEAP)) + CHIPS,
         answer="Say check, call, raise or fold."
         if limit
         else "Say check, call, fold, or raise and a number of chips, as in raise 8.",
