@@ -29,7 +29,10 @@ Envs = Callable[[Task], Env]
 Hold = Callable[
     [dict[str, Any], Schema], Envs
 ]  # envs elsewhere: what `make_envs` reads there, and the type of private states
-LOOKS, TURNS = 8, 6  # instances of a level, and turns of each, that tell how long answers are
+LOOKS, TURNS = (
+    32,
+    4,
+)  # instances of a level, fewer where they have more turns, and turns of each, that tell how long answers are
 APART = 7919  # evaluation draws from the same splits with a seed of its own
 
 
@@ -128,7 +131,7 @@ def _world_renderer(config: Config, world: Any, scaffold: Scaffold) -> Renderer:
         )
     one = 1 if turn_tokens(config) == 1 else 0
     renderer = WordRenderer(lexicon(world, config.env.levels, config.env.params), turn_tokens=one)
-    said = max(_answers(config, world, 1), key=lambda text: len(text.split()), default="")
+    said = max(_answers(config, world, TURNS), key=lambda text: len(text.split()), default="")
     need = len(renderer.ids(said)) + (1 - one)  # and what ends it
     if need > turn_tokens(config):
         raise ConfigError(
@@ -144,6 +147,8 @@ def _answers(config: Config, world: Any, looks: int = LOOKS) -> Iterator[str]:
     for level in {min(config.env.levels), max(config.env.levels)}:
         for seed in range(looks):
             state = started(world, seed, level, "train", config.env.params)
+            if seed >= looks // TURNS and world.turns(state) > 1:
+                break
             for _ in range(TURNS):
                 seat = next(name for name in world.facts.seats if world.view(state, name).acts)
                 plan = world.solve(state, seat)
@@ -158,7 +163,8 @@ def _answers(config: Config, world: Any, looks: int = LOOKS) -> Iterator[str]:
 def fitted(config: Config) -> Config:
     """A config with the tokens of a turn that answers in its world need, where it leaves them open and the model is one of words.
 
-    One where single words are all that is said, which then need no token to end them; else the longest answer seen and some room.
+    One where single words are all that is said, which then need no token to end them; else twice the longest answer seen, and some: a
+    policy that has learnt to end its turns does not use them up, and rare answers are much longer than most (moves of a queen).
 
     Example:
         >>> from quintain import config as configs
@@ -169,7 +175,7 @@ def fitted(config: Config) -> Config:
     if section.max_tokens or config.model.folder or name not in names("world"):
         return config
     longest = max((len(text.split()) for text in _answers(config, world_of(name))), default=1)
-    tokens = 1 if longest == 1 else longest + 1 + SPARE
+    tokens = 1 if longest == 1 else 2 * longest + SPARE
     return config.model_copy(update={"rollout": section.model_copy(update={"max_tokens": tokens})})
 
 

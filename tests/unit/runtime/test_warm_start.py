@@ -99,8 +99,8 @@ def test_so_do_those_of_text(tmp_path):
     ("overrides", "tokens"),
     [
         ("world=LightsOut env.scaffold.style=words", 1),
-        ("world=MiniSudoku env.scaffold.style=words", 30),  # 16 digits, 3 strokes, the end, and 10 to spare
-        ("world=GinRummy env.scaffold.style=words", 13),  # its first turns are of one word, later ones of two
+        ("world=MiniSudoku env.scaffold.style=words", 48),  # twice 16 digits and 3 strokes, and 10 to spare
+        ("world=GinRummy env.scaffold.style=words", 14),  # its first turns are of one word, later ones of two
         ("world=NimDuel env.scaffold.style=words", 1),
         ("world=MiniSudoku env.scaffold.style=words rollout.max_tokens=7", 7),
         ("world=MiniSudoku model=folder", 0),
