@@ -67,6 +67,10 @@ def test_another_engine_comes_without_the_options_of_the_one_before():
             ["model.sizes={hidden=96, heads=4, window=8}"],
             {"hidden": 96, "layers": 4, "heads": 4, "kv_heads": 4, "head_dim": 24, "ffn": 288, "window": 8},
         ),
+        (
+            ["model.sizes={hidden_size=96, num_key_value_heads=1}"],
+            {"layers": 4, "heads": 2, "head_dim": 48, "ffn": 288, "hidden_size": 96, "num_key_value_heads": 1},
+        ),
         (["model.sizes.hidden=wide"], {"hidden": "wide"}),
     ],
 )

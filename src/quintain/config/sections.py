@@ -24,20 +24,24 @@ def _folder(name: str) -> str:
     return name
 
 
+SAME = {  # a size by the names that model types have for it
+    "hidden": ("hidden_size", "n_embd", "d_model"),
+    "layers": ("num_hidden_layers", "n_layer", "num_layers"),
+    "heads": ("num_attention_heads", "n_head"),
+    "kv_heads": ("num_key_value_heads",),
+    "ffn": ("intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"),
+}
+
+
 def _whole(sizes: dict[str, Any]) -> dict[str, Any]:
     """All sizes of a small model: those that are not given follow from those that are, not from the published model of the type."""
-    hidden, heads = sizes.get("hidden", 64), sizes.get("heads", 2)
+    theirs = {name: sizes[other] for name, others in SAME.items() for other in others if other in sizes}
+    given = {**theirs, **sizes}
+    hidden, heads = given.get("hidden", 64), given.get("heads", 2)
     if not (type(hidden) is type(heads) is int and heads > 0):  # the model says what is wrong with them
         return sizes
-    few = {
-        "hidden": hidden,
-        "layers": 4,
-        "heads": heads,
-        "kv_heads": heads,
-        "head_dim": hidden // heads,
-        "ffn": 3 * hidden,
-    }
-    return {**few, **sizes}
+    few = {"hidden": 64, "layers": 4, "heads": 2, "kv_heads": heads, "head_dim": hidden // heads, "ffn": 3 * hidden}
+    return {**{name: size for name, size in few.items() if name not in theirs}, **sizes}
 
 
 class RunSection(BaseModel, extra="forbid", validate_default=True):
