@@ -89,9 +89,9 @@ class Course:
         if plan.because:
             return plan.moves[0], plan.because
         facts = self.env.facts
-        blind = foresees(facts.name) or len(facts.seats) > 1  # what comes next may change its plan
+        blind = foresees(facts.name)  # what comes next may change its plan
         move = self.rng.pick(plan.first) if plan.first and not blind else plan.moves[0]
-        kept = plan.moves[1:] if not plan.first and not blind else ()
+        kept = plan.moves[1:] if not plan.first and not blind and facts.seats == (SOLO,) else ()
         self.plan = replace(plan, moves=kept) if kept else None
         self.due = self.env.world.step(self.env.state, {SOLO: move}).state if kept else None
         return move, f"Next: {move.key}." if plan.exact else f"{move.key} is best by estimate."

@@ -94,6 +94,13 @@ def test_each_seat_has_a_demonstration_of_its_own(name: str) -> None:
         )
 
 
+def test_a_seat_draws_among_equally_good_moves() -> None:
+    env, task = WorldEnv(world_of("TicTacToeDuel")), task_of("TicTacToeDuel", 4, 0)
+    first = {seated(env, task, seed)["X"][0].text for seed in range(20)}
+    state = env.world.start(task.seed, task.level)
+    assert len(first) > 1 and {f"<action>{move.key}</action>" for move in env.world.solve(state, "X").first} >= first
+
+
 def test_seats_that_earn_too_little_are_left_out_and_a_count_may_end_between_two() -> None:
     env, tasks = WorldEnv(world_of("NimDuel")), [task_of("NimDuel", seed, 2) for seed in range(9)]
     winners = [(task, turns[0].seat) for task, turns in demonstrations(env, iter(tasks), 9)]
