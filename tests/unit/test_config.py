@@ -61,15 +61,15 @@ def test_another_engine_comes_without_the_options_of_the_one_before():
 @pytest.mark.parametrize(
     ("overrides", "sizes"),
     [
-        ([], {"hidden": 64, "layers": 4, "heads": 2, "kv_heads": 2, "head_dim": 32, "ffn": 192}),
-        (["model.sizes.layers=1"], {"hidden": 64, "layers": 1, "heads": 2, "kv_heads": 2, "head_dim": 32, "ffn": 192}),
+        ([], {"hidden": 64, "layers": 4, "heads": 2, "kv_heads": 2, "ffn": 192}),
+        (["model.sizes.layers=1"], {"hidden": 64, "layers": 1, "heads": 2, "kv_heads": 2, "ffn": 192}),
         (
             ["model.sizes={hidden=96, heads=4, window=8}"],
-            {"hidden": 96, "layers": 4, "heads": 4, "kv_heads": 4, "head_dim": 24, "ffn": 288, "window": 8},
+            {"hidden": 96, "layers": 4, "heads": 4, "kv_heads": 4, "ffn": 288, "window": 8},
         ),
         (
             ["model.sizes={hidden_size=96, num_key_value_heads=1}"],
-            {"layers": 4, "heads": 2, "head_dim": 48, "ffn": 288, "hidden_size": 96, "num_key_value_heads": 1},
+            {"layers": 4, "heads": 2, "ffn": 288, "hidden_size": 96, "num_key_value_heads": 1},
         ),
         (["model.sizes.hidden=wide"], {"hidden": "wide"}),
     ],
@@ -104,6 +104,10 @@ def test_later_sources_win_and_parts_are_replaced_whole():
         ("run.steps=many", ConfigError, "run.steps is 'many'"),
         ("nonsense", ConfigError, "not of the form key=value"),
         ("rollout.top_p=1.5", ConfigError, "rollout.top_p is 1.5"),
+        ("model.sizes.layers=0", ConfigError, "layers is 0, and sizes are at least 1"),
+        ("model.sizes.hidden=-4", ConfigError, "hidden is -4, and sizes are at least 1"),
+        ("env.levels=[]", ConfigError, "env.levels is .*at least 1"),
+        ("warm_start.reward=nan", ConfigError, "warm_start.reward is nan"),
     ],
 )
 def test_errors_name_key_value_and_fix(override, error, told):

@@ -37,7 +37,8 @@ def one_of(what: str, known: Sequence[str]) -> Callable[[str], str]:
 
 def levels_of(text: str) -> range:
     """`3` or `0-5` as a range of levels."""
-    low, _, high = text.partition("-")
-    if not (text.isascii() and low.isdigit() and (high or low).isdigit() and 0 <= int(low) <= int(high or low) <= 9):
+    low, dash, high = text.partition("-")
+    high = high if dash else low
+    if not (text.isascii() and low.isdigit() and high.isdigit() and 0 <= int(low) <= int(high) <= 9):
         raise QuintainError(f"--levels {text}: give one level or a range from 0 to 9, such as 3 or 0-5")
-    return range(int(low), int(high or low) + 1)
+    return range(int(low), int(high) + 1)

@@ -62,20 +62,21 @@ def main(arguments: list[str]) -> int:
 
 
 def having(word: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows that have a word as the value of a column.
+    """The rows that have a word as the value of a column that is printed.
 
     Raises:
-        UnknownName: none has; the nearest value is named.
+        UnknownName: none has; the nearest kind of row is named, or all kinds.
 
     Example:
-        >>> having("logic", [{"id": "Hitori", "domain": "logic"}, {"id": "Sokoban", "domain": "puzzles"}])
-        [{'id': 'Hitori', 'domain': 'logic'}]
+        >>> having("logic", [{"name": "Hitori", "domain": "logic"}, {"name": "Sokoban", "domain": "puzzles"}])
+        [{'name': 'Hitori', 'domain': 'logic'}]
     """
     from quintain.registry import UnknownName, unknown
 
-    found = [row for row in rows if word in map(str, row.values())]
+    shown = [key for key in rows[0] if key not in JSON_ONLY] if rows else []
+    found = [row for row in rows if word in [str(row[key]) for key in shown]]
     if not found:
-        columns = [{str(row[key]) for row in rows} - {""} for key in rows[0] if key not in JSON_ONLY] if rows else []
+        columns = [{str(row[key]) for row in rows} - {""} for key in shown]
         few = {value for column in columns if len(column) <= KINDS_OF_ONE for value in column}
         raise UnknownName(unknown("value of a column", word, sorted(few)))
     return found

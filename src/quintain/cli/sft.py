@@ -27,6 +27,8 @@ def main(arguments: list[str]) -> int:
     require_extra("train", "torch", "transformers", "safetensors")
     files, overrides = sources(given.items)
     config = configs.make(*files, overrides=overrides)
+    if given.steps is not None and given.steps < 1:
+        raise configs.ConfigError(f"--steps is {given.steps}; it must be at least 1")
     config.warm_start.steps = given.steps or config.warm_start.steps or 100
     asyncio.run(_teach(config, empty(given.out), given.n))
     print(f"wrote {given.out}")

@@ -239,7 +239,8 @@ def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None 
     actors = (
         f", {config.runtime.actors} actor{'s' if config.runtime.actors > 1 else ''}" if config.runtime.actors else ""
     )
-    where = f"run folder {folder}; {count} process{'es' if count > 1 else ''}{actors}"
+    played = config.data or f"{config.env.name} level {','.join(map(str, config.env.levels))}"
+    where = f"run folder {folder}: {played}; {count} process{'es' if count > 1 else ''}{actors}"
     asked = Asked()
     if resume:
         say(where)

@@ -86,7 +86,7 @@ def read(source: str | Path) -> dict[str, Any]:
     if path.suffix != ".toml" or not path.is_file():
         found = recipes()
         if path.suffix == ".toml" or str(source) not in found:
-            raise UnknownName(unknown("recipe or TOML file", str(source), found))
+            raise UnknownName(unknown("recipe or TOML file", str(source), found) + " (a world is said as world=NAME)")
         path = found[str(source)]
     return parse(path, FORM)
 

@@ -38,10 +38,14 @@ def _whole(sizes: dict[str, Any]) -> dict[str, Any]:
     theirs = {name: sizes[other] for name, others in SAME.items() for other in others if other in sizes}
     given = {**theirs, **sizes}
     hidden, heads = given.get("hidden", 64), given.get("heads", 2)
-    if not (type(hidden) is type(heads) is int and heads > 0):  # the model says what is wrong with them
+    if not type(hidden) is type(heads) is int:  # the model says what is wrong with them
         return sizes
-    few = {"hidden": 64, "layers": 4, "heads": 2, "kv_heads": heads, "head_dim": hidden // heads, "ffn": 3 * hidden}
-    return {**{name: size for name, size in few.items() if name not in theirs}, **sizes}
+    few = {"hidden": 64, "layers": 4, "heads": 2, "kv_heads": heads, "ffn": 3 * hidden}
+    whole = {**{name: size for name, size in few.items() if name not in theirs}, **sizes}
+    for name in few:
+        if type(whole.get(name, 1)) is int and whole.get(name, 1) < 1:
+            raise ValueError(f"{name} is {whole[name]}, and sizes are at least 1")
+    return whole
 
 
 class RunSection(BaseModel, extra="forbid", validate_default=True):
@@ -88,7 +92,7 @@ class EnvSection(BaseModel, extra="forbid", validate_default=True):
     """What the agent acts in."""
 
     name: str = Field("KeyDoor", description="a world, or `data`, `tools`, `gymnasium`..., or FILE.py:factory")
-    levels: list[int] = Field(default_factory=lambda: [0], description="levels 0-9 to draw from")
+    levels: list[int] = Field(default_factory=lambda: [0], min_length=1, description="levels 0-9 to draw from")
     params: dict[str, Any] = Field(
         default_factory=dict, description="knobs of the world, beside the level, or options of the env"
     )
@@ -183,7 +187,9 @@ class WarmStartSection(BaseModel, extra="forbid", validate_default=True):
     steps: int = Field(0, ge=0, description="supervised steps; 0 skips the warm start")
     demos: int = Field(3000, ge=1, description="demonstrations drawn from the training split")
     reward: float = Field(
-        1.0, description="least total reward of a demonstration; less where luck decides, as in poker"
+        1.0,
+        allow_inf_nan=False,
+        description="least total reward of a demonstration; less where luck decides, as in poker",
     )
     batch: int = Field(128, ge=1, description="demonstrations a step")
     lr: float = Field(2e-3, gt=0, description="peak learning rate")

@@ -94,7 +94,7 @@ class Course:
         kept = plan.moves[1:] if not plan.first and not blind and facts.seats == (SOLO,) else ()
         self.plan = replace(plan, moves=kept) if kept else None
         self.due = self.env.world.step(self.env.state, {SOLO: move}).state if kept else None
-        return move, f"Next: {move.key}." if plan.exact else f"{move.key} is best by estimate."
+        return move, f"Next: {move.key}." if plan.exact else f"By estimate: {move.key}."
 
     def _asked(self) -> Plan:
         plan = self.env.world.solve(asked(self.env, self.seat), self.seat)

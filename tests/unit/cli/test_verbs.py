@@ -59,6 +59,8 @@ def test_every_verb_explains_itself(verb, capsys):
         (["eval", "random", "nope.toml"], "unknown recipe or TOML file 'nope.toml'"),
         (["eval", "orcale"], "did you mean 'oracle'? players are oracle, random, a run folder,"),
         (["eval", "oracle", "KeyDoor", "--levels", "3-x"], "--levels 3-x: give one level or a range from 0 to 9"),
+        (["eval", "oracle", "KeyDoor", "--levels", "3-"], "--levels 3-: give one level or a range from 0 to 9"),
+        (["train", "LightsOut"], "(a world is said as world=NAME)"),
         (["eval", "oracle", "KeyDoor", "level=11"], "no level 11; levels are the integers 0 to 9"),
         (["train", "tiny", "level=12"], "no level 12; levels are the integers 0 to 9"),
         (["config", "shwo"], "did you mean 'show'?"),
@@ -170,10 +172,11 @@ def test_list_speaks_json_and_counts(capsys):
 
 def test_a_list_can_be_cut_down_to_what_has_a_word_in_a_column(capsys):
     every = json.loads(told(capsys, "list", "worlds", "--json"))
-    for column, word in (("domain", "logic"), ("engine", "csp"), ("seats", "2"), ("id", "KeyDoor")):
+    for column, word in (("domain", "logic"), ("engine", "csp"), ("seats", "2"), ("name", "KeyDoor")):
         cut = json.loads(told(capsys, "list", "worlds", word, "--json"))
         assert cut == [row for row in every if str(row[column]) == word] != []
     assert told(capsys, "list", "parts", "gate").splitlines()[1].startswith("gate ")
+    assert main(["list", "worlds", "10"]) == 1, "levels are not printed"
     assert main(["list", "worlds", "lgic"]) == 1
     assert "unknown value of a column 'lgic'; did you mean 'logic'?" in capsys.readouterr().err
 
@@ -371,7 +374,11 @@ def test_a_stopped_run_shows_no_result_and_one_that_is_refused_no_folder(tmp_pat
     monkeypatch.setattr("quintain.runtime.assemble.play", play)
     assert main(["train", "tiny"]) == 75
     lines = capsys.readouterr().out.splitlines()
-    assert "run folder runs/tiny; 1 process" in lines[0] and "stopped at step 3" in lines[1] and len(lines) == 3
+    assert (
+        "run folder runs/tiny: KeyDoor level 0; 1 process" in lines[0]
+        and "stopped at step 3" in lines[1]
+        and len(lines) == 3
+    )
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
     assert main(["train", "tiny", "runtime.processes=3"]) == 1
@@ -412,6 +419,24 @@ def test_demos_are_chats_with_their_origin(tmp_path, capsys):
             heard = env.advance({SOLO: Message.of("assistant", answer["content"])})[SOLO]
         assert heard.reward == {"success": 1.0} and row["reward"] == 1.0
     assert not all(all(r["imitate"]) for r in rows)
+
+
+def test_every_verb_gives_answers_the_room_that_their_world_needs(tmp_path, capsys):
+    """MiniSudoku wants 19 words: what trains, plans or teaches in it says none of them does not fit."""
+    small = [
+        "world=MiniSudoku",
+        "rollout.max_tokens=0",
+        "warm_start.demos=8",
+        "eval.instances=2",
+        f"run.folder={tmp_path}",
+    ]
+    assert "memory of a process" in told(capsys, "plan", "tiny", *small)
+    told(capsys, "sft", "tiny", *small, "--steps", "1", "-n", "0", "--out", str(tmp_path / "model"))
+    assert main(["sft", "tiny", *small, "--steps", "0", "--out", str(tmp_path / "none")]) == 1
+    assert "--steps is 0; it must be at least 1" in capsys.readouterr().err
+    shown = told(capsys, "train", "tiny", *small, "run.steps=0", "warm_start.steps=1")
+    assert f"run folder {tmp_path / 'tiny'}: MiniSudoku level 0; 1 process" in shown
+    assert "max_tokens = 48" in (tmp_path / "tiny" / "config.toml").read_text()
 
 
 def test_demos_of_a_game_of_luck_may_be_lost(capsys):

@@ -28,7 +28,7 @@ def test_demos_leave_no_file_that_is_not_whole(tmp_path, capsys, monkeypatch):
     out = tmp_path / "rows.jsonl"
     words = ["demos", "KeyDoor", "-n", "2", "--levels", "0", "--out", str(out)]
     for wrong in (
-        ["NimDuel"],
+        ["NimDuel", "--slips", "0.1"],
         ["Sokobn"],
         ["--split", "tain"],
         ["env.params.sise=6"],

@@ -8,10 +8,13 @@ from types import SimpleNamespace
 import pytest
 
 from quintain.config import ConfigError, make
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
 from quintain.learn.ranks import Ranks
 from quintain.runtime import assemble, warm
+from quintain.runtime.demos import write_demos
 from quintain.runtime.newmodel import write_model
-from quintain.runtime.stage import fitted, make_stage, need_demos
+from quintain.runtime.stage import drawn, fitted, make_stage, need_demos
 
 
 @pytest.mark.parametrize(("steps", "lines"), [(1, 0), (15, 7), (60, 9), (104, 9)])
@@ -32,15 +35,23 @@ def test_a_warm_start_tells_of_at_most_ten_parts_of_its_way(steps, lines, monkey
     assert len(told) == lines and len(said) == lines + 2
 
 
-@pytest.mark.parametrize(("demos", "told"), [(499, []), (1200, [500, 1000]), (6000, [1500, 3000, 4500])])
-def test_it_tells_of_the_demonstrations_while_they_are_drawn(demos, told, monkeypatch):
-    monkeypatch.setattr(warm, "need_demos", lambda stage: lambda count, seed: range(count))
+@pytest.mark.parametrize(("seconds", "told"), [(0.001, []), (0.3, [34, 68]), (4.0, list(range(3, 100, 3)))])
+def test_it_tells_of_the_demonstrations_while_they_are_drawn(seconds, told, monkeypatch):
+    now = [0.0]
+
+    def slow(count, seed):
+        for number in range(count):
+            now[0] += seconds
+            yield number
+
+    monkeypatch.setattr(warm, "need_demos", lambda stage: slow)
+    monkeypatch.setattr(warm, "monotonic", lambda: now[0])
     run = SimpleNamespace(draining=False, asked=lambda: True)  # it is stopped before the first step
     opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks(), learner=None)
     said: list[str] = []
-    overrides = ["warm_start.steps=60", f"warm_start.demos={demos}"]
+    overrides = ["warm_start.steps=60", "warm_start.demos=100"]
     assert not asyncio.run(warm.warm_start(make("tiny", overrides=overrides), opened, said.append))
-    assert said[1:] == [f"warm start: {count} of {demos} demonstrations" for count in told]
+    assert said[1:] == [f"warm start: {count} of 100 demonstrations" for count in told]
 
 
 @pytest.mark.parametrize("at", [0, 3, 7])
@@ -72,6 +83,24 @@ def test_demonstrations_in_which_the_oracle_loses_are_passed_over(world):
         make("tiny", overrides=[f"world={world}", "level=0", "env.scaffold.style=words", "model.context=4096"])
     )
     assert len(list(need_demos(stage)(40, 7))) == 40
+
+
+@pytest.mark.parametrize(("reward", "lost"), [("0", True), ("1", False)])
+def test_what_a_demonstration_must_have_earned_is_a_setting(reward, lost):
+    words = ["world=KuhnPoker", "level=3", "env.scaffold.style=words", f"warm_start.reward={reward}"]
+    stage = make_stage(make("tiny", overrides=words))
+    every = list(
+        write_demos(
+            WorldEnv(world_of("KuhnPoker"), Scaffold.of({"style": "words"})),
+            stage.renderer,
+            drawn(stage.sampler("train", 7, (0, 1))),
+            30,
+            7,
+            -1.0,
+            1,
+        )
+    )
+    assert (list(need_demos(stage)(30, 7)) == every) is lost
 
 
 def test_answers_of_several_words_ask_for_room():
