@@ -29,10 +29,8 @@ Envs = Callable[[Task], Env]
 Hold = Callable[
     [dict[str, Any], Schema], Envs
 ]  # envs elsewhere: what `make_envs` reads there, and the type of private states
-LOOKS, TURNS = (
-    32,
-    4,
-)  # instances of a level, fewer where they have more turns, and turns of each, that tell how long answers are
+# instances of a level (a quarter of them where they have turns), and turns of each, that tell how long answers are
+LOOKS, TURNS = 32, 4
 APART = 7919  # evaluation draws from the same splits with a seed of its own
 
 
