@@ -24,18 +24,24 @@ def _folder(name: str) -> str:
     return name
 
 
-SAME = {  # a size by the names that model types have for it
+SIZES = {  # a size -> the names that model types have for it
+    "vocab": ("vocab_size",),
     "hidden": ("hidden_size", "n_embd", "d_model"),
     "layers": ("num_hidden_layers", "n_layer", "num_layers"),
     "heads": ("num_attention_heads", "n_head"),
     "kv_heads": ("num_key_value_heads",),
+    "head_dim": ("head_dim",),
     "ffn": ("intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"),
+    "context": ("max_position_embeddings",),
+    "window": ("sliding_window",),
+    "experts": ("num_local_experts", "num_experts"),
+    "tie": ("tie_word_embeddings",),
 }
 
 
 def _whole(sizes: dict[str, Any]) -> dict[str, Any]:
     """All sizes of a small model: those that are not given follow from those that are, not from the published model of the type."""
-    theirs = {name: sizes[other] for name, others in SAME.items() for other in others if other in sizes}
+    theirs = {name: sizes[other] for name, others in SIZES.items() for other in others if other in sizes}
     given = {**theirs, **sizes}
     hidden, heads = given.get("hidden", 64), given.get("heads", 2)
     if not type(hidden) is type(heads) is int:  # the model says what is wrong with them

@@ -7,24 +7,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from quintain.config.sections import SIZES
 from quintain.models.attention import NAME, UnsupportedModel, register_attention
 from quintain.models.narrow import install
 from quintain.registry import UnknownName, unknown
-
-# our word -> the names that configurations use for it, most common first
-SIZES = {
-    "vocab": ("vocab_size",),
-    "hidden": ("hidden_size",),
-    "layers": ("num_hidden_layers",),
-    "heads": ("num_attention_heads",),
-    "kv_heads": ("num_key_value_heads",),
-    "head_dim": ("head_dim",),
-    "ffn": ("intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"),
-    "context": ("max_position_embeddings",),
-    "window": ("sliding_window",),
-    "experts": ("num_local_experts", "num_experts"),
-    "tie": ("tie_word_embeddings",),
-}
 
 
 def build_model(arch: str = "qwen3", *, seed: int, **sizes: Any) -> nn.Module:
