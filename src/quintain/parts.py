@@ -63,6 +63,7 @@ class Cast:
     sampling: Sampling = field(default_factory=Sampling)
     seed: int = 0
     memory: Any = None
+    samplings: Mapping[str, Sampling] = field(default_factory=dict)  # of roles that have another than the default
     frozen: frozenset[str] = frozenset()  # engines whose tokens are never trained (opponents, judges)
     prove: Callable[[Weights], Awaitable[None]] | None = None  # raises if an engine does not hold what it was given
 

@@ -9,7 +9,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,36 +25,7 @@ PLACES = ("world=", "level=", "env.name=", "env.level", "data=")  # words that s
 
 def main(arguments: list[str]) -> int:
     """Evaluate one player."""
-    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain eval", description=__doc__)
-    parser.add_argument(
-        "player", help="random, oracle, a run folder, a Hugging Face folder, or an OpenAI-compatible URL"
-    )
-    parser.add_argument(
-        "items", nargs="*", metavar="RECIPE|FILE|key=value", help="where to play, such as world=Sokoban level=3"
-    )
-    parser.add_argument("-n", type=int, help="instances (default 200)")
-    parser.add_argument("-k", type=int, default=1, help="episodes of each instance, for pass@k (default 1)")
-    parser.add_argument("--levels", "--level", help="one level or a range, as level=3")
-    parser.add_argument("--greedy", action="store_true", help="temperature 0")
-    parser.add_argument("--seed", type=int, help="which held-out instances (default 7919)")
-    parser.add_argument("--model", default="", help="model name behind a URL")
-    parser.add_argument("--key-env", default="OPENAI_API_KEY", help="environment variable that holds the API key")
-    parser.add_argument(
-        "--away",
-        action="append",
-        default=[],
-        metavar="key=value",
-        help="play there too, such as --away level=6 (repeatable)",
-    )
-    parser.add_argument("--over", default="", metavar="PLAYER", help="with --away: what the player was trained from")
-    parser.add_argument(
-        "--suite",
-        metavar="quick|DOMAIN|full",
-        help="play the fixed instances of many worlds, told by domain",
-    )
-    parser.add_argument("--out", type=Path, help="with --suite: a folder that keeps evaluations and draws their page")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    given = parser.parse_intermixed_args(arguments)
+    given = _parser().parse_intermixed_args(arguments)
     if given.levels is not None:
         given.items += [f"env.levels={list(levels_of(given.levels))}"]
     if given.over and not given.away:
@@ -76,12 +47,50 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain eval", description=__doc__)
+    parser.add_argument(
+        "player", help="random, oracle, a run folder, a Hugging Face folder, or an OpenAI-compatible URL"
+    )
+    parser.add_argument(
+        "items", nargs="*", metavar="RECIPE|FILE|key=value", help="where to play, such as world=Sokoban level=3"
+    )
+    parser.add_argument("-n", type=int, help="instances (default 200)")
+    parser.add_argument("-k", type=int, default=1, help="episodes of each instance, for pass@k (default 1)")
+    parser.add_argument("--levels", "--level", help="one level or a range, as level=3")
+    parser.add_argument("--greedy", action="store_true", help="temperature 0")
+    parser.add_argument("--seed", type=int, help="which held-out instances (default 7919)")
+    parser.add_argument("--model", default="", help="model name behind a URL")
+    parser.add_argument("--key-env", default="OPENAI_API_KEY", help="environment variable that holds the API key")
+    parser.add_argument(
+        "--away",
+        action="append",
+        default=[],
+        metavar="key=value",
+        help="play there too, such as --away level=6 (repeatable)",
+    )
+    parser.add_argument(
+        "--against",
+        metavar="PLAYER",
+        help="who plays the other seats in worlds of several: policy (the player itself), or a player as above",
+    )
+    parser.add_argument("--over", default="", metavar="PLAYER", help="with --away: what the player was trained from")
+    parser.add_argument(
+        "--suite",
+        metavar="quick|DOMAIN|full",
+        help="play the fixed instances of many worlds, told by domain",
+    )
+    parser.add_argument("--out", type=Path, help="with --suite: a folder that keeps evaluations and draws their page")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
 def _suite(given: argparse.Namespace) -> int:
     """Play a suite, print its domains, and keep it where `--out` says."""
     from quintain.envs.suites import suite_of
     from quintain.evals import suite_page, suites
 
-    own = {"-n": given.n, "--seed": given.seed, "--away": given.away, "--over": given.over}
+    own = {"-n": given.n, "--seed": given.seed, "--away": given.away, "--over": given.over, "--against": given.against}
     fixed = [name for name, value in own.items() if value not in (None, [], "")]
     placed = [word for word in _worlds(given.items) if word.startswith(PLACES)]
     if fixed or placed:
@@ -194,18 +203,20 @@ def _stray(item: str, worlds: list[str], recipes: list[str]) -> str:
     )
 
 
-async def _played(episodes: Coroutine[Any, Any, list[Group]], cast: Cast) -> list[Group]:
+async def _played(plays: Sequence[Coroutine[Any, Any, list[Group]]], casts: Sequence[Cast]) -> list[Group]:
+    """What was played from each seat, one after the other, task by task."""
+    from quintain.runtime.opponents import joined
     from quintain.runtime.playing import close_engines
 
     try:
-        return await episodes
+        return joined([await episodes for episodes in plays])
     finally:
-        await close_engines(cast)
+        await close_engines(casts[0])
 
 
 def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     """Play and sum up."""
-    from quintain.evals.players import cast_of, held_out
+    from quintain.evals.players import held_out, opposed
     from quintain.evals.stats import summary
     from quintain.runtime.check import check_playing
     from quintain.runtime.evaluate import play
@@ -218,15 +229,20 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     options = {"model": given.model, "key_env": given.key_env}
     if given.n < 1 or given.k < 1:
         raise configs.ConfigError(f"-n is {given.n} and -k is {given.k}; both must be at least 1")
-    config, cast = cast_of(given.player, config, overrides, options)
-    _own_setting(given.player, files)
+    config, casts = opposed(given.player, given.against or "", config, overrides, options)
+    for player in (given.player, given.against or ""):
+        _own_setting(player, files)
     if given.greedy:
-        cast = _calm(cast)
+        casts = [_calm(cast) for cast in casts]
     check_playing(config, config.eval.split)
     drawn = held_out(config, given.n, given.seed)
     start = time.perf_counter()
-    groups = asyncio.run(_played(play(drawn, cast, make_rollout(config, given.k), make_reward(config)), cast))
+    rollout, reward = make_rollout(config, given.k), make_reward(config)
+    groups = asyncio.run(_played([play(drawn, cast, rollout, reward) for cast in casts], casts))
     refuse_failures(groups)
     split = rows_of(config, config.eval.split) if config.data else config.eval.split
     where = f"{config.data or f'{config.env.name} level ' + ','.join(map(str, config.env.levels))} ({split})"
-    return {"player": given.player, "where": where, "seconds": time.perf_counter() - start, **summary(groups)}
+    rival = given.against or config.eval.against
+    facing = {"against": rival} if casts[0].frozen else {}
+    where += f" against {rival}" * bool(facing)
+    return {"player": given.player, "where": where, **facing, "seconds": time.perf_counter() - start, **summary(groups)}

@@ -220,6 +220,19 @@ def unused(folder: Path) -> Path:
     return free
 
 
+def _where(config: configs.Config, folder: Path) -> str:
+    """Where a run plays and who does, in a line."""
+    from quintain.runtime.opponents import rival
+
+    section = config.runtime
+    actors = f", {section.actors} actor{'s' if section.actors > 1 else ''}" if section.actors else ""
+    played = config.data or f"{config.env.name} level {','.join(map(str, config.env.levels))}"
+    where = f"run folder {folder}: {played}; {section.processes} process{'es' if section.processes > 1 else ''}{actors}"
+    if (config.eval.instances or config.eval.final_instances) and (against := rival(config)):
+        where += f"; evaluated against {against} in the other seat"
+    return where
+
+
 def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None = None, tell: int | None = None) -> int:
     """Train in this process and the ranks that the config asks for, with the live table and the config's sinks."""
     from quintain.cli.live import screen
@@ -236,11 +249,7 @@ def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None 
         forks.ready()
         with contextlib.suppress(BrokenPipeError):  # as in `Stepped`
             told(tell, FORKS)
-    actors = (
-        f", {config.runtime.actors} actor{'s' if config.runtime.actors > 1 else ''}" if config.runtime.actors else ""
-    )
-    played = config.data or f"{config.env.name} level {','.join(map(str, config.env.levels))}"
-    where = f"run folder {folder}: {played}; {count} process{'es' if count > 1 else ''}{actors}"
+    where = _where(config, folder)
     asked = Asked()
     if resume:
         say(where)

@@ -280,6 +280,10 @@ class EvalSection(BaseModel, extra="forbid", validate_default=True):
     greedy: bool = Field(True, description="also evaluate with temperature 0 at start and end")
     beside: bool = Field(False, description="evaluate a copy of the policy while training goes on")
     split: Literal["test", "validation"] = Field("test", description="validation or test")
+    against: Literal["policy", "random", "oracle"] = Field(
+        "policy",
+        description="who plays the other seats in worlds of several: policy (itself), random or oracle; the policy takes each seat in turn",
+    )
 
 
 class TrackSection(BaseModel, extra="forbid", validate_default=True):

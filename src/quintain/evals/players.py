@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from quintain import config as configs
-from quintain.config import Config
-from quintain.engines.scripted import Player
-from quintain.envs.scaffold import Scaffold
-from quintain.envs.world import world_of
+from quintain.config import Config, EnvSection
 from quintain.ledger import RunDir
 from quintain.parts import Cast
 from quintain.registry import UnknownName, build, names, require_extra, unknown
+from quintain.runtime.opponents import ITSELF, PLAYERS, facing, others, rival, scripted, seats_of
 from quintain.runtime.stage import data_sampler, env_of, make_stage, tasks, world_sampler
-from quintain.types import Message, Request, Sampling, Task
-from quintain.worlds.kernel import Plan
-
-Move = Callable[[Any, Any, str, Request], str]  # (world, state, seat, request) -> action
-
-
-def random_move(world: Any, state: Any, seat: str, request: Request) -> str:
-    """A uniformly drawn legal move."""
-    from quintain.worlds.noise import Rng
-
-    return world.view(state, seat).sample(Rng("random player", *request.key)).key
-
-
-def oracle_move(world: Any, state: Any, seat: str, request: Request) -> str:
-    """The oracle's move; a random one where it has no plan."""
-    plan = world.solve(state, seat)
-    if isinstance(plan, Plan) and (plan.first or plan.moves):
-        return random.Random(str(request.key)).choice(plan.first or plan.moves[:1]).key
-    return random_move(world, state, seat, request)
-
-
-PLAYERS: dict[str, Move] = {"random": random_move, "oracle": oracle_move}
+from quintain.types import Sampling, Task
 
 
 def builtin(name: str, config: Config) -> Cast:
@@ -53,22 +29,21 @@ def builtin(name: str, config: Config) -> Cast:
             f"the player {name!r} needs a world, and this is the env {played!r}; "
             "name a world, such as world=Sokoban, or evaluate a run, a model folder or a URL here"
         )
-    scaffold = Scaffold.of(config.env.scaffold)
-    world, move = world_of(config.env.name), PLAYERS[name]
-    from quintain.envs.grammar import GRAMMARS
-
-    write = GRAMMARS[scaffold.grammar].write
-    seats = world.facts.seats
-
-    def act(messages: Sequence[Message], state: Any, request: Request) -> str:
-        return write(move(world, state, seats[request.key[4]], request)).text
-
+    player = scripted(name, config)
     env = build("env", {"name": "world", "scaffold": config.env.scaffold})
-    return Cast(env=env, engines={"policy": Player(act)}, renderers={}, seed=config.run.seed)
+    return Cast(env=env, engines={"policy": player}, renderers={}, seed=config.run.seed)
 
 
-def of_run(folder: Path, overrides: Sequence[str], step: int | None = None) -> tuple[Config, Cast, int]:
+def of_run(
+    folder: Path, overrides: Sequence[str], step: int | None = None, place: EnvSection | None = None
+) -> tuple[Config, Cast, int]:
     """The policy of a run's newest checkpoint, or that of `step`, in the run's own setting unless overridden; and its step.
+
+    Args:
+        folder: of the run.
+        overrides: of its config.
+        step: after which a checkpoint was written; None for the newest.
+        place: whose world, levels and knobs are played; None for those of the config.
 
     Raises:
         ConfigError: a model of words is to play where it lacks words.
@@ -76,6 +51,9 @@ def of_run(folder: Path, overrides: Sequence[str], step: int | None = None) -> t
     with RunDir.open(folder) as store:
         own = configs.make(folder / "config.toml")
         config = configs.make(folder / "config.toml", overrides=overrides)
+        if place is not None:
+            where = {"name": place.name, "levels": place.levels, "params": place.params}
+            config.env = config.env.model_copy(update=where)
         checkpoint = store.latest_checkpoint(step)
     if checkpoint is None:
         raise UnknownName(f"{folder} has no checkpoint yet; train it further")
@@ -147,8 +125,14 @@ def of_url(url: str, model: str, config: Config, key_env: str) -> Cast:
     return Cast(env=env, engines={"policy": engine}, renderers={}, sampling=sampling, seed=config.run.seed)
 
 
-def cast_of(player: str, config: Config, overrides: Sequence[str], options: Mapping[str, str]) -> tuple[Config, Cast]:
-    """The config and cast of what the command line names.
+def cast_of(
+    player: str,
+    config: Config,
+    overrides: Sequence[str],
+    options: Mapping[str, str],
+    place: EnvSection | None = None,
+) -> tuple[Config, Cast]:
+    """The config and cast of what the command line names; `overrides` and `place` are for the config of a run, see `of_run`.
 
     Raises:
         UnknownName: neither a player, a run folder, a model folder, nor a URL.
@@ -158,8 +142,8 @@ def cast_of(player: str, config: Config, overrides: Sequence[str], options: Mapp
     if player.startswith(("http://", "https://")):
         return config, of_url(player, options.get("model", ""), config, options.get("key_env", "OPENAI_API_KEY"))
     folder = Path(player)
-    if (folder / "run.json").is_file():
-        return of_run(folder, overrides)[:2]
+    if _is_run(player):
+        return of_run(folder, overrides, place=place)[:2]
     if (folder / "config.json").is_file():
         return config, of_folder(folder, config)
     near, all_of_them, _ = unknown("player", player, PLAYERS).partition("; there are")
@@ -167,6 +151,46 @@ def cast_of(player: str, config: Config, overrides: Sequence[str], options: Mapp
         f"{near}{';' if all_of_them else ''} players are {', '.join(sorted(PLAYERS))}, a run folder, a Hugging Face folder, or an "
         "http(s) URL"
     )
+
+
+def opposed(
+    player: str, opponent: str, config: Config, overrides: Sequence[str], options: Mapping[str, str]
+) -> tuple[Config, list[Cast]]:
+    """The config and, for each seat of its world that the player takes, a cast in which the opponent plays the others.
+
+    Args:
+        player: as for `cast_of`; what is played is what it would play alone, or the opponent if only that is a run.
+        opponent: the same; empty for what the config says, `policy` for the player itself, who then has one cast with all seats.
+        config: see `cast_of`, as for `overrides` and `options`.
+
+    Raises:
+        UnknownName: as `cast_of`.
+        ConfigError: the world has one seat, or the two read different scaffolds.
+    """
+    theirs = None
+    if _is_run(opponent) and not _is_run(player):
+        config, theirs = cast_of(opponent, config, overrides, options)
+    config, own = cast_of(player, config, overrides, options)
+    opponent = opponent or rival(config) or ITSELF
+    if opponent == ITSELF:
+        return config, [own]
+    if len(seats_of(config)) < 2:
+        raise configs.ConfigError(
+            f"nobody can play {config.data or config.env.name} against {opponent}: it has no second seat; `quintain list "
+            "worlds` has a column of how many there are"
+        )
+    if theirs is None:
+        there, theirs = cast_of(opponent, config.model_copy(deep=True), overrides, options, config.env)
+        if there.env.scaffold != config.env.scaffold:
+            raise configs.ConfigError(
+                f"{player} reads env.scaffold={config.env.scaffold} and {opponent} {there.env.scaffold}, and a game is told in one way; "
+                "take players that were trained alike"
+            )
+    return config, [facing(own, seats, theirs.engines["policy"], theirs) for seats in others(config)]
+
+
+def _is_run(player: str) -> bool:
+    return (Path(player) / "run.json").is_file()
 
 
 def held_out(config: Config, count: int, seed: int) -> list[Task]:

@@ -16,6 +16,7 @@ from quintain.evals.diagnose import findings
 from quintain.evals.page import PAGE, STYLE
 from quintain.ledger import RunDir
 from quintain.messages import png_of
+from quintain.runtime.opponents import rival
 from quintain.types import Group, Kind, Message, Node, QuintainError, Trajectory
 
 Rows = Sequence[tuple[int, Mapping[str, float]]]
@@ -66,6 +67,7 @@ def _sub(config: configs.Config, rows: Rows, wall: float) -> str:
     level = ",".join(map(str, config.env.levels))
     episodes = sum(m.get("episodes", 0.0) for _, m in rows)
     where = config.data or f"{config.env.name} level {level}"
+    where += f" (held out: against {against})" if (against := rival(config)) else ""
     return f"{where} · seed {config.run.seed} · {len(rows)} of {config.run.steps} steps · {episodes:,.0f} episodes · {wall:.0f} s"
 
 

@@ -86,7 +86,7 @@ def summary(groups: Sequence[Group]) -> dict[str, Any]:
     n, by_seat = len(episodes), [_by_seat(g) for g in groups if g.trajectories]
     wins = [row for seats in by_seat for row in seats.values()]
     shares = [sum(map(sum, seats.values())) / sum(map(len, seats.values())) for seats in by_seat]
-    games = sum(max(map(len, seats.values())) for seats in by_seat)
+    games = sum(_games(g) for g in groups)
     share = sum(map(sum, wins)) / max(1, n)
     worth = effective(shares, share, games)
     mean = sum(t.reward for t in episodes) / max(1, n)
@@ -120,11 +120,17 @@ def _by_seat(group: Group) -> dict[str, list[bool]]:
     return out
 
 
+def _games(group: Group) -> int:
+    """How many were played: as often as any seat took part, or more where seats took part in games of their own."""
+    seats = Counter(t.agent for t in group.trajectories)
+    return max(len({t.episode for t in group.trajectories}), *seats.values(), 0)
+
+
 def _seats(by_seat: Sequence[Mapping[str, list[bool]]]) -> dict[str, Any]:
     """The success of each seat, where games have several."""
-    if not any(len(seats) > 1 for seats in by_seat):
-        return {}
     rows = {name: [won for seats in by_seat for won in seats.get(name, ())] for name in {n for s in by_seat for n in s}}
+    if len(rows) < 2:
+        return {}
     return {"seats": {name: sum(rows[name]) / len(rows[name]) for name in sorted(rows)}}
 
 
@@ -155,9 +161,8 @@ def table(name: str, found: Mapping[str, Any]) -> str:
         lines.append("  " + "   ".join(f"pass@{k} {v:.3f}" for k, v in found["pass"].items()))
     if seats := found.get("seats"):
         told = "   ".join(f"{seat} {won:.3f}" for seat, won in seats.items())
-        lines.append(
-            f"  success by seat: {told}   (each seat of a game is an attempt of its own; the player plays all)"
-        )
+        who = f"{rival} plays the other" if (rival := found.get("against")) else "the player plays all"
+        lines.append(f"  success by seat: {told}   (each seat of a game is an attempt of its own; {who})")
     lines.append("  stops: " + ", ".join(f"{k} {100 * v:.1f} %" for k, v in found["stops"].items()))
     if recorded := found.get("recorded"):
         lines.append("  on recorded episodes: " + ", ".join(f"{k} {v:.3f}" for k, v in recorded.items()))

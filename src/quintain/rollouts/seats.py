@@ -78,7 +78,7 @@ class Seat:
         self.converses: bool = hasattr(self.engine, "converse")
         if self.converses:
             self.renderer = cast.renderers.get(self.role)
-        self.sampling: Sampling = self._sampling(cast.sampling)
+        self.sampling: Sampling = self._sampling(cast.samplings.get(self.role, cast.sampling))
         self.shorter: dict[int, Sampling] = {}
         self.key: Ints = (cast.seed, ticket, member)
         self.stem: str = f"{cast.seed}.{ticket}.{member}.{index}"

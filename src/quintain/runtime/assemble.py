@@ -150,7 +150,7 @@ def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] 
         pack=partial(
             pack, skip_idle=not (algorithm.objective.needs & {"entropy", "ref", "values", "value"}), topk=topk
         ),
-        evaluate=make_evaluator(config, stage, cast, ranks, rollout(1)),
+        evaluate=make_evaluator(config, stage, cast, ranks, partial(rollout, 1)),
         proof=proof,
     )
     parts.beside = make_beside(config, stage, model, parts.evaluate, crew)  # pyrefly: ignore

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quintain.config import Config
 from quintain.parts import Cast, Reward, Rollout
 from quintain.runtime.chain import APART as FIRST_TICKET
 from quintain.runtime.keeper import Peers
+from quintain.runtime.opponents import sides
 from quintain.runtime.playing import make_reward
 from quintain.runtime.run import Guard
 from quintain.runtime.stage import APART, Stage, tasks
@@ -54,12 +55,12 @@ class Evaluator:
     """The evaluation of a run: the same tasks every time, each rank plays its share.
 
     `tasks` are those of all ranks; `short` of them are played between start and end, `long` of them at both ends, where
-    `greedy` adds a pass at temperature 0.
+    `greedy` adds a pass at temperature 0. Each is played by every one of `rollouts`: one, or one for each seat that the policy takes.
     """
 
     tasks: Sequence[Task]
     cast: Cast
-    rollout: Rollout
+    rollouts: Sequence[Rollout]
     reward: Reward
     ranks: Peers
     short: int
@@ -81,15 +82,17 @@ class Evaluator:
 
     async def _pass(self, name: str, cast: Cast, count: int, guard: Guard) -> dict[str, float]:
         mine = self.tasks[:count][self.ranks.rank :: self.ranks.size]
-        found = scores(await guard(play(mine, cast, self.rollout, self.reward)))
+        found = scores([g for r in self.rollouts for g in await guard(play(mine, cast, r, self.reward))])
         keys = ("episodes", "reward", "success", "turns")
         summed = self.ranks.sums({k: found[k] for k in keys})
         n = max(1.0, summed["episodes"])
         return {f"{name}/episodes": summed["episodes"]} | {f"{name}/{k}": summed[k] / n for k in keys[1:]}
 
 
-def make_evaluator(config: Config, stage: Stage, cast: Cast, ranks: Peers, rollout: Rollout) -> Evaluator | None:
-    """The evaluation of a config, or None when it asks for no instances; `rollout` plays one episode a task."""
+def make_evaluator(
+    config: Config, stage: Stage, cast: Cast, ranks: Peers, rollout: Callable[..., Rollout]
+) -> Evaluator | None:
+    """The evaluation of a config, or None when it asks for no instances; `rollout` makes what plays one episode a task."""
     section = config.eval
     short, long = section.instances, section.final_instances or section.instances
     if not long:
@@ -98,4 +101,5 @@ def make_evaluator(config: Config, stage: Stage, cast: Cast, ranks: Peers, rollo
     reward = make_reward(config)
     options = {"short": short or long, "long": long, "last": config.run.steps, "greedy": section.greedy}
     cast = replace(cast, sampling=replace(cast.sampling, temperature=section.temperature, top_logprobs=0))
-    return Evaluator(tasks=drawn, cast=cast, rollout=rollout, reward=reward, ranks=ranks, **options)
+    rollouts = [rollout(**side) for side in sides(config)]
+    return Evaluator(tasks=drawn, cast=cast, rollouts=rollouts, reward=reward, ranks=ranks, **options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,12 +10,19 @@ from quintain.config import Config, ConfigError
 from quintain.parts import Cast, Reward, Rollout
 from quintain.ports import Engine
 from quintain.registry import build
+from quintain.runtime.opponents import against
 from quintain.runtime.stage import Stage, env_of, turn_tokens
 from quintain.types import Sampling
 
 
-def make_rollout(config: Config, group_size: int, **more: Any) -> Rollout:
+def make_rollout(config: Config, group_size: int, others: Mapping[str, str] | None = None, **more: Any) -> Rollout:
     """The rollout part of a config, with groups of `group_size`.
+
+    Args:
+        config: of the run.
+        group_size: episodes of a task.
+        others: who plays a seat that is not the policy's: `random` or `oracle`, by its name.
+        more: options of the part.
 
     Raises:
         ConfigError: `rollout.options` sets what has a key of its own.
@@ -27,7 +34,8 @@ def make_rollout(config: Config, group_size: int, **more: Any) -> Rollout:
             raise ConfigError(f"rollout.options.{key} is {section.options[key]!r}, which {own} sets; set {own} instead")
     limits = {"max_turns": section.max_turns, "context": config.model.context}
     options = {name: value for name, value in section.options.items() if name != "hint"}
-    return build("rollout", {"name": section.name, "group_size": group_size, **limits, **options, **more})
+    rollout = build("rollout", {"name": section.name, "group_size": group_size, **limits, **options, **more})
+    return against(config, rollout, others) if others else rollout
 
 
 def rollouts_of(config: Config, context: int, needs: Collection[str]) -> Callable[..., Rollout]:

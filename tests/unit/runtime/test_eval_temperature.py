@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from quintain import config as configs
@@ -21,7 +23,7 @@ def test_evaluations_are_sampled_at_their_own_temperature(asked, wanted):
     stage = make_stage(config)
     engine = policy.make_engine(config, policy.make_model(config, stage.renderer))
     cast = make_cast(config, stage, engine)
-    evaluator = make_evaluator(config, stage, cast, Ranks(), make_rollout(config, 1))
+    evaluator = make_evaluator(config, stage, cast, Ranks(), partial(make_rollout, config, 1))
     assert cast.sampling.temperature == 1.4
     assert evaluator is not None and evaluator.cast.sampling.temperature == wanted
 
@@ -36,7 +38,9 @@ async def test_the_ends_of_a_run_play_as_many_episodes_as_they_are_told(short, l
     config = configs.make(overrides=[f"{k}={v}" for k, v in words.items()])
     stage = make_stage(config)
     engine = policy.make_engine(config, policy.make_model(config, stage.renderer))
-    evaluator = make_evaluator(config, stage, make_cast(config, stage, engine), Ranks(), make_rollout(config, 1))
+    evaluator = make_evaluator(
+        config, stage, make_cast(config, stage, engine), Ranks(), partial(make_rollout, config, 1)
+    )
     assert evaluator is not None
     ends, between = await evaluator(0, straight), await evaluator(3, straight)
     assert (ends["eval/episodes"], ends["greedy/episodes"]) == (long or short, long or short)

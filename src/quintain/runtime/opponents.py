@@ -1,0 +1,121 @@
+"""Players without a model, and casts in which somebody else than the policy plays some seats."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from quintain.config import Config
+from quintain.engines.scripted import Player
+from quintain.envs.grammar import GRAMMARS
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import world_of
+from quintain.parts import Cast, Rollout
+from quintain.ports import Engine
+from quintain.registry import names
+from quintain.types import Group, Message, Request, Task
+from quintain.worlds.kernel import Plan
+from quintain.worlds.noise import Rng
+
+ITSELF = "policy"  # who plays the other seats where nobody else does
+Move = Callable[[Any, Any, str, Request], str]  # (world, state, seat, request) -> action
+
+
+def random_move(world: Any, state: Any, seat: str, request: Request) -> str:
+    """A uniformly drawn legal move."""
+    return world.view(state, seat).sample(Rng("random player", *request.key)).key
+
+
+def oracle_move(world: Any, state: Any, seat: str, request: Request) -> str:
+    """The oracle's move; a random one where it has no plan."""
+    plan = world.solve(state, seat)
+    if isinstance(plan, Plan) and (plan.first or plan.moves):
+        return random.Random(str(request.key)).choice(plan.first or plan.moves[:1]).key
+    return random_move(world, state, seat, request)
+
+
+PLAYERS: dict[str, Move] = {"random": random_move, "oracle": oracle_move}
+
+
+def scripted(name: str, config: Config) -> Player:
+    """The random player or the oracle in the world of a config; its noise is that of the request, so it plays any number of episodes."""
+    world, move = world_of(config.env.name), PLAYERS[name]
+    write, seats = GRAMMARS[Scaffold.of(config.env.scaffold).grammar].write, world.facts.seats
+
+    def act(messages: Sequence[Message], state: Any, request: Request) -> str:
+        return write(move(world, state, seats[request.key[4]], request)).text
+
+    return Player(act)
+
+
+def seats_of(config: Config) -> tuple[str, ...]:
+    """The seats of the world of a config; none where it plays no world."""
+    name = config.env.name
+    return world_of(name).facts.seats if name in names("world") and not config.data else ()
+
+
+def rival(config: Config) -> str:
+    """Who evaluations of a config have play the other seats; empty where the policy plays all that there are."""
+    return config.eval.against if config.eval.against != ITSELF and len(seats_of(config)) > 1 else ""
+
+
+def others(config: Config) -> list[tuple[str, ...]]:
+    """For each seat of the config's world that the policy takes in turn, the seats that are left to somebody else.
+
+    Example:
+        >>> from quintain import config as configs
+        >>> others(configs.make(overrides=["world=NimDuel"])), others(configs.make(overrides=["world=KeyDoor"]))
+        ([('second',), ('first',)], [()])
+    """
+    seats = seats_of(config)
+    return [tuple(other for other in seats if other != seat) for seat in seats] or [()]
+
+
+def facing(cast: Cast, seats: Collection[str], engine: Engine, like: Cast | None = None) -> Cast:
+    """A cast in which `engine` plays `seats`, whose episodes are left out of groups.
+
+    Args:
+        cast: who plays the rest.
+        seats: names.
+        engine: of the others.
+        like: whose renderer and sampling it has; None for one that needs none.
+    """
+    own: dict[str, Any] = {"engines": {**cast.engines, **dict.fromkeys(seats, engine)}}
+    own["frozen"] = cast.frozen | frozenset(seats)
+    if like is not None:
+        if renderer := like.renderers.get("policy"):
+            own["renderers"] = {**cast.renderers, **dict.fromkeys(seats, renderer)}
+        own["samplings"] = {**cast.samplings, **dict.fromkeys(seats, like.sampling)}
+    return replace(cast, **own)
+
+
+def against(config: Config, rollout: Rollout, players: Mapping[str, str]) -> Rollout:
+    """A rollout in which the named seats are played by `random` or `oracle`."""
+    engines = {seat: scripted(name, config) for seat, name in players.items()}
+
+    async def play(task: Task, cast: Cast, ticket: int) -> Group:
+        for seat, engine in engines.items():
+            cast = facing(cast, (seat,), engine)
+        return await rollout(task, cast, ticket)
+
+    return play
+
+
+def sides(config: Config) -> list[dict[str, Any]]:
+    """Options of the rollouts of an evaluation: one in which the policy plays every seat, or one for each seat that it takes."""
+    who = rival(config)
+    return [{"others": dict.fromkeys(seats, who)} for seats in others(config)] if who else [{}]
+
+
+def joined(found: Sequence[Sequence[Group]]) -> list[Group]:
+    """The groups of the same tasks that were played from each seat, task by task; games are numbered on."""
+    out = []
+    for groups in zip(*found, strict=True):
+        rows, games = [], 0
+        for group in groups:
+            rows += [replace(t, episode=t.episode + games) for t in group.trajectories]
+            games += 1 + max((t.episode for t in group.trajectories), default=-1)
+        out.append(replace(groups[0], trajectories=tuple(rows)))
+    return out

@@ -1,0 +1,91 @@
+"""Who plays the seats that are not the policy's."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from quintain import config as configs
+from quintain.cli.eval import main as evaluate
+from quintain.evals.players import builtin, held_out, opposed
+from quintain.evals.stats import summary
+from quintain.learn.ranks import Ranks
+from quintain.runtime.evaluate import make_evaluator, play
+from quintain.runtime.opponents import joined, others, rival
+from quintain.runtime.playing import make_reward, make_rollout
+from quintain.runtime.stage import make_stage
+from quintain.types import Group
+
+
+def duel(*more: str) -> configs.Config:
+    return configs.make(overrides=["world=NimDuel", "level=1", "env.scaffold.style=words", *more])
+
+
+async def played(player: str, opponent: str, config: configs.Config, count: int = 24, k: int = 1) -> list[Group]:
+    config, casts = opposed(player, opponent, config, [], {})
+    rollout, reward = make_rollout(config, k), make_reward(config)
+    return joined([await play(held_out(config, count, 5), cast, rollout, reward) for cast in casts])
+
+
+async def test_the_oracle_as_the_other_takes_what_it_can_and_alone_only_the_player_is_counted():
+    found = {who: summary(await played("random", who, duel())) for who in ("policy", "random", "oracle")}
+    assert found["policy"]["success"] == 0.5  # of itself and itself one wins
+    assert found["oracle"]["success"] < 0.2 < found["random"]["success"]
+    assert found["policy"]["episodes"] == 24 and found["oracle"]["episodes"] == 48  # a game for each seat
+    assert set(found["oracle"]["seats"]) == {"first", "second"}
+
+
+async def test_each_game_has_one_row_of_the_player_and_all_games_of_an_instance_stand_together():
+    groups = await played("oracle", "random", duel(), 6, k=3)
+    assert [len(group.trajectories) for group in groups] == [6] * 6
+    for group in groups:
+        assert [t.agent for t in group.trajectories] == ["first"] * 3 + ["second"] * 3
+        assert [t.episode for t in group.trajectories] == list(range(6))
+
+
+async def test_a_run_is_evaluated_against_whom_its_config_names():
+    async def straight(playing: Any) -> Any:
+        return await playing
+
+    async def scored(*more: str) -> dict[str, float]:
+        config = duel("eval.instances=30", "eval.greedy=false", *more)
+        cast = builtin("random", config)
+        evaluator = make_evaluator(config, make_stage(config), cast, Ranks(), partial(make_rollout, config, 1))
+        assert evaluator is not None
+        return dict(await evaluator(0, straight))
+
+    alone, weak, strong = await scored(), await scored("eval.against=random"), await scored("eval.against=oracle")
+    assert alone["eval/episodes"] == weak["eval/episodes"] == strong["eval/episodes"] == 60
+    assert alone["eval/success"] == 0.5
+    assert strong["eval/success"] < 0.2 < weak["eval/success"] < 0.8
+
+
+def test_worlds_of_one_seat_have_nobody_to_be_against():
+    config = configs.make(overrides=["world=KeyDoor", "eval.against=random"])
+    assert rival(config) == "" and others(config) == [()]
+    assert rival(duel("eval.against=random")) == "random" and rival(duel()) == ""
+    _, casts = opposed("random", "", config, [], {})  # a recipe may say so for all worlds
+    assert len(casts) == 1 and not casts[0].frozen
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["random", "KeyDoor", "--against", "oracle"], "nobody can play KeyDoor against oracle: it has no second seat"),
+        (["random", "NimDuel", "--against", "orcale"], "players are oracle, random, a run folder"),
+        (["random", "--suite", "quick", "--against", "oracle"], "leave out --against"),
+        (["random", "NimDuel", "eval.against=stockfish"], "eval.against"),
+    ],
+)
+def test_opponents_that_there_are_not(words, said):
+    with pytest.raises(Exception, match=said.replace("(", r"\(")):
+        evaluate(words)
+
+
+def test_the_verb_says_who_is_played_against(capsys):
+    assert evaluate(["oracle", "NimDuel", "-n", "10", "--against", "random"]) == 0
+    out = capsys.readouterr().out
+    assert "oracle in NimDuel level 0 (test) against random: success" in out
+    assert "random plays the other" in out
