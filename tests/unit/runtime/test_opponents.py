@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,14 +10,16 @@ import pytest
 
 from quintain import config as configs
 from quintain.cli.eval import main as evaluate
+from quintain.engines.scripted import Player
 from quintain.evals.players import builtin, held_out, opposed
 from quintain.evals.stats import summary
 from quintain.learn.ranks import Ranks
+from quintain.ledger import RunDir
 from quintain.runtime.evaluate import make_evaluator, play
-from quintain.runtime.opponents import joined, others, rival
+from quintain.runtime.opponents import facing, joined, others, rival
 from quintain.runtime.playing import make_reward, make_rollout
 from quintain.runtime.stage import make_stage
-from quintain.types import Group
+from quintain.types import Group, Request, Sampling
 
 
 def duel(*more: str) -> configs.Config:
@@ -89,3 +92,60 @@ def test_the_verb_says_who_is_played_against(capsys):
     out = capsys.readouterr().out
     assert "oracle in NimDuel level 0 (test) against random: success" in out
     assert "random plays the other" in out
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """Two folders of runs in NimDuel, whose models have random weights; the second plays at another temperature and reads other knobs."""
+    monkeypatch.setattr("quintain.runtime.policy.load_checkpoint", lambda model, folder: None)
+    for name, more in {"one": (), "two": ("eval.temperature=0.5", "level=2")}.items():
+        with RunDir.create(tmp_path / name, duel("rollout.max_tokens=1", *more).toml(full=True)) as store:
+            store.checkpoint(1, lambda folder: None)
+    return tmp_path
+
+
+async def test_a_run_plays_another_each_by_its_own_engine_and_temperature(runs):
+    config, casts = opposed(str(runs / "one"), str(runs / "two"), configs.make(), [], {})
+    assert config.env.levels == [1], "they play where the player was trained"
+    for cast, other in zip(casts, ("second", "first"), strict=True):
+        assert cast.frozen == {other} and cast.engine(other) is not cast.engines["policy"]
+        assert (cast.sampling.temperature, cast.samplings[other].temperature) == (1.0, 0.5)
+    groups = await play(held_out(config, 4, 5), casts[0], make_rollout(config, 2), make_reward(config))
+    assert {t.agent for g in groups for t in g.trajectories} == {"first"}
+    assert any(t.turns for g in groups for t in g.trajectories)
+
+
+async def test_the_other_is_asked_with_its_own_sampling():
+    config, asked = duel(), []
+
+    def act(messages: Any, state: Any, request: Request) -> str:
+        asked.append(request.sampling.temperature)
+        return "take 1"
+
+    own = builtin("random", config)
+    cast = facing(own, ("second",), Player(act), replace(own, sampling=Sampling(temperature=0.25)))
+    await play(held_out(config, 6, 5), cast, make_rollout(config, 1), make_reward(config))
+    assert asked and set(asked) == {0.25}
+
+
+async def test_players_without_a_setting_take_that_of_the_run_they_play(runs):
+    config, casts = opposed("oracle", str(runs / "two"), configs.make(), [], {})
+    assert (config.env.name, config.env.levels) == ("NimDuel", [2])
+    assert all(cast.frozen and not hasattr(cast.engines["policy"], "model") for cast in casts)
+    assert [min(cast.frozen) for cast in casts] == ["second", "first"]
+
+
+def test_runs_that_read_other_things_do_not_meet(runs):
+    with RunDir.create(runs / "three", duel("rollout.max_tokens=1", "env.scaffold.history=2").toml(full=True)) as store:
+        store.checkpoint(1, lambda folder: None)
+    with pytest.raises(configs.ConfigError, match="a game is told in one way"):
+        opposed(str(runs / "one"), str(runs / "three"), configs.make(), [], {})
+    with pytest.raises(configs.ConfigError, match="a run is evaluated in its own setting"):
+        evaluate(["random", "keydoor", "--against", str(runs / "one")])
+
+
+def test_an_opponent_without_the_words_is_refused_before_anything_is_played(runs):
+    with RunDir.create(runs / "high", duel("rollout.max_tokens=1", "level=9").toml(full=True)) as store:
+        store.checkpoint(1, lambda folder: None)
+    with pytest.raises(configs.ConfigError, match="knows the words of NimDuel level 1 only; NimDuel level 9 has"):
+        opposed(str(runs / "high"), str(runs / "one"), configs.make(), [], {})
