@@ -17,8 +17,10 @@ from quintain import config as configs
 from quintain.cli.args import sources
 from quintain.cli.paths import absolute
 from quintain.cli.restarts import EXPLAINED, FORKS, STEPPED, Supervisor
+from quintain.ledger import RunDir
 from quintain.registry import require_extra
 from quintain.runtime.check import check
+from quintain.runtime.stage import fitted, keep_words, spelled
 from quintain.runtime.transport import LearnerLost
 from quintain.runtime.watch import STALLED, StallError
 from quintain.types import QuintainError
@@ -102,9 +104,6 @@ def without(arguments: Sequence[str], option: str) -> list[str]:
 
 def begin(config: configs.Config, *, fresh: bool, tell: int | None = None) -> int:
     """Start a run; what fails before its first checkpoint leaves no folder behind, and no name taken."""
-    from quintain.ledger import RunDir
-    from quintain.runtime.stage import fitted
-
     check(config)
     folder = Path(config.run.folder) / config.run.name
     if fresh and (folder / "run.json").exists():
@@ -112,7 +111,7 @@ def begin(config: configs.Config, *, fresh: bool, tell: int | None = None) -> in
     folder = unused(folder)
     config = fitted(absolute(config))
     config.run.name = folder.name
-    RunDir.create(folder, config.toml(full=True)).close()
+    RunDir.create(folder, config.toml(full=True), about={"words": spelled(config)}).close()
     told(tell, os.fsencode(folder))
     try:
         return run(config, folder, resume=False, tell=tell)
@@ -130,8 +129,6 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
     Raises:
         ConfigError: a recipe or a file is given, or another number of processes, here or in an edited `config.toml`.
     """
-    from quintain.ledger import RunDir
-
     told(tell, os.fsencode(folder))
     files, overrides = sources(items)
     if files:
@@ -140,18 +137,9 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
         )
     with RunDir.open(folder, "a") as store:
         path = store.path / "config.toml"
-        config = absolute(configs.make(path, overrides=overrides))
+        config, own = absolute(configs.make(path, overrides=overrides)), configs.make(path)
         before = store.config
-        edited, count = edits(store.agreed or before, before), configs.make(path).runtime.processes
-        count = edited.get("runtime.processes", (count, count))[0]
-        if config.runtime.processes != count:
-            raise configs.ConfigError(
-                f"runtime.processes is {config.runtime.processes}, but the run has {count}, which share its tasks; leave it so"
-            )
-        if edited:
-            told_edits = "; ".join(f"{key}: {was} -> {now}" for key, (was, now) in edited.items())
-            print(f"{path} was edited since the run last began; it goes on with {told_edits}", flush=True)
-            store.agree(before)
+        _agree(store, config, own)
         ends = list(store.events(["stopped"]))
     if (
         ends
@@ -175,6 +163,26 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
             with RunDir.open(folder, "a") as store:
                 store.agree(before)
         raise
+
+
+def _agree(store: RunDir, config: configs.Config, own: configs.Config) -> None:
+    """Refuse what no run can change, and follow what was edited by hand."""
+    now, path = store.config, store.path / "config.toml"
+    edited = edits(store.agreed or now, now)
+    if "model.words" in edited:
+        raise configs.ConfigError(
+            f"{path}: model.words was edited, but the model of this run has the words that it has; put it back"
+        )
+    keep_words(config, own, store.about.get("words", ""))
+    count = edited.get("runtime.processes", (own.runtime.processes,))[0]
+    if config.runtime.processes != count:
+        raise configs.ConfigError(
+            f"runtime.processes is {config.runtime.processes}, but the run has {count}, which share its tasks; leave it so"
+        )
+    if edited:
+        told_edits = "; ".join(f"{key}: {was} -> {new}" for key, (was, new) in edited.items())
+        print(f"{path} was edited since the run last began; it goes on with {told_edits}", flush=True)
+        store.agree(now)
 
 
 def edits(old: str, new: str) -> dict[str, tuple[Any, Any]]:
@@ -201,7 +209,6 @@ def leaves(tree: Mapping[str, Any], stem: str = "") -> Iterator[tuple[str, Any]]
 def not_begun(folder: Path, count: int) -> dict[str, Any]:
     """The end of a run that was stopped before its parts were made, also in its book."""
     from quintain.learn.ranks import Ranks
-    from quintain.ledger import RunDir
     from quintain.runtime.keeper import Keeper
 
     with RunDir.open(folder, "a") as store:

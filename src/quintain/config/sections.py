@@ -81,6 +81,10 @@ class RunSection(BaseModel, extra="forbid", validate_default=True):
     )
 
 
+def _several(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
 class ModelSection(BaseModel, extra="forbid", validate_default=True):
     """The policy: a local Hugging Face folder, or a model built from sizes."""
 
@@ -89,6 +93,10 @@ class ModelSection(BaseModel, extra="forbid", validate_default=True):
     sizes: Annotated[dict[str, Any], AfterValidator(_whole)] = Field(
         default_factory=lambda: _whole({}),
         description="hidden, layers, heads, kv_heads, head_dim, ffn, and any config field of the model type",
+    )
+    words: Annotated[list[str], BeforeValidator(_several)] = Field(
+        default_factory=list,
+        description="of a model of words, where each place is WORLD:LEVELS with knobs, such as LightsOut:0-3; empty for where it plays",
     )
     context: int = Field(512, ge=16, description="longest path in tokens")
     lora: dict[str, Any] = Field(default_factory=dict, description="peft LoraConfig fields; empty trains all weights")

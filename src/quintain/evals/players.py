@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from quintain import config as configs
 from quintain.config import Config, EnvSection
@@ -13,7 +12,7 @@ from quintain.ledger import RunDir
 from quintain.parts import Cast
 from quintain.registry import UnknownName, build, names, require_extra, unknown
 from quintain.runtime.opponents import ITSELF, PLAYERS, facing, others, rival, scripted, seats_of
-from quintain.runtime.stage import data_sampler, env_of, make_stage, tasks, world_sampler
+from quintain.runtime.stage import data_sampler, env_of, keep_words, make_stage, tasks, world_sampler
 from quintain.types import Sampling, Task
 
 
@@ -54,10 +53,11 @@ def of_run(
         if place is not None:
             where = {"name": place.name, "levels": place.levels, "params": place.params}
             config.env = config.env.model_copy(update=where)
-        checkpoint = store.latest_checkpoint(step)
+        checkpoint, began = store.latest_checkpoint(step), store.about.get("words", "")
     if checkpoint is None:
         raise UnknownName(f"{folder} has no checkpoint yet; train it further")
-    return config, _policy(config, own, checkpoint.path), checkpoint.step
+    keep_words(config, own, began)
+    return config, _policy(config, checkpoint.path), checkpoint.step
 
 
 def of_folder(folder: Path, config: Config) -> Cast:
@@ -66,15 +66,13 @@ def of_folder(folder: Path, config: Config) -> Cast:
     return _policy(config)
 
 
-def _policy(config: Config, own: Config | None = None, checkpoint: Path | None = None) -> Cast:
+def _policy(config: Config, checkpoint: Path | None = None) -> Cast:
     require_extra("train", "torch", "transformers", "safetensors")
     from quintain.runtime import policy
     from quintain.runtime.playing import make_cast
 
     policy.set_threads(config.runtime.threads)
     stage = make_stage(config)
-    if own is not None and not own.model.folder:
-        stage = replace(stage, renderer=_own_words(config, own, stage.renderer))
     model = policy.make_model(config, stage.renderer)
     if checkpoint is not None:
         policy.load_checkpoint(model, checkpoint)  # before an engine takes a copy of it
@@ -90,19 +88,6 @@ def _alone(config: Config) -> Config:
         "engine": {"update": "in_flight", "during_update": "run"},
     }
     return config.model_copy(update={k: getattr(config, k).model_copy(update=v) for k, v in still.items()})
-
-
-def _own_words(config: Config, own: Config, asked: Any) -> Any:
-    """The words that the model of a run has, if they are enough for those that are asked for."""
-    learned = make_stage(own).renderer
-    lacking = set(getattr(asked, "words", ())) - set(getattr(learned, "words", ()))
-    if lacking:
-        where, there = (f"{c.env.name} level {','.join(map(str, c.env.levels))}" for c in (own, config))
-        raise configs.ConfigError(
-            f"the model of this run knows the words of {where} only; {there} has {len(lacking)} others, such as "
-            f"{min(lacking)!r}: evaluate it where it was trained, or train a model with a tokenizer (quintain new model)"
-        )
-    return learned
 
 
 def of_url(url: str, model: str, config: Config, key_env: str) -> Cast:

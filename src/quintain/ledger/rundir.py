@@ -59,7 +59,14 @@ class RunDir:
 
     @classmethod
     def create(
-        cls, path: str | Path, config: str, *, record: str = "all", keep: int = 2, disk: Disk | None = None
+        cls,
+        path: str | Path,
+        config: str,
+        *,
+        record: str = "all",
+        keep: int = 2,
+        disk: Disk | None = None,
+        about: Mapping[str, str] | None = None,
     ) -> RunDir:
         """Make a new run folder that holds `config` (TOML text) and open it for writing as rank 0.
 
@@ -69,6 +76,7 @@ class RunDir:
             record: trajectories to keep: `all`, `sample:K/N` (K groups of every N tickets) or `none`; rows and digests always are.
             keep: newest checkpoints to keep, >= 1, beside the best.
             disk: what touches the disk.
+            about: further facts that never change, by name; see the property.
 
         Raises:
             NotARun: the folder holds a run or other files.
@@ -89,7 +97,7 @@ class RunDir:
         with explained(home, "making the run folder"):
             disk.make_folder(home)
             disk.put(home / "config.toml", config.encode())
-            facts = {"format": _FORMAT, "created": time.time(), "config": config}
+            facts = {"format": _FORMAT, "created": time.time(), "config": config, "about": dict(about or {})}
             disk.put(home / _MARKER, json.dumps(facts).encode())
         return cls.open(home, "a", record=record, keep=keep, disk=disk)
 
@@ -214,6 +222,11 @@ class RunDir:
     def agreed(self) -> str:
         """The text of `config.toml` as the run last began with it; "" where it was made by a version that did not keep it."""
         return json.loads((self.path / _MARKER).read_text()).get("config", "")
+
+    @property
+    def about(self) -> dict[str, str]:
+        """Facts that the run was made with and that never change, by name: `words`, a digest of those that its model knows."""
+        return json.loads((self.path / _MARKER).read_text()).get("about", {})
 
     def agree(self, config: str) -> None:
         """Keep another `config.toml`, which the run goes on with."""

@@ -7,6 +7,8 @@ import pytest
 from quintain import config as configs
 from quintain.cli import train
 from quintain.ledger import RunDir
+from quintain.runtime.stage import fitted, known, make_stage, spelled
+from quintain.types import QuintainError
 
 
 @pytest.fixture
@@ -74,3 +76,77 @@ def test_a_run_of_before_settings_were_kept_is_taken_at_its_word(begun, capsys):
     edit(folder, f"steps = {went[0].run.steps}\n", "steps = 9\n")
     train.resume(folder, [], None)
     assert went[-1].run.steps == 9 and "edited" not in capsys.readouterr().out
+
+
+WORDS = "env.scaffold.style=words"
+
+
+def words_of(config: configs.Config) -> tuple[str, ...]:
+    return make_stage(config).renderer.words
+
+
+def test_a_model_keeps_its_words_wherever_its_run_goes_on(tmp_path, monkeypatch):
+    went = []
+    monkeypatch.setattr(train, "run", lambda config, folder, **rest: went.append(config))
+    # levels 3 and 4 have as many words as each other, so that no size would tell them apart
+    begun = configs.make("words", overrides=[f"run.folder={tmp_path}", "world=ConnectKDuel", "level=3"])
+    begun.model.words = ["ConnectKDuel:3-4"]
+    train.begin(begun, fresh=False)
+    train.begin(
+        configs.make("words", overrides=[f"run.folder={tmp_path}", "world=ConnectKDuel", "level=3"]), fresh=False
+    )
+    wide, narrow = went
+    assert narrow.model.words == ["ConnectKDuel:3"] and len(words_of(wide)) == len(words_of(narrow)) + 2
+    train.resume(tmp_path / "words", ["level=4"], None)
+    assert went[-1].env.levels == [4] and words_of(went[-1]) == words_of(wide)
+    with pytest.raises(
+        configs.ConfigError, match="knows the words of ConnectKDuel:3 only; ConnectKDuel:4 has 2 others, such as '5'"
+    ):
+        train.resume(tmp_path / "words-2", ["level=4"], None)
+        make_stage(went[-1])
+    with pytest.raises(configs.ConfigError, match="knows those of ConnectKDuel:3; leave it so"):
+        train.resume(tmp_path / "words-2", ["model.words=ConnectKDuel:3-4"], None)
+
+
+def test_words_are_not_edited_by_hand_nor_changed_by_another_version(begun):
+    folder, _ = begun
+    with RunDir.open(folder) as store:
+        began = store.about["words"]
+    assert began and began == spelled(configs.make(folder / "config.toml"))
+    marker = folder / "run.json"
+    marker.write_text(marker.read_text().replace(began, "0" * 32))
+    with pytest.raises(configs.ConfigError, match="the words of KeyDoor:0 are not those that this run began with"):
+        train.resume(folder, [], None)
+    marker.write_text(marker.read_text().replace("0" * 32, began))
+    edit(folder, '"KeyDoor:0"', '"KeyDoor:0-1"')
+    with pytest.raises(configs.ConfigError, match="model.words was edited"):
+        train.resume(folder, [], None)
+
+
+def test_a_run_begins_with_the_words_of_where_it_plays_and_of_further_places():
+    def places(*words: str) -> list[str]:
+        return fitted(configs.make(overrides=["world=KeyDoor", WORDS, *words])).model.words
+
+    assert places() == ["KeyDoor:0"] and places("model.words=KeyDoor:0-3") == ["KeyDoor:0-3"]
+    assert places("model.words=LightsOut:1", "level=2") == ["LightsOut:1", "KeyDoor:2"]
+    assert places("env.params.size=9") == ["KeyDoor:0 size=9"]
+    assert fitted(configs.make("keydoor_text", overrides=["model=folder"])).model.words == []
+    both = fitted(configs.make(overrides=["world=KeyDoor", WORDS, "model.words=LightsOut:1"]))
+    assert {*words_of(both)} >= {*known(configs.make(overrides=["world=LightsOut", "level=1"]))}
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("KeyDoor", "'KeyDoor' is no place; write WORLD:LEVELS"),
+        ("KeyDoor:x", "'KeyDoor:x' is no place"),
+        ("KeyDoor:1 size", "'KeyDoor:1 size' is no place"),
+        ("KeyDor:1", "unknown world of model.words 'KeyDor'; did you mean 'KeyDoor'"),
+        ("KeyDoor:12", "there is no level 12"),
+        ("KeyDoor:1 sizes=9", "sizes"),
+    ],
+)
+def test_places_that_there_are_not(place, said):
+    with pytest.raises(QuintainError) as error:
+        known(configs.make(overrides=["world=KeyDoor", f"model.words=[{place!r}]"]))
+    assert said in str(error.value)

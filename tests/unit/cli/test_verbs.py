@@ -397,7 +397,7 @@ def test_a_model_of_words_is_evaluated_only_where_it_has_the_words(tmp_path, cap
         _, cast = cast_of(str(tmp_path / "run"), config, [fits], {})
         assert cast.renderers["policy"].words == make_stage(config).renderer.words, fits
     assert main(["eval", str(tmp_path / "run"), "world=Sokoban"]) == 1
-    assert "the model of this run knows the words of KeyDoor level 0,1 only; Sokoban" in capsys.readouterr().err
+    assert "the model knows the words of KeyDoor:0,1 only; Sokoban:0,1 has " in capsys.readouterr().err
 
 
 def test_demos_are_chats_with_their_origin(tmp_path, capsys):

@@ -147,5 +147,5 @@ def test_runs_that_read_other_things_do_not_meet(runs):
 def test_an_opponent_without_the_words_is_refused_before_anything_is_played(runs):
     with RunDir.create(runs / "high", duel("rollout.max_tokens=1", "level=9").toml(full=True)) as store:
         store.checkpoint(1, lambda folder: None)
-    with pytest.raises(configs.ConfigError, match="knows the words of NimDuel level 1 only; NimDuel level 9 has"):
+    with pytest.raises(configs.ConfigError, match="knows the words of NimDuel:1 only; NimDuel:9 has"):
         opposed(str(runs / "high"), str(runs / "one"), configs.make(), [], {})
