@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from time import monotonic
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -68,6 +69,30 @@ class waiting:
         del _open[id(self)]
         if kind is None:
             done(self.kind)
+
+
+class Paced:
+    """Says how far long work is, at most every `every_s`, the first time after that long: what is quick stays silent.
+
+    Example:
+        >>> said = []
+        >>> tell = Paced(said.append, every_s=0.0)
+        >>> tell("3 of 9 worlds")
+        >>> said
+        ['3 of 9 worlds']
+    """
+
+    __slots__ = ("due", "every_s", "say")
+
+    def __init__(self, say: Callable[[str], None], every_s: float = 10.0) -> None:
+        self.say, self.every_s = say, every_s
+        self.due = monotonic() + every_s
+
+    def __call__(self, text: str) -> None:
+        """`text`, if it is time."""
+        if monotonic() >= self.due:
+            self.due = monotonic() + self.every_s
+            self.say(text)
 
 
 def done(kind: str, count: int = 1) -> None:

@@ -15,6 +15,7 @@ from quintain import __version__
 from quintain.cli.args import levels_of
 from quintain.cli.places import TOLD, WORDS, places
 from quintain.types import QuintainError, Task
+from quintain.waits import Paced
 
 EXAMPLE = """example:
   quintain demos KeyDoor Sokoban -n 100 --levels 0-3 --slips 0.1 --out demos.jsonl
@@ -107,12 +108,13 @@ def _print(given: argparse.Namespace, envs: list[Any], levels: range) -> None:
 def _write(given: argparse.Namespace, envs: list[Any], levels: range, file: TextIO) -> int:
     from quintain.envs.demos import demonstrations
 
-    count = 0
+    count, whole, far = 0, given.n * len(envs), Paced(lambda text: print(text, file=sys.stderr, flush=True))
     for env in envs:
         tasks = _tasks(given, env.facts.name, levels)
         for task, turns in demonstrations(env, tasks, given.n, given.seed, given.reward, given.slips, given.why):
             file.write(json.dumps(_line(env, task, turns), ensure_ascii=False) + "\n")
             count += 1
+            far(f"{count} of {whole} demonstrations, {env.facts.name}")
     return count
 
 

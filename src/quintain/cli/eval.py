@@ -18,6 +18,7 @@ from quintain import config as configs
 from quintain.cli.args import levels_of, sources
 from quintain.parts import Cast
 from quintain.types import Group
+from quintain.waits import Paced
 
 APART = 7919  # the seed of held-out instances, unless said
 PLACES = ("world=", "level=", "env.name=", "env.level", "data=")  # words that say where is played
@@ -107,7 +108,7 @@ def _suite(given: argparse.Namespace) -> int:
     options = {"model": given.model, "key_env": given.key_env}
     casts = suites.casting(given.player, suite, files, overrides, options)
     start = time.perf_counter()
-    played = asyncio.run(suites.play_suite(suite, casts, given.k, _calm if given.greedy else lambda cast: cast))
+    played = asyncio.run(suites.play_suite(suite, casts, given.k, _calm if given.greedy else lambda cast: cast, _far()))
     setting = (
         [f"model {given.model}"] * bool(given.model)
         + ["greedy"] * given.greedy
@@ -136,6 +137,11 @@ def _own_setting(player: str, files: list[str]) -> None:
         raise configs.ConfigError(
             f"a run is evaluated in its own setting, not that of {files[0]!r}; change it with key=value"
         )
+
+
+def _far() -> Paced:
+    """Tells beside the result how far a long evaluation is."""
+    return Paced(lambda text: print(text, file=sys.stderr, flush=True))
 
 
 def _calm(cast: Cast) -> Cast:
@@ -237,8 +243,8 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     check_playing(config, config.eval.split)
     drawn = held_out(config, given.n, given.seed)
     start = time.perf_counter()
-    rollout, reward = make_rollout(config, given.k), make_reward(config)
-    groups = asyncio.run(_played([play(drawn, cast, rollout, reward) for cast in casts], casts))
+    rollout, reward, far = make_rollout(config, given.k), make_reward(config), _far()
+    groups = asyncio.run(_played([play(drawn, cast, rollout, reward, far=far) for cast in casts], casts))
     refuse_failures(groups)
     split = rows_of(config, config.eval.split) if config.data else config.eval.split
     where = f"{config.data or f'{config.env.name} level ' + ','.join(map(str, config.env.levels))} ({split})"

@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
         nargs="?",
         default="",
         metavar="WORD",
-        help="those only that have it in a column: logic, csp, objective...",
+        help="those only that have it in a column (logic, csp, objective...), or else in any of their words (chess)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)
@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> int:
 
 
 def having(word: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows that have a word as the value of a column that is printed.
+    """The rows that have a word as the value of a column that is printed, or, where none has, in any of what is printed of them.
 
     Raises:
         UnknownName: none has; the nearest kind of row is named, or all kinds.
@@ -70,11 +70,14 @@ def having(word: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     Example:
         >>> having("logic", [{"name": "Hitori", "domain": "logic"}, {"name": "Sokoban", "domain": "puzzles"}])
         [{'name': 'Hitori', 'domain': 'logic'}]
+        >>> having("ban", [{"name": "Hitori", "domain": "logic"}, {"name": "Sokoban", "domain": "puzzles"}])
+        [{'name': 'Sokoban', 'domain': 'puzzles'}]
     """
     from quintain.registry import UnknownName, unknown
 
     shown = [key for key in rows[0] if key not in JSON_ONLY] if rows else []
     found = [row for row in rows if word in [str(row[key]) for key in shown]]
+    found = found or [row for row in rows if any(word.lower() in str(row[key]).lower() for key in shown)]
     if not found:
         columns = [{str(row[key]) for row in rows} - {""} for key in shown]
         few = {value for column in columns if len(column) <= KINDS_OF_ONE for value in column}

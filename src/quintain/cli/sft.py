@@ -11,7 +11,7 @@ from quintain.cli.args import sources
 from quintain.cli.paths import empty
 from quintain.registry import require_extra
 
-WORDS = """It is a model of whole words without a tokenizer, which `eval` and `model=` cannot read from a folder. Instead:
+WORDS = """This writes a model of whole words without a tokenizer, which `eval` and `model=` cannot read from a folder. Instead:
   quintain train {recipe} warm_start.steps={steps} steps=0   makes a run of it, which `eval` and `--resume` take
   quintain new model small keydoor_text        makes a folder with a tokenizer, for `quintain sft keydoor_text model=small`"""
 
@@ -30,10 +30,11 @@ def main(arguments: list[str]) -> int:
     if given.steps is not None and given.steps < 1:
         raise configs.ConfigError(f"--steps is {given.steps}; it must be at least 1")
     config.warm_start.steps = given.steps or config.warm_start.steps or 100
-    asyncio.run(_teach(config, empty(given.out), given.n))
-    print(f"wrote {given.out}")
+    out = empty(given.out)
     if not config.model.folder:
-        print(WORDS.format(recipe=" ".join(given.items), steps=config.warm_start.steps))
+        print(WORDS.format(recipe=" ".join(given.items), steps=config.warm_start.steps), flush=True)
+    asyncio.run(_teach(config, out, given.n))
+    print(f"wrote {given.out}")
     return 0
 
 

@@ -41,6 +41,12 @@ def main(arguments: list[str]) -> int:
 
     with RunDir.open(given.run) as store:
         kept = [(g, t) for g in store.groups(step=given.step) for t in g.trajectories]
+        more = not kept and given.step is not None and any(True for _ in store.groups())
+    if more:
+        raise UnknownName(
+            f"step {given.step} has no trajectory: it trained no group, or run.record kept none of them; `quintain show {given.run} "
+            "--list` has those of other steps"
+        )
     if given.list:
         for group, t in kept:
             print(f"{t.id:<12} {group.task.key:<32} reward {t.reward:<6.3g} turns {t.turns:<3} {t.stop}")

@@ -73,8 +73,9 @@ def pass_at(k: int, tries: int, successes: int) -> float:
 def summary(groups: Sequence[Group]) -> dict[str, Any]:
     """Everything that `quintain eval` prints, as JSON values.
 
-    Where a game has several seats, each seat of an instance is tried by itself: k games are k attempts of each seat, and `pass` is the
-    mean over seats; `seats` has the success of each. The interval counts games, as what one seat wins another loses.
+    Where several levels are played, `levels` has the success at each. Where a game has several seats, each seat of an instance is tried by
+    itself: k games are k attempts of each seat, and `pass` is the mean over seats; `seats` has the success of each. The interval counts
+    games, as what one seat wins another loses.
 
     Returns:
         `instances`, `episodes` (games), `success`, `interval` (95 %; several tries of an instance count as many as they are worth),
@@ -108,6 +109,7 @@ def summary(groups: Sequence[Group]) -> dict[str, Any]:
         "stops": {str(k): v / max(1, n) for k, v in Counter(t.stop for t in episodes).most_common()},
         "malformed": sum(e.startswith("malformed") for t in episodes for e in t.events) / max(1, turns),
         **_seats(by_seat),
+        **_levels(groups),
         **_besides(groups),
     }
 
@@ -132,6 +134,15 @@ def _seats(by_seat: Sequence[Mapping[str, list[bool]]]) -> dict[str, Any]:
     if len(rows) < 2:
         return {}
     return {"seats": {name: sum(rows[name]) / len(rows[name]) for name in sorted(rows)}}
+
+
+def _levels(groups: Sequence[Group]) -> dict[str, Any]:
+    """The success at each level, where there are several."""
+    rows: dict[int, list[bool]] = {}
+    for group in groups:
+        rows.setdefault(group.task.level, []).extend(succeeded(t.rewards, t.reward) for t in group.trajectories)
+    shares = {str(level): sum(won) / len(won) for level, won in sorted(rows.items()) if won}
+    return {"levels": shares} if len(shares) > 1 else {}
 
 
 def _besides(groups: Sequence[Group]) -> dict[str, Any]:
@@ -163,6 +174,8 @@ def table(name: str, found: Mapping[str, Any]) -> str:
         told = "   ".join(f"{seat} {won:.3f}" for seat, won in seats.items())
         who = f"{rival} plays the other" if (rival := found.get("against")) else "the player plays all"
         lines.append(f"  success by seat: {told}   (each seat of a game is an attempt of its own; {who})")
+    if levels := found.get("levels"):
+        lines.append("  success by level: " + "   ".join(f"{level}: {won:.3f}" for level, won in levels.items()))
     lines.append("  stops: " + ", ".join(f"{k} {100 * v:.1f} %" for k, v in found["stops"].items()))
     if recorded := found.get("recorded"):
         lines.append("  on recorded episodes: " + ", ".join(f"{k} {v:.3f}" for k, v in recorded.items()))

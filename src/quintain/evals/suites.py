@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from quintain import config as configs
@@ -63,7 +64,11 @@ def casting(player: str, suite: Suite, files: Sequence[str], overrides: Sequence
 
 
 async def play_suite(
-    suite: Suite, casts: Casting, tries: int = 1, change: Callable[[Cast], Cast] = lambda cast: cast
+    suite: Suite,
+    casts: Casting,
+    tries: int = 1,
+    change: Callable[[Cast], Cast] = lambda cast: cast,
+    far: Callable[[str], None] = lambda text: None,
 ) -> dict[str, list[Played]]:
     """Play world after world, so that no more than one world's episodes are held; engines are closed at the end.
 
@@ -72,22 +77,30 @@ async def play_suite(
         casts: who plays in a world.
         tries: episodes of each instance.
         change: what becomes of a cast before it plays.
+        far: is told after each instance how far it is.
     """
     found: dict[str, list[Played]] = {}
     cast: Cast | None = None
     try:
         for world in suite.worlds:
             config, cast = casts(world)
-            found[world] = await _world(suite.tasks(world), config, change(cast), tries)
+            where = f"{world}, {len(found) + 1} of {len(suite.worlds)} worlds"
+            found[world] = await _world(suite.tasks(world), config, change(cast), tries, partial(_told, far, where))
     finally:
         if cast is not None:
             await close_engines(cast)
     return found
 
 
-async def _world(tasks: Sequence[Task], config: Config, cast: Cast, tries: int) -> list[Played]:
+def _told(far: Callable[[str], None], where: str, text: str) -> None:
+    far(f"{where}: {text}")
+
+
+async def _world(
+    tasks: Sequence[Task], config: Config, cast: Cast, tries: int, far: Callable[[str], None]
+) -> list[Played]:
     own = make_reward(configs.make())  # the world's, whatever the player was trained for
-    groups = await play(tasks, cast, make_rollout(config, tries), own)
+    groups = await play(tasks, cast, make_rollout(config, tries), own, far=far)
     refuse_failures(groups)
     return [_of(group) for group in groups]
 

@@ -18,16 +18,27 @@ from quintain.runtime.stage import APART, Stage, tasks
 from quintain.types import Group, Task
 
 
-async def play(tasks: Sequence[Task], cast: Cast, rollout: Rollout, reward: Reward, at_once: int = 256) -> list[Group]:
-    """Play and score every task, `at_once` at a time; groups come back in the order of the tasks.
+async def play(
+    tasks: Sequence[Task],
+    cast: Cast,
+    rollout: Rollout,
+    reward: Reward,
+    at_once: int = 256,
+    far: Callable[[str], None] = lambda text: None,
+) -> list[Group]:
+    """Play and score every task, `at_once` at a time; groups come back in the order of the tasks; `far` is told how far it is.
 
     Special cases: with a deterministic engine the result is a function of tasks, cast and seed alone.
     """
-    gate = asyncio.Semaphore(at_once)
+    gate, played = asyncio.Semaphore(at_once), 0
 
     async def one(index: int, task: Task) -> Group:
         async with gate:
-            return await reward(await rollout(task, cast, FIRST_TICKET + index))
+            nonlocal played
+            group = await reward(await rollout(task, cast, FIRST_TICKET + index))
+            played += 1
+            far(f"{played} of {len(tasks)} instances")
+            return group
 
     return list(await asyncio.gather(*(one(i, t) for i, t in enumerate(tasks))))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
 from typing import Any
 
 from quintain.config import Config
@@ -13,9 +12,8 @@ from quintain.learn.sft import imitate
 from quintain.runtime import policy
 from quintain.runtime.learner_group import GroupLearner, GroupTeacher
 from quintain.runtime.stage import need_demos
-from quintain.waits import done, waiting
+from quintain.waits import Paced, done, waiting
 
-TELL_S = 10.0  # seconds between two words on the demonstrations that are drawn: some oracles search long
 Say = Callable[[str], None]
 
 
@@ -44,15 +42,14 @@ async def _warm_start(config: Config, opened: Any, say: Say) -> bool:
     section, run = config.warm_start, opened.run
     say(f"warm start: {section.steps} supervised steps on {section.demos} demonstrations of the oracle")
     demos: list[Demo] = []
-    due = monotonic() + TELL_S
+    far = Paced(say)
     for demo in need_demos(opened.stage)(section.demos, config.run.seed):
         done("demo")
         if run.draining:
             break
         demos.append(demo)
-        if monotonic() >= due and len(demos) < section.demos:
-            due = monotonic() + TELL_S
-            say(f"warm start: {len(demos)} of {section.demos} demonstrations")
+        if len(demos) < section.demos:
+            far(f"warm start: {len(demos)} of {section.demos} demonstrations")
     if run.asked():
         return False
     teacher = make_teacher(config, opened)

@@ -175,8 +175,10 @@ def test_a_list_can_be_cut_down_to_what_has_a_word_in_a_column(capsys):
     for column, word in (("domain", "logic"), ("engine", "csp"), ("seats", "2"), ("name", "KeyDoor")):
         cut = json.loads(told(capsys, "list", "worlds", word, "--json"))
         assert cut == [row for row in every if str(row[column]) == word] != []
+    found = json.loads(told(capsys, "list", "worlds", "chess", "--json"))  # no column is called so
+    assert {"ChessGame", "ChessMate"} <= {row["name"] for row in found} and len(found) < 9
     assert told(capsys, "list", "parts", "gate").splitlines()[1].startswith("gate ")
-    assert main(["list", "worlds", "10"]) == 1, "levels are not printed"
+    assert main(["list", "worlds", "'random'"]) == 1, "ceilings are not printed"
     assert main(["list", "worlds", "lgic"]) == 1
     assert "unknown value of a column 'lgic'; did you mean 'logic'?" in capsys.readouterr().err
 

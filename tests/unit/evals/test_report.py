@@ -10,8 +10,10 @@ import pytest
 from quintain.cli import main
 from quintain.config import make
 from quintain.evals.report import write_report
+from quintain.learn.ranks import Ranks
 from quintain.ledger import RunDir
-from quintain.types import Event
+from quintain.runtime.keeper import Keeper
+from quintain.types import Event, Group, Stop, Task, Trajectory
 
 STEP = {"success": 0.5, "reward": 0.5, "tokens_per_second": 100.0, "mismatch_mean": 0.0, "mismatch_max": 0.0}
 
@@ -48,3 +50,18 @@ def test_a_step_without_a_group_has_no_entropy_and_rewards_start_at_0(run):
 def test_a_trajectory_that_is_not_there_is_no_list_of_fifty(run, capsys):
     assert main(["show", str(run), "9.9"]) == 1
     assert "there is no trajectory '9.9': none was kept" in capsys.readouterr().err
+
+
+def test_a_step_without_a_trajectory_is_named(run, capsys):
+    row = Trajectory(id="3.0", nodes=(), stop=Stop.done)
+    with RunDir.open(run, "a") as store:
+        keeper = Keeper(store, Ranks())
+        group = Group(task=Task(key="t", env="KeyDoor"), trajectories=(row,), ticket=3)
+        keeper.played(3, group)
+        keeper.training([group])
+        keeper.trained(3, STEP)
+        keeper.commit()
+    assert main(["show", str(run), "--step", "3"]) == 0 and capsys.readouterr().out.startswith("3.0 ")
+    for words in ([], ["--list"]):
+        assert main(["show", str(run), "--step", "1", *words]) == 1
+        assert "step 1 has no trajectory: it trained no group" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,6 +77,28 @@ def test_the_seats_of_a_game_are_no_further_attempts():
     assert found["interval"] == pytest.approx(list(interval(4, 8)))
     assert "success by seat: first 0.750   second 0.250" in table("x", found)
     assert "seats" not in summary(played(np.ones((2, 2), dtype=bool)))
+
+
+def test_each_level_has_its_success_where_there_are_several():
+    groups = [
+        replace(g, task=replace(g.task, level=level))
+        for g, level in zip(played(np.eye(4)[:, :2] > 0), (3, 0, 3, 0), strict=True)
+    ]
+    found = summary(groups)
+    assert found["levels"] == {"0": 0.25, "3": 0.25} and list(found["levels"]) == ["0", "3"]
+    assert "success by level: 0: 0.250   3: 0.250" in table("x", found)
+    assert summary([groups[1], groups[3]]).keys() == found.keys() - {"levels"}
+
+
+def test_games_from_each_seat_are_games_of_their_own():
+    rows = tuple(
+        Trajectory(id=f"{k}", nodes=(), stop=Stop.done, agent=seat, episode=k, rewards={"success": float(k)})
+        for k, seat in enumerate(("first", "second"))
+    )
+    found = summary([Group(task=Task(key="t", env="NimDuel"), trajectories=rows)])
+    assert (found["episodes"], found["seats"]) == (2, {"first": 0.0, "second": 1.0})
+    found["against"] = "oracle"
+    assert "(each seat of a game is an attempt of its own; oracle plays the other)" in table("x", found)
 
 
 def test_grades_against_recorded_episodes_are_summed_up():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -58,6 +59,23 @@ def test_an_oracle_wins_and_a_random_player_is_as_repeatable_as_its_seed():
     share = first["domains"]
     assert first["success"] == pytest.approx((2 * share["spatial"]["success"] + share["games"]["success"]) / 3)
     assert played("random", SMALL, tries=3)["episodes"] == 180
+
+
+def test_long_evaluations_tell_beside_the_result_how_far_they_are(capsys, monkeypatch):
+    clock = itertools.count(0, 4)  # every third word is due
+    monkeypatch.setattr("quintain.waits.monotonic", lambda: next(clock))
+    assert main(["eval", "oracle", "KeyDoor", "-n", "12"]) == 0
+    out, err = capsys.readouterr()
+    told = err.splitlines()
+    assert (
+        3 <= len(told) <= 5 and set(told) <= {f"{n} of 12 instances" for n in range(1, 13)} and "instances\n" not in out
+    )
+    assert main(["eval", "random", "--suite", "quick"]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].split(":")[0].endswith(" of 18 worlds") and told[-1].endswith(" of 10 instances")
+    assert main(["demos", "KeyDoor", "Hanoi", "-n", "9", "--levels", "0"]) == 0
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 18 and " of 18 demonstrations, Hanoi" in err.splitlines()[-1]
 
 
 def test_several_tries_of_an_instance_narrow_the_interval_by_what_they_are_worth():

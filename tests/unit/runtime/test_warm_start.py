@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from quintain import waits
 from quintain.config import ConfigError, make
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
@@ -45,7 +46,7 @@ def test_it_tells_of_the_demonstrations_while_they_are_drawn(seconds, told, monk
             yield number
 
     monkeypatch.setattr(warm, "need_demos", lambda stage: slow)
-    monkeypatch.setattr(warm, "monotonic", lambda: now[0])
+    monkeypatch.setattr(waits, "monotonic", lambda: now[0])
     run = SimpleNamespace(draining=False, asked=lambda: True)  # it is stopped before the first step
     opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks(), learner=None)
     said: list[str] = []
