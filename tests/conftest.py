@@ -67,3 +67,19 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+@pytest.fixture
+def registered_for_now() -> Iterator[None]:
+    """Worlds that a test registers are taken out again, as other tests go through the registry."""
+    from quintain import registry
+    from quintain.envs import course
+    from quintain.envs.world import world_of
+
+    before = {e.name for e in registry.entries("world")}
+    yield
+    for name in {e.name for e in registry.entries("world")} - before:
+        del registry._entries["world", name]
+        course._open.pop(name, None)
+    world_of.cache_clear()
+    course.tagged.cache_clear()

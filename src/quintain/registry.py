@@ -281,6 +281,9 @@ def user_object(where: str) -> Any:
     return getattr(module, name)
 
 
+_USER = "quintain_user_"  # begins the names of modules that are files of the user's
+
+
 def import_file(path: str | Path) -> ModuleType:
     """Run a Python file of the user's once, so that what it registers can be named.
 
@@ -297,7 +300,7 @@ def _user_file(path: Path) -> ModuleType:
         near = difflib.get_close_matches(path.name, [p.name for p in path.parent.glob("*.py")], n=1)
         raise UnknownName(f"there is no file {path}" + (f"; did you mean {near[0]}?" if near else ""))
     digest = hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()
-    title = f"quintain_user_{digest}_{path.stem}"
+    title = f"{_USER}{digest}_{path.stem}"
     if title in sys.modules:
         return sys.modules[title]
     spec = importlib.util.spec_from_file_location(title, path)
@@ -312,6 +315,11 @@ def _user_file(path: Path) -> ModuleType:
         line = getattr(error, "lineno", None) or (lines[-1] if lines else 1)
         raise QuintainError(f"{path}:{line}: {type(error).__name__}: {error}") from error
     return module
+
+
+def imported() -> list[str]:
+    """The files of the user's that were run, in their order."""
+    return [str(module.__file__) for title, module in sys.modules.items() if title.startswith(_USER)]
 
 
 def _user_module(name: str) -> ModuleType:

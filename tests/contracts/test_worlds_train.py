@@ -54,8 +54,9 @@ def test_what_is_imitated_is_what_a_policy_will_read_when_it_plays(name: str) ->
     config = fitted(configs.make("words", overrides=[f"world={name}"]))
     stage, world = make_stage(config), world_of(name)
     env, task = WorldEnv(world, Scaffold.of(config.env.scaffold)), next(drawn(stage.sampler("train", look(), (0, 1))))
-    lines = {made[0].seat: made for _, made in demonstrations(env, iter([task]), 9, look(), reward=-1.0)}
-    written = list(write_demos(env, stage.renderer, iter([task]), 9, look(), -1.0, config.rollout.max_tokens))
+    made = list(demonstrations(env, iter([task]), 9, look(), reward=-1.0))
+    lines = {turns[0].seat: turns for _, turns in made}
+    written = list(write_demos(made, stage.renderer, config.rollout.max_tokens))
     player = Player(lambda messages, state, request: lines[world.facts.seats[request.key[4]]][request.key[3]].text)
     cast = Cast(env=stage.env, engines={"policy": player}, renderers={"policy": stage.renderer})
     group = asyncio.run(episodes(group_size=1)(task, cast, 0))

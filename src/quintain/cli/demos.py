@@ -106,12 +106,13 @@ def _print(given: argparse.Namespace, envs: list[Any], levels: range) -> None:
 
 
 def _write(given: argparse.Namespace, envs: list[Any], levels: range, file: TextIO) -> int:
-    from quintain.envs.demos import demonstrations
+    from quintain.runtime.spread import cores, spread
 
+    how = {"seed": given.seed, "reward": given.reward, "slips": given.slips, "why": given.why}
     count, whole, far = 0, given.n * len(envs), Paced(lambda text: print(text, file=sys.stderr, flush=True))
     for env in envs:
         tasks = _tasks(given, env.facts.name, levels)
-        for task, turns in demonstrations(env, tasks, given.n, given.seed, given.reward, given.slips, given.why):
+        for task, turns in spread(env, tasks, given.n, cores(), **how):
             file.write(json.dumps(_line(env, task, turns), ensure_ascii=False) + "\n")
             count += 1
             far(f"{count} of {whole} demonstrations, {env.facts.name}")

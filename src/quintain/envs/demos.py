@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from quintain.envs.course import Course, NoDemonstration, asked
@@ -38,6 +38,10 @@ class Turn:
     def text(self) -> str:
         """The answer as text; empty for a tool call."""
         return self.answer.text
+
+
+# what a task gave: the turns of each seat that earned the reward, or why there are none
+Attempt = tuple[Task, list[tuple[Turn, ...]] | NoDemonstration]
 
 
 def demonstrate(
@@ -198,25 +202,57 @@ def demonstrations(
         NoDemonstration: more than nine in ten tasks have none.
         CannotDemonstrate: as `seated`.
     """
+    return chosen(attempts(env, tasks, seed, reward, slips, why), count, reward, slips)
+
+
+def attempt(
+    env: WorldEnv, task: Task, seed: int = 0, reward: float = 1.0, slips: float = 0.0, why: bool = False
+) -> list[tuple[Turn, ...]] | NoDemonstration:
+    """The turns of the seats that earned the reward, or why there are none; see `demonstrate`."""
+    try:
+        return _good(env, task, seed, reward, slips, why)
+    except NoDemonstration as error:
+        return error
+
+
+def attempts(
+    env: WorldEnv,
+    tasks: Iterable[Task],
+    seed: int = 0,
+    reward: float = 1.0,
+    slips: float = 0.0,
+    why: bool = False,
+) -> Iterator[Attempt]:
+    """`attempt` at each task.
+
+    Raises:
+        CannotDemonstrate: as `seated`.
+    """
     check(env, slips, why)
-    made = tried = 0
     for task in tasks:
-        if made == count:
-            return
+        yield task, attempt(env, task, seed, reward, slips, why)
+
+
+def chosen(
+    tries: Iterable[Attempt], count: int, reward: float, slips: float
+) -> Iterator[tuple[Task, tuple[Turn, ...]]]:
+    """The first `count` demonstrations of what was attempted; see `demonstrations`."""
+    made = tried = 0
+    for task, found in tries:
         tried += 1
-        try:
-            good = _good(env, task, seed, reward, slips, why)
-        except NoDemonstration as error:
+        if isinstance(found, NoDemonstration):
             if tried > 10 * (made + 1):
                 fewer = f"fewer slips than {slips:g}, " * (slips > 0) + f"a lower reward than {reward:g} or " * (
                     reward > 0
                 )
                 less = f", or ask for {made}" * (made > 0)
                 raise NoDemonstration(
-                    f"{made} of {tried} tasks have a demonstration, and {count} are asked for; the last: {error}; "
+                    f"{made} of {tried} tasks have a demonstration, and {count} are asked for; the last: {found}; "
                     f"take {fewer}other levels{less}"
-                ) from error
+                ) from found
             continue
-        for turns in good[: count - made]:
+        for turns in found[: count - made]:
             made += 1
             yield task, turns
+        if made >= count:
+            return

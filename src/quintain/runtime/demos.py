@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from quintain.config import ConfigError
-from quintain.envs.demos import NoDemonstration, demonstrations
-from quintain.envs.world import WorldEnv
+from quintain.envs.demos import NoDemonstration, Turn
 from quintain.learn.pack import Demo
 from quintain.ports import Renderer
 from quintain.types import Message, Task
@@ -14,16 +13,14 @@ from quintain.types import Message, Task
 SPARE = 10  # tokens beyond the longest answer that is known
 
 
-def write_demos(
-    env: WorldEnv, renderer: Renderer, tasks: Iterator[Task], count: int, seed: int, reward: float, room: int
-) -> Iterator[Demo]:
-    """The oracle's demonstrations of the first `count` tasks in which it earns `reward`: in games of chance it does not always earn all.
+def write_demos(made: Iterable[tuple[Task, tuple[Turn, ...]]], renderer: Renderer, room: int) -> Iterator[Demo]:
+    """Demonstrations as the path of tokens that a policy would have read and said.
 
     Raises:
         ConfigError: an answer has more than `room` tokens.
-        NoDemonstration: it earns that in fewer than one in ten, or the renderer rewrites earlier turns, so that no one path can be written.
+        NoDemonstration: the renderer rewrites earlier turns, so that no one path can be written.
     """
-    for task, turns in demonstrations(env, tasks, count, seed, reward):
+    for task, turns in made:
         history: list[Message] = []
         tokens: list[int] = []
         mask: list[bool] = []

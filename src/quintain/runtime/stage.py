@@ -23,6 +23,7 @@ from quintain.runtime.demos import SPARE, write_demos
 from quintain.runtime.env_host import make_envs
 from quintain.runtime.env_pool import Schema
 from quintain.runtime.env_process import local
+from quintain.runtime.spread import cores, spread
 from quintain.types import Task
 from quintain.worlds.kernel import Plan
 from quintain.worlds.knobs import lexicon, started
@@ -108,9 +109,10 @@ def _world_stage(config: Config, hold: Hold | None) -> Stage:
     sampler = partial(world_sampler, config)
 
     def demos(count: int, seed: int) -> Iterable[Demo]:
-        own, least = WorldEnv(world, scaffold), config.warm_start.reward
-        tasks, room = drawn(sampler("train", seed, (0, 1))), turn_tokens(config)
-        for demo in write_demos(own, renderer, tasks, count, seed, least, room):
+        own, tasks = WorldEnv(world, scaffold), drawn(sampler("train", seed, (0, 1)))
+        share = cores(config.runtime.processes)
+        made = spread(own, tasks, count, share, seed=seed, reward=config.warm_start.reward)
+        for demo in write_demos(made, renderer, turn_tokens(config)):
             if len(demo.tokens) > config.model.context:
                 raise ConfigError(
                     f"model.context is {config.model.context}, but a demonstration of the oracle has {len(demo.tokens)} "

@@ -11,11 +11,8 @@ import sys
 
 import pytest
 
-from quintain import registry
 from quintain.cli import demos, main
 from quintain.cli.play import Table, actions
-from quintain.envs import course
-from quintain.envs.world import world_of
 from quintain.types import Task
 
 
@@ -62,18 +59,6 @@ def test_demos_into_a_full_device_say_so():
 
 
 WALK = ("new", "world", "corner_walk")
-
-
-@pytest.fixture
-def registered_for_now():
-    """Other tests go through the registry: what is registered meanwhile is taken out again."""
-    before = {e.name for e in registry.entries("world")}
-    yield
-    for name in {e.name for e in registry.entries("world")} - before:
-        del registry._entries["world", name]
-        course._open.pop(name, None)
-    world_of.cache_clear()
-    course.tagged.cache_clear()
 
 
 @pytest.mark.usefixtures("registered_for_now")
