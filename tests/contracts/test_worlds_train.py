@@ -19,7 +19,8 @@ from quintain.registry import names
 from quintain.rollouts.episodes import episodes
 from quintain.runtime.check import check
 from quintain.runtime.demos import write_demos
-from quintain.runtime.stage import drawn, fitted, make_stage, need_demos
+from quintain.runtime.stage import drawn, make_stage, need_demos
+from quintain.runtime.words import fitted
 
 pytestmark = pytest.mark.worlds
 

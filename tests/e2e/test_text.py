@@ -10,7 +10,8 @@ from quintain import config as configs
 from quintain.cli import main
 from quintain.evals.players import held_out
 from quintain.ledger import RunDir, audit
-from quintain.runtime.stage import make_stage, tasks, turn_tokens
+from quintain.runtime.stage import make_stage, tasks
+from quintain.runtime.words import turn_tokens
 
 SMALL = [
     "model.sizes={hidden=32, layers=2, heads=2, kv_heads=2, head_dim=16, ffn=64}",

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,13 @@ def _far() -> Paced:
     return Paced(lambda text: print(text, file=sys.stderr, flush=True))
 
 
+def _from_seat(far: Paced, cast: Cast, config: configs.Config, text: str) -> None:
+    from quintain.runtime.opponents import seats_of
+
+    mine = [seat for seat in seats_of(config) if seat not in cast.frozen] if cast.frozen else []
+    far(f"as {mine[0]}: {text}" if mine else text)
+
+
 def _calm(cast: Cast) -> Cast:
     return replace(cast, sampling=replace(cast.sampling, temperature=0.0))
 
@@ -162,16 +170,18 @@ def _told(player: str, found: dict[str, Any]) -> None:
 def _carried(given: argparse.Namespace, home: dict[str, Any]) -> dict[str, Any]:
     """What was played away, and what was gained there and at home over the player that training began with."""
     from quintain.evals.stats import generalisation, relative_gain
+    from quintain.runtime.opponents import ITSELF
 
-    def played(player: str, *more: str) -> dict[str, Any]:
-        return evaluate(argparse.Namespace(**{**vars(given), "player": player, "items": [*given.items, *more]}))
+    def played(player: str, rival: str | None, *more: str) -> dict[str, Any]:
+        items = [*given.items, *more]
+        return evaluate(argparse.Namespace(**{**vars(given), "player": player, "against": rival, "items": items}))
 
-    away = played(given.player, *given.away)
+    away = played(given.player, given.against, *given.away)
     if not given.over:
         return {"away": away}
     gains = []
     for after, more in ((home, ()), (away, given.away)):
-        before = played(given.over, *more)
+        before = played(given.over, after.get("against", ITSELF), *more)
         if before["where"] != after["where"]:
             raise configs.ConfigError(
                 f"{given.player} played in {after['where']} and {given.over} in {before['where']}; name world and level for both"
@@ -244,7 +254,9 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     drawn = held_out(config, given.n, given.seed)
     start = time.perf_counter()
     rollout, reward, far = make_rollout(config, given.k), make_reward(config), _far()
-    groups = asyncio.run(_played([play(drawn, cast, rollout, reward, far=far) for cast in casts], casts))
+    tellers = [partial(_from_seat, far, cast, config) for cast in casts]
+    plays = [play(drawn, cast, rollout, reward, far=tell) for cast, tell in zip(casts, tellers, strict=True)]
+    groups = asyncio.run(_played(plays, casts))
     refuse_failures(groups)
     split = rows_of(config, config.eval.split) if config.data else config.eval.split
     where = f"{config.data or f'{config.env.name} level ' + ','.join(map(str, config.env.levels))} ({split})"

@@ -11,6 +11,7 @@ from quintain.cli.args import sources
 from quintain.config import Config, EvalSection
 from quintain.registry import require_extra
 from quintain.runtime.check import check
+from quintain.runtime.words import fitted
 
 MIB = 1 << 20
 
@@ -40,7 +41,7 @@ def plan(config: Config) -> dict[str, dict[str, Any]]:
     require_extra("train", "torch", "transformers")
     from quintain.runtime import policy
     from quintain.runtime.assemble import make_algorithm
-    from quintain.runtime.stage import fitted, make_stage
+    from quintain.runtime.stage import make_stage
 
     stage = make_stage(config := fitted(config))
     facts = policy.describe(policy.make_model(config, stage.renderer))

@@ -46,7 +46,8 @@ async def _teach(config: configs.Config, out: Path, count: int) -> None:
     from quintain.runtime import policy
     from quintain.runtime.evaluate import play
     from quintain.runtime.playing import make_cast, make_reward, make_rollout
-    from quintain.runtime.stage import fitted, make_stage, need_demos
+    from quintain.runtime.stage import make_stage, need_demos
+    from quintain.runtime.words import fitted
 
     config = fitted(config)
     policy.set_threads(config.runtime.threads)

@@ -41,8 +41,10 @@ def main(arguments: list[str]) -> int:
 
     with RunDir.open(given.run) as store:
         kept = [(g, t) for g in store.groups(step=given.step) for t in g.trajectories]
-        more = not kept and given.step is not None and any(True for _ in store.groups())
-    if more:
+        steps = [step for step, _ in store.metrics()] if not kept and given.step is not None else []
+    if steps and given.step not in steps:
+        raise UnknownName(f"there is no step {given.step}; {given.run} has the steps {min(steps)} to {max(steps)}")
+    if steps:
         raise UnknownName(
             f"step {given.step} has no trajectory: it trained no group, or run.record kept none of them; `quintain show {given.run} "
             "--list` has those of other steps"

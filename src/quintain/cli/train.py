@@ -20,9 +20,9 @@ from quintain.cli.restarts import EXPLAINED, FORKS, STEPPED, Supervisor
 from quintain.ledger import RunDir
 from quintain.registry import require_extra
 from quintain.runtime.check import check
-from quintain.runtime.stage import fitted, keep_words, spelled
 from quintain.runtime.transport import LearnerLost
 from quintain.runtime.watch import STALLED, StallError
+from quintain.runtime.words import fitted, keep_words, spelled
 from quintain.types import QuintainError
 
 
@@ -105,11 +105,11 @@ def without(arguments: Sequence[str], option: str) -> list[str]:
 def begin(config: configs.Config, *, fresh: bool, tell: int | None = None) -> int:
     """Start a run; what fails before its first checkpoint leaves no folder behind, and no name taken."""
     check(config)
+    config = fitted(absolute(config))
     folder = Path(config.run.folder) / config.run.name
     if fresh and (folder / "run.json").exists():
         RunDir.delete(folder)
     folder = unused(folder)
-    config = fitted(absolute(config))
     config.run.name = folder.name
     RunDir.create(folder, config.toml(full=True), about={"words": spelled(config)}).close()
     told(tell, os.fsencode(folder))
@@ -137,10 +137,10 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
         )
     with RunDir.open(folder, "a") as store:
         path = store.path / "config.toml"
-        config, own = absolute(configs.make(path, overrides=overrides)), configs.make(path)
-        before = store.config
-        _agree(store, config, own)
+        asked = absolute(configs.make(path, overrides=overrides))
+        before, config = store.config, _agree(store, asked)
         ends = list(store.events(["stopped"]))
+    changed = config != absolute(configs.make(path))
     if (
         ends
         and ends[-1].payload["reason"] == "done"
@@ -153,36 +153,36 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
         print(f"train on with:   quintain train --resume {shlex.quote(str(folder))} run.steps={2 * done or 100}")
         print(f"look at it with: quintain report {shlex.quote(str(folder))}")
         return 0
-    if overrides:
+    if changed:
         with RunDir.open(folder, "a") as store:
             store.agree(config.toml(full=True))  # the other ranks, reports and evaluations read it
     try:
         return run(config, folder, resume=True, step=step, tell=tell)
     except QuintainError:
-        if overrides:
+        if changed:
             with RunDir.open(folder, "a") as store:
                 store.agree(before)
         raise
 
 
-def _agree(store: RunDir, config: configs.Config, own: configs.Config) -> None:
-    """Refuse what no run can change, and follow what was edited by hand."""
+def _agree(store: RunDir, config: configs.Config) -> configs.Config:
+    """The config that a run goes on with: what no run can change is refused, and what was edited by hand is followed."""
     now, path = store.config, store.path / "config.toml"
-    edited = edits(store.agreed or now, now)
+    own, edited = configs.make(tomllib.loads(store.agreed or now)), edits(store.agreed or now, now)
     if "model.words" in edited:
         raise configs.ConfigError(
             f"{path}: model.words was edited, but the model of this run has the words that it has; put it back"
         )
-    keep_words(config, own, store.about.get("words", ""))
-    count = edited.get("runtime.processes", (own.runtime.processes,))[0]
-    if config.runtime.processes != count:
+    config = keep_words(config, own, store.about.get("words", ""))
+    if config.runtime.processes != own.runtime.processes:
         raise configs.ConfigError(
-            f"runtime.processes is {config.runtime.processes}, but the run has {count}, which share its tasks; leave it so"
+            f"runtime.processes is {config.runtime.processes}, but the run has {own.runtime.processes}, which share its tasks; leave it so"
         )
     if edited:
         told_edits = "; ".join(f"{key}: {was} -> {new}" for key, (was, new) in edited.items())
         print(f"{path} was edited since the run last began; it goes on with {told_edits}", flush=True)
         store.agree(now)
+    return config
 
 
 def edits(old: str, new: str) -> dict[str, tuple[Any, Any]]:
@@ -236,7 +236,7 @@ def _where(config: configs.Config, folder: Path) -> str:
     played = config.data or f"{config.env.name} level {','.join(map(str, config.env.levels))}"
     where = f"run folder {folder}: {played}; {section.processes} process{'es' if section.processes > 1 else ''}{actors}"
     if (config.eval.instances or config.eval.final_instances) and (against := rival(config)):
-        where += f"; evaluated against {against} in the other seat"
+        where += f"; evaluated against {against} in the other seats"
     return where
 
 

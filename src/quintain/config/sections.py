@@ -96,7 +96,7 @@ class ModelSection(BaseModel, extra="forbid", validate_default=True):
     )
     words: Annotated[list[str], BeforeValidator(_several)] = Field(
         default_factory=list,
-        description="of a model of words, where each place is WORLD:LEVELS with knobs, such as LightsOut:0-3; empty for where it plays",
+        description="places whose words a model of words knows, such as LightsOut:0-3; empty for where it begins",
     )
     context: int = Field(512, ge=16, description="longest path in tokens")
     lora: dict[str, Any] = Field(default_factory=dict, description="peft LoraConfig fields; empty trains all weights")

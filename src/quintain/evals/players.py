@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,8 @@ from quintain.ledger import RunDir
 from quintain.parts import Cast
 from quintain.registry import UnknownName, build, names, require_extra, unknown
 from quintain.runtime.opponents import ITSELF, PLAYERS, facing, others, rival, scripted, seats_of
-from quintain.runtime.stage import data_sampler, env_of, keep_words, make_stage, tasks, world_sampler
+from quintain.runtime.stage import data_sampler, env_of, make_stage, tasks, world_sampler
+from quintain.runtime.words import keep_words
 from quintain.types import Sampling, Task
 
 
@@ -48,15 +50,17 @@ def of_run(
         ConfigError: a model of words is to play where it lacks words.
     """
     with RunDir.open(folder) as store:
-        own = configs.make(folder / "config.toml")
         config = configs.make(folder / "config.toml", overrides=overrides)
+        own = configs.make(
+            tomllib.loads(store.agreed or store.config)
+        )  # edits by hand have not taught the model others
         if place is not None:
             where = {"name": place.name, "levels": place.levels, "params": place.params}
             config.env = config.env.model_copy(update=where)
         checkpoint, began = store.latest_checkpoint(step), store.about.get("words", "")
     if checkpoint is None:
         raise UnknownName(f"{folder} has no checkpoint yet; train it further")
-    keep_words(config, own, began)
+    config = keep_words(config, own, began)
     return config, _policy(config, checkpoint.path), checkpoint.step
 
 
@@ -171,7 +175,15 @@ def opposed(
                 f"{player} reads env.scaffold={config.env.scaffold} and {opponent} {there.env.scaffold}, and a game is told in one way; "
                 "take players that were trained alike"
             )
-    return config, [facing(own, seats, theirs.engines["policy"], theirs) for seats in others(config)]
+    if len({type(one) for cast in (own, theirs) if (one := cast.renderers.get("policy"))}) > 1:
+        raise configs.ConfigError(
+            f"one of {player} and {opponent} is a model of words and the other one of text, and a game is told in one way; take players "
+            "that were trained alike"
+        )
+    return config, [
+        replace(facing(own, seats, theirs.engines["policy"], theirs), seed=own.seed + number)  # no game twice
+        for number, seats in enumerate(others(config))
+    ]
 
 
 def _is_run(player: str) -> bool:

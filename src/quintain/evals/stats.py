@@ -172,7 +172,7 @@ def table(name: str, found: Mapping[str, Any]) -> str:
         lines.append("  " + "   ".join(f"pass@{k} {v:.3f}" for k, v in found["pass"].items()))
     if seats := found.get("seats"):
         told = "   ".join(f"{seat} {won:.3f}" for seat, won in seats.items())
-        who = f"{rival} plays the other" if (rival := found.get("against")) else "the player plays all"
+        who = f"{rival} plays the others" if (rival := found.get("against")) else "the player plays all"
         lines.append(f"  success by seat: {told}   (each seat of a game is an attempt of its own; {who})")
     if levels := found.get("levels"):
         lines.append("  success by level: " + "   ".join(f"{level}: {won:.3f}" for level, won in levels.items()))

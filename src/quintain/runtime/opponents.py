@@ -94,8 +94,12 @@ def facing(cast: Cast, seats: Collection[str], engine: Engine, like: Cast | None
 def against(config: Config, rollout: Rollout, players: Mapping[str, str]) -> Rollout:
     """A rollout in which the named seats are played by `random` or `oracle`."""
     engines = {seat: scripted(name, config) for seat, name in players.items()}
+    number = next((i for i, seat in enumerate(seats_of(config)) if seat not in players), 0)
 
     async def play(task: Task, cast: Cast, ticket: int) -> Group:
+        cast = replace(
+            cast, seed=cast.seed + number
+        )  # else players that are alike would play the same game from each seat
         for seat, engine in engines.items():
             cast = facing(cast, (seat,), engine)
         return await rollout(task, cast, ticket)

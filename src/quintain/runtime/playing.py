@@ -11,7 +11,8 @@ from quintain.parts import Cast, Reward, Rollout
 from quintain.ports import Engine
 from quintain.registry import build
 from quintain.runtime.opponents import against
-from quintain.runtime.stage import Stage, env_of, turn_tokens
+from quintain.runtime.stage import Stage, env_of
+from quintain.runtime.words import turn_tokens
 from quintain.types import Sampling
 
 

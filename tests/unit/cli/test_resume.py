@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from quintain import config as configs
 from quintain.cli import train
+from quintain.evals.players import of_run
 from quintain.ledger import RunDir
-from quintain.runtime.stage import fitted, known, make_stage, spelled
+from quintain.runtime.stage import make_stage
+from quintain.runtime.words import fitted, known, spelled
 from quintain.types import QuintainError
 
 
@@ -142,7 +146,13 @@ def test_a_run_begins_with_the_words_of_where_it_plays_and_of_further_places():
         ("KeyDoor:x", "'KeyDoor:x' is no place"),
         ("KeyDoor:1 size", "'KeyDoor:1 size' is no place"),
         ("KeyDor:1", "unknown world of model.words 'KeyDor'; did you mean 'KeyDoor'"),
-        ("KeyDoor:12", "there is no level 12"),
+        ("KeyDoor:12", "'KeyDoor:12' is no place"),
+        ("KeyDoor:3-1", "'KeyDoor:3-1' is no place"),
+        ("KeyDoor:0-1-5", "'KeyDoor:0-1-5' is no place"),
+        ("KeyDoor:+1", "'KeyDoor:+1' is no place"),
+        ("KeyDoor:0-99999999999", "is no place"),
+        ("KeyDoor:1 size=7 size=9", "is no place"),
+        ("", "'' is no place"),
         ("KeyDoor:1 sizes=9", "sizes"),
     ],
 )
@@ -150,3 +160,105 @@ def test_places_that_there_are_not(place, said):
     with pytest.raises(QuintainError) as error:
         known(configs.make(overrides=["world=KeyDoor", f"model.words=[{place!r}]"]))
     assert said in str(error.value)
+
+
+def test_places_tell_their_knobs():
+    def words(place: str) -> set[str]:
+        return {*known(configs.make(overrides=["world=KeyDoor", f"model.words=[{place!r}]"]))}
+
+    assert words("KeyDoor:0") < words("KeyDoor:0 size=9")
+    assert words("KeyDoor:0,1,2") == words("KeyDoor:0-2") == words("KeyDoor:2,0-1")
+
+
+def test_equal_places_are_the_same_in_any_form(begun):
+    folder, went = begun
+    train.resume(folder, ["model.words=['KeyDoor:0-0', 'KeyDoor:0']"], None)
+    assert went[-1].model.words == ["KeyDoor:0"]
+
+
+@pytest.mark.parametrize("words", [["model=elsewhere"], ["data=rows.jsonl"], ["env.name=gymnasium"]])
+def test_a_model_of_words_stays_one(begun, words):
+    folder, _ = begun
+    with pytest.raises(
+        configs.ConfigError, match="knows the words of KeyDoor:0 and no others, so it plays worlds alone"
+    ):
+        train.resume(folder, words, None)
+
+
+def test_a_run_of_before_words_were_kept_is_taken_at_what_it_last_went_with(begun, capsys):
+    folder, went = begun
+    for name in ("config.toml", "run.json"):
+        text = (folder / name).read_text()
+        text = text.replace('words = [\n    "KeyDoor:0",\n]\n', "").replace(
+            'words = [\\n    \\"KeyDoor:0\\",\\n]\\n', ""
+        )
+        (folder / name).write_text(text)
+    marker = json.loads((folder / "run.json").read_text())
+    assert "KeyDoor:0" not in marker["config"]
+    (folder / "run.json").write_text(json.dumps({**marker, "about": {}}))
+    before = (folder / "run.json").read_text()
+    edit(folder, "levels = [\n    0,\n]", "levels = [\n    3,\n]")
+    with pytest.raises(configs.ConfigError, match="knows the words of KeyDoor:0 only; KeyDoor:3 has"):
+        train.resume(folder, [], None)
+    with pytest.raises(configs.ConfigError, match="knows the words of KeyDoor:0 only; KeyDoor:3 has"):
+        with RunDir.open(folder, "a") as store:
+            store.checkpoint(1, lambda place: None)
+        of_run(folder, [])
+    assert (folder / "run.json").read_text() == before, "what is refused is not agreed on"
+    assert "goes on with" not in capsys.readouterr().out
+    edit(folder, "levels = [\n    3,\n]", "levels = [\n    0,\n]")
+    train.resume(folder, [], None)
+    assert went[-1].model.words == ["KeyDoor:0"]
+    assert configs.make(folder / "config.toml").model.words == ["KeyDoor:0"], "other processes read it"
+
+
+def test_evaluations_look_at_the_words_too(begun):
+    folder, _ = begun
+    with RunDir.open(folder, "a") as store:
+        store.checkpoint(1, lambda place: None)
+        began = store.about["words"]
+    marker = folder / "run.json"
+    marker.write_text(marker.read_text().replace(began, "0" * 32))
+    with pytest.raises(
+        configs.ConfigError, match="are not those that this run began with, .* its worlds have changed since"
+    ):
+        of_run(folder, [])
+
+
+def test_a_new_run_that_is_refused_deletes_no_old_one(begun):
+    folder, _ = begun
+    asked = [f"run.folder={folder.parent}", "run.name=r", "model.words=Bogus:1"]
+    with pytest.raises(configs.ConfigError, match="unknown world of model.words 'Bogus'"):
+        train.begin(configs.make("tiny", overrides=asked), fresh=True)
+    assert (folder / "run.json").is_file()
+
+
+def test_turns_have_room_for_the_answers_of_all_places_and_one_word_stays_one(tmp_path, monkeypatch):
+    went = []
+    monkeypatch.setattr(train, "run", lambda config, folder, **rest: went.append(config))
+    for words in ([], ["model.words=TreeSplit:0-2"]):
+        train.begin(
+            configs.make("words", overrides=[f"run.folder={tmp_path}", "world=TreeSplit", "level=0", *words]),
+            fresh=False,
+        )
+    narrow, wide = (config.rollout.max_tokens for config in went)
+    assert narrow == 1 < wide
+    train.resume(tmp_path / "words-2", ["level=2"], None)
+    make_stage(went[-1])
+    one = [
+        f"run.folder={tmp_path}",
+        "run.name=one",
+        "world=TreeSplit",
+        "level=0",
+        "model.words=TreeSplit:0-2",
+        "rollout.max_tokens=1",
+    ]
+    train.begin(configs.make("words", overrides=one), fresh=False)
+    for room in ("0", "14"):
+        with pytest.raises(configs.ConfigError, match="says one word a turn and knows no end of a turn"):
+            train.resume(tmp_path / "one", ["level=2", f"rollout.max_tokens={room}"], None)
+
+
+def test_only_models_of_words_have_words():
+    with pytest.raises(configs.ConfigError, match="only a model of words has such"):
+        fitted(configs.make("keydoor_text", overrides=["model=folder", "model.words=KeyDoor:1"]))

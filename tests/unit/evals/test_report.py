@@ -65,3 +65,5 @@ def test_a_step_without_a_trajectory_is_named(run, capsys):
     for words in ([], ["--list"]):
         assert main(["show", str(run), "--step", "1", *words]) == 1
         assert "step 1 has no trajectory: it trained no group" in capsys.readouterr().err
+    assert main(["show", str(run), "--step", "9"]) == 1
+    assert "there is no step 9; " in (said := capsys.readouterr().err) and "has the steps 0 to 3" in said

@@ -98,7 +98,7 @@ def test_games_from_each_seat_are_games_of_their_own():
     found = summary([Group(task=Task(key="t", env="NimDuel"), trajectories=rows)])
     assert (found["episodes"], found["seats"]) == (2, {"first": 0.0, "second": 1.0})
     found["against"] = "oracle"
-    assert "(each seat of a game is an attempt of its own; oracle plays the other)" in table("x", found)
+    assert "(each seat of a game is an attempt of its own; oracle plays the others)" in table("x", found)
 
 
 def test_grades_against_recorded_episodes_are_summed_up():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,14 +10,17 @@ from typing import Any
 import pytest
 
 from quintain import config as configs
+from quintain.cli.eval import _calm
 from quintain.cli.eval import main as evaluate
 from quintain.engines.scripted import Player
+from quintain.envs.world import world_of
 from quintain.evals.players import builtin, held_out, opposed
 from quintain.evals.stats import summary
 from quintain.learn.ranks import Ranks
 from quintain.ledger import RunDir
 from quintain.runtime.evaluate import make_evaluator, play
-from quintain.runtime.opponents import facing, joined, others, rival
+from quintain.runtime.newmodel import write_model
+from quintain.runtime.opponents import facing, joined, oracle_move, others, rival, sides
 from quintain.runtime.playing import make_reward, make_rollout
 from quintain.runtime.stage import make_stage
 from quintain.types import Group, Request, Sampling
@@ -91,7 +95,7 @@ def test_the_verb_says_who_is_played_against(capsys):
     assert evaluate(["oracle", "NimDuel", "-n", "10", "--against", "random"]) == 0
     out = capsys.readouterr().out
     assert "oracle in NimDuel level 0 (test) against random: success" in out
-    assert "random plays the other" in out
+    assert "random plays the others" in out
 
 
 @pytest.fixture
@@ -110,6 +114,7 @@ async def test_a_run_plays_another_each_by_its_own_engine_and_temperature(runs):
     for cast, other in zip(casts, ("second", "first"), strict=True):
         assert cast.frozen == {other} and cast.engine(other) is not cast.engines["policy"]
         assert (cast.sampling.temperature, cast.samplings[other].temperature) == (1.0, 0.5)
+        assert cast.renderer(other) is not cast.renderers["policy"] and cast.renderer(other).size > 9
     groups = await play(held_out(config, 4, 5), casts[0], make_rollout(config, 2), make_reward(config))
     assert {t.agent for g in groups for t in g.trajectories} == {"first"}
     assert any(t.turns for g in groups for t in g.trajectories)
@@ -149,3 +154,59 @@ def test_an_opponent_without_the_words_is_refused_before_anything_is_played(runs
         store.checkpoint(1, lambda folder: None)
     with pytest.raises(configs.ConfigError, match="knows the words of NimDuel:1 only; NimDuel:9 has"):
         opposed(str(runs / "high"), str(runs / "one"), configs.make(), [], {})
+
+
+async def test_players_that_are_alike_play_another_game_from_each_seat():
+    def mirrored(groups: list[Group]) -> int:
+        return sum(g.trajectories[0].reward + g.trajectories[1].reward == 1.0 for g in groups)
+
+    assert mirrored(await played("random", "random", duel(), 40)) < 36, (
+        "what one seat wins the other loses, in the same game"
+    )
+    config = duel("eval.against=random")
+    both = [make_rollout(config, 1, **side) for side in sides(config)]
+    cast, reward, tasks = builtin("random", config), make_reward(config), held_out(config, 40, 5)
+    assert mirrored(joined([await play(tasks, cast, one, reward) for one in both])) < 36
+
+
+def test_who_is_named_goes_before_who_the_config_names():
+    config = duel("eval.against=random")
+    assert [len(opposed("random", who, config, [], {})[1]) for who in ("", "policy", "oracle")] == [2, 1, 2]
+    _, casts = opposed("random", "oracle", config, [], {})
+    state = world_of("NimDuel").start(3, 1)
+    asked = Request(session="0", prompt=(), sampling=Sampling(), key=(0, 0, 0, 1, 0))
+    (best,) = {casts[1].engines["first"].act([], state, replace(asked, key=(k, 0, 0, 1, 0))) for k in range(20)}
+    assert best == oracle_move(world_of("NimDuel"), state, "first", asked), "random moves would differ"
+
+
+def test_temperature_0_is_the_players_alone():
+    own = builtin("random", duel())
+    cast = facing(own, ("second",), Player(lambda *_: ""), replace(own, sampling=Sampling(temperature=0.5)))
+    calm = _calm(cast)
+    assert (calm.sampling.temperature, calm.samplings["second"].temperature) == (0.0, 0.5)
+
+
+def test_gains_are_over_who_met_the_same_opponent(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "duel.toml"
+    file.write_text('[env]\nname = "NimDuel"\nlevels = [1]\n[eval]\nagainst = "random"\n')
+    words = ["oracle", str(file), "-n", "40", "--away", "level=2", "--over", "random"]
+    assert evaluate(words) == 0
+    out = capsys.readouterr().out
+    assert "oracle in NimDuel level 2 (test) against random" in out and "relative gains over random" in out
+
+
+def test_long_games_tell_from_which_seat(capsys, monkeypatch):
+    clock = itertools.count(0, 20)
+    monkeypatch.setattr("quintain.waits.monotonic", lambda: next(clock))
+    assert evaluate(["random", "NimDuel", "-n", "2", "--against", "random"]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told == [f"as {seat}: {n} of 2 instances" for seat in ("first", "second") for n in (1, 2)]
+
+
+def test_models_of_words_and_of_text_do_not_meet(runs, tmp_path):
+    folder = str(tmp_path / "model")
+    write_model(configs.make("keydoor_text", overrides=[f"model={folder}", "world=NimDuel"]), tmp_path / "model", 300)
+    for player, opponent in ((str(runs / "one"), folder), (folder, str(runs / "one"))):
+        with pytest.raises(configs.ConfigError, match="is a model of words and the other one of text"):
+            opposed(player, opponent, configs.make(), [], {})

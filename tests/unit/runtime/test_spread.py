@@ -61,6 +61,12 @@ def test_they_are_the_same_in_the_same_order(name, how, helpers):
     assert all(helper.process.returncode == -signal.SIGKILL for helper in helpers), "nobody is left behind"
 
 
+def test_the_helpers_do_the_work(helpers, monkeypatch):
+    here = []
+    monkeypatch.setattr(spreading, "attempt", lambda *args, **how: here.append(args))
+    assert len(list(spread(WorldEnv(world_of("KeyDoor"), WORDS), tasks("KeyDoor"), 12, 2))) == 12 and not here
+
+
 def test_nobody_helps_where_it_is_quick_and_with_pictures(helpers, monkeypatch):
     env = WorldEnv(world_of("KeyDoor"), Scaffold(image=64))
     assert len(list(spread(env, tasks("KeyDoor"), 5, 2))) == 5 and not helpers

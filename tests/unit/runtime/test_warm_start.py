@@ -16,7 +16,8 @@ from quintain.learn.ranks import Ranks
 from quintain.runtime import assemble, warm
 from quintain.runtime.demos import write_demos
 from quintain.runtime.newmodel import write_model
-from quintain.runtime.stage import drawn, fitted, make_stage, need_demos
+from quintain.runtime.stage import drawn, make_stage, need_demos
+from quintain.runtime.words import fitted
 
 
 @pytest.mark.parametrize(("steps", "lines"), [(1, 0), (15, 7), (60, 9), (104, 9)])

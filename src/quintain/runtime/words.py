@@ -1,0 +1,250 @@
+"""Models of words: which words one knows, how much room its answers have, and that neither changes while it is trained."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from quintain.codec import digest_of
+from quintain.config import Config, ConfigError
+from quintain.envs.world import world_of
+from quintain.registry import names, unknown
+from quintain.render import WordRenderer
+from quintain.runtime.demos import SPARE
+from quintain.worlds.kernel import Plan, check_level
+from quintain.worlds.knobs import lexicon, started
+
+# instances of a level (a quarter of them where they have turns), and turns of each, that tell how long answers are
+LOOKS, TURNS = 32, 4
+_LEVELS = re.compile(r"([0-9])(?:-([0-9]))?")
+
+
+class Place(NamedTuple):
+    """A world at some levels, with knobs of one's own: an entry of `model.words`.
+
+    Example:
+        >>> place = Place.of("LightsOut:0-2,5 width=4")
+        >>> place, str(place)
+        (Place(world='LightsOut', levels=(0, 1, 2, 5), knobs={'width': 4}), 'LightsOut:0,1,2,5 width=4')
+    """
+
+    world: str
+    levels: tuple[int, ...]
+    knobs: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, told: str) -> Place:
+        """Read an entry.
+
+        Raises:
+            ConfigError: it is no place, or its world is none.
+        """
+        head, *rest = told.split() or [""]
+        name, _, said = head.partition(":")
+        ends = [_LEVELS.fullmatch(part) for part in said.split(",")]
+        pairs = [(int(end[1]), int(end[2] or end[1])) for end in ends if end is not None]
+        try:
+            knobs = {key: json.loads(value) for key, _, value in (part.partition("=") for part in rest)}
+        except ValueError:
+            knobs = {}
+        if len(pairs) < len(ends) or any(low > high for low, high in pairs) or len(knobs) < len(rest):
+            raise ConfigError(
+                f"model.words: {told!r} is no place; write WORLD:LEVELS, with knobs behind it if there are, such as LightsOut:0-3 or "
+                "'LightsOut:1,2 width=4', and several as \"model.words=['LightsOut:0-3', 'NimGame:1']\""
+            )
+        if name not in names("world"):
+            raise ConfigError(unknown("world of model.words", name, names("world")))
+        return cls(name, tuple(sorted({level for low, high in pairs for level in range(low, high + 1)})), knobs)
+
+    @classmethod
+    def played(cls, config: Config) -> Place:
+        """Where a config plays."""
+        return cls(config.env.name, tuple(sorted({*map(check_level, config.env.levels)})), config.env.params)
+
+    def __str__(self) -> str:
+        knobs = (f" {name}={json.dumps(value, separators=(',', ':'))}" for name, value in self.knobs.items())
+        return f"{self.world}:{','.join(map(str, self.levels))}{''.join(knobs)}"
+
+    def words(self) -> list[str]:
+        """What can be said or shown there.
+
+        Raises:
+            UnknownLevel, BadKnob: there is no such level or knob.
+        """
+        return lexicon(world_of(self.world), self.levels, self.knobs)
+
+
+def of_words(config: Config) -> bool:
+    """Whether the model of a config is one of words."""
+    return not config.model.folder and not config.data and config.env.name in names("world")
+
+
+def places(config: Config) -> list[Place]:
+    """Those whose words the model of a config knows."""
+    return [Place.of(told) for told in config.model.words] or [Place.played(config)]
+
+
+def known(config: Config) -> list[str]:
+    """The words of a model of words: those of the places in `model.words`, or of where it plays.
+
+    Raises:
+        ConfigError: an entry is no place.
+        UnknownLevel, BadKnob: it is one that there is not.
+
+    Example:
+        >>> from quintain import config as configs
+        >>> def of(*words):
+        ...     return set(known(configs.make(overrides=["world=ConnectKDuel", "level=3", *words])))
+        >>> sorted(of("model.words=ConnectKDuel:3-4") - of())
+        ['5', 'line5']
+    """
+    return list(dict.fromkeys(word for place in places(config) for word in place.words()))
+
+
+def spelled(config: Config) -> str:
+    """A digest of the words of a model of words; empty for other models."""
+    return digest_of(sorted(known(config))) if of_words(config) else ""
+
+
+def turn_tokens(config: Config) -> int:
+    """The tokens of a turn: as set, or else enough for a short answer in text and for one word."""
+    return config.rollout.max_tokens or (128 if config.model.folder else 1)
+
+
+def renderer_of(config: Config) -> WordRenderer:
+    """The renderer of a model of words.
+
+    Raises:
+        ConfigError: it lacks words of where it plays, or the room for an answer there.
+    """
+    one, words = 1 if turn_tokens(config) == 1 else 0, known(config)
+    _enough(config, words)
+    renderer = WordRenderer(words, turn_tokens=one)
+    said = max(_answers([Place.played(config)], TURNS), key=lambda text: len(text.split()), default="")
+    need = len(renderer.ids(said)) + (1 - one)  # and what ends it
+    if need > turn_tokens(config):
+        raise ConfigError(
+            f"{config.env.name}: an answer such as {said[:60]!r} has {len(renderer.ids(said))} words, and a turn has room for "
+            f"{turn_tokens(config)} token{'s' * (turn_tokens(config) > 1)}; set rollout.max_tokens={need + one + SPARE}, or 0 "
+            "for what the world needs"
+        )
+    return renderer
+
+
+def fitted(config: Config) -> Config:
+    """A config with what a model of words needs: the words of where it begins, and the tokens of a turn where it leaves them open.
+
+    Raises:
+        ConfigError: `model.words` is set for another model, or has what is no place.
+
+    Example:
+        >>> from quintain import config as configs
+        >>> fitted(configs.make(overrides=["world=LightsOut", "env.scaffold.style=words"])).rollout.max_tokens
+        1
+    """
+    if not of_words(config):
+        if config.model.words:
+            raise ConfigError(
+                f"model.words is {config.model.words}, but only a model of words has such: one without a model folder and data, in a world"
+            )
+        return config
+    config = config.model_copy(deep=True)
+    if not config.model.words or _lacking(config, known(config)):
+        config.model.words.append(str(Place.played(config)))
+    return roomy(config)
+
+
+def roomy(config: Config) -> Config:
+    """A config with the tokens of a turn that answers need in all places whose words a model of words knows, where it leaves them open.
+
+    One where single words are all that is said, which then need no token to end them; else twice the longest answer seen, and some: a
+    policy that has learnt to end its turns does not use them up, and rare answers are much longer than most (moves of a queen).
+    """
+    if config.rollout.max_tokens or not of_words(config):
+        return config
+    where = {str(place): place for place in (*places(config), Place.played(config))}
+    longest = max((len(text.split()) for text in _answers(where.values())), default=1)
+    room = 1 if longest == 1 else 2 * longest + SPARE
+    return config.model_copy(update={"rollout": config.rollout.model_copy(update={"max_tokens": room})})
+
+
+def keep_words(config: Config, own: Config, began: str = "") -> Config:
+    """A config that changes that of a run, with the words that the run's model has, as each of its tokens is one of them.
+
+    Args:
+        config: what it shall be now.
+        own: as the run last went.
+        began: `spelled` of the run as it began; empty where nobody wrote it down.
+
+    Raises:
+        ConfigError: other words are asked for, or lacking, or the worlds say others than they did; or turns of several words from a model
+            that says one.
+    """
+    if not of_words(own):
+        return config
+    had = own.model.words or [str(Place.played(own))]
+    if not of_words(config):
+        raise ConfigError(
+            f"the model of this run knows the words of {', '.join(had)} and no others, so it plays worlds alone: leave model.folder and "
+            "data empty, and let world= name a world"
+        )
+    mine = own.model_copy(update={"model": own.model.model_copy(update={"words": had})})
+    if config.model.words and {*known(config)} != {*known(mine)}:
+        raise ConfigError(
+            f"model.words is {config.model.words}, but the model of this run knows those of {', '.join(had)}; leave it so"
+        )
+    config = config.model_copy(deep=True)
+    config.model.words = had
+    if began and spelled(config) != began:
+        raise ConfigError(
+            f"the words of {', '.join(had)} are not those that this run began with, so its tokens would mean others: its worlds have "
+            "changed since; go on with the version, of quintain or of your file, that it began with"
+        )
+    _enough(config, known(config))
+    config = roomy(config)
+    if turn_tokens(own) == 1 < turn_tokens(config):
+        there = str(Place.played(config))
+        raise ConfigError(
+            f"rollout.max_tokens would be {turn_tokens(config)}, but the model of this run says one word a turn and knows no end of a "
+            f'turn; leave it at 1, or begin a run with "model.words={[*had, there]}" or rollout.max_tokens={turn_tokens(config)}'
+        )
+    return config
+
+
+def _lacking(config: Config, words: Iterable[str]) -> set[str]:
+    """The words that are said where a config plays beyond those that are known."""
+    return {*Place.played(config).words()} - {*words}
+
+
+def _enough(config: Config, words: Iterable[str]) -> None:
+    if lacking := _lacking(config, words):
+        there, had = str(Place.played(config)), config.model.words
+        raise ConfigError(
+            f"the model knows the words of {', '.join(had)} only; {there} has {len(lacking)} others, such as {min(lacking)!r}: play where "
+            f'it has them, begin a run with "model.words={[*had, there]}", or train a model with a tokenizer (quintain new model)'
+        )
+
+
+def _answers(where: Iterable[Place], looks: int = LOOKS) -> Iterator[str]:
+    """What can be said in the first turns of instances of the easiest and of the hardest level: by the oracle, and by the rules."""
+    for name, levels, knobs in where:
+        for level in {min(levels), max(levels)}:
+            yield from _said(world_of(name), level, knobs, looks)
+
+
+def _said(world: Any, level: int, knobs: Mapping[str, Any], looks: int) -> Iterator[str]:
+    for seed in range(looks):
+        state = started(world, seed, level, "train", knobs)
+        if seed >= looks // TURNS and world.turns(state) > 1:
+            break
+        for _ in range(TURNS):
+            seat = next(name for name in world.facts.seats if world.view(state, name).acts)
+            plan = world.solve(state, seat)
+            moves = plan.moves if isinstance(plan, Plan) else ()
+            yield from [move.key for move in (*moves, *world.view(state, seat).legal())]
+            outcome = world.step(state, {seat: moves[0]}) if moves else None
+            if outcome is None or outcome.done:
+                break
+            state = outcome.state
