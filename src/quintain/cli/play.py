@@ -75,16 +75,17 @@ class Table:
 
     def rules(self) -> str:
         """The rules, and what is pressed or typed."""
-        facts = self.env.facts
+        facts, alone = self.env.facts, len(self.env.facts.seats) == 1
+        every = "" if alone else f"You play every seat in turn: {', '.join(facts.seats)}.\n"
         typed = {key: "/" if not self.keys and self._moves(key) else "" for key in COMMANDS}
         told = "   ".join(f"{typed[key]}{key} {what}" for key, what in COMMANDS.items())
         if not self.keys:
             how = "Type a move, or one of these, then Enter."
-            return f"{facts.rules}\n{facts.answer} {how}\n{told}"
+            return f"{facts.rules}\n{every}{facts.answer} {how}\n{told}"
         shown = {action: key for key, action in reversed(self.keys.items())}
         arrows = {self.keys[way]: f"{way} arrow or {key}" for key, way in LETTERS.items() if way in self.keys}
         pressed = "   ".join(f"{arrows.get(action, key)}: {action}" for action, key in reversed(shown.items()))
-        return f"{facts.rules}\n{pressed}\n{told}"
+        return f"{facts.rules}\n{every}{pressed}\n{told}"
 
     def show(self) -> None:
         """Draw the state, as large as the terminal has room for; a text that leaves no room for the picture stands behind `?`."""

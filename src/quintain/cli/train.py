@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import sys
+import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +24,7 @@ from quintain.runtime.check import check
 from quintain.runtime.transport import LearnerLost
 from quintain.runtime.watch import STALLED, StallError
 from quintain.runtime.words import fitted, keep_words, spelled
-from quintain.types import QuintainError
+from quintain.types import Event, QuintainError
 
 
 def main(arguments: list[str]) -> int:
@@ -138,7 +139,8 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
     with RunDir.open(folder, "a") as store:
         path = store.path / "config.toml"
         asked = absolute(configs.make(path, overrides=overrides))
-        before, config = store.config, _agree(store, asked)
+        went, before = store.agreed or store.config, store.config
+        config = _agree(store, asked)
         ends = list(store.events(["stopped"]))
     changed = config != absolute(configs.make(path))
     if (
@@ -153,14 +155,16 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
         print(f"train on with:   quintain train --resume {shlex.quote(str(folder))} run.steps={2 * done or 100}")
         print(f"look at it with: quintain report {shlex.quote(str(folder))}")
         return 0
-    if changed:
-        with RunDir.open(folder, "a") as store:
+    with RunDir.open(folder, "a") as store:
+        if changed:
             store.agree(config.toml(full=True))  # the other ranks, reports and evaluations read it
+        _note(store, went, store.config)
     try:
         return run(config, folder, resume=True, step=step, tell=tell)
     except QuintainError:
         if changed:
             with RunDir.open(folder, "a") as store:
+                _note(store, store.config, before)
                 store.agree(before)
         raise
 
@@ -183,6 +187,15 @@ def _agree(store: RunDir, config: configs.Config) -> configs.Config:
         print(f"{path} was edited since the run last began; it goes on with {told_edits}", flush=True)
         store.agree(now)
     return config
+
+
+def _note(store: RunDir, old: str, new: str) -> None:
+    """Write down which settings are others from now on."""
+    if changed := edits(old, new):
+        newest = store.latest_checkpoint()
+        step, payload = newest.step if newest else 0, {"settings": {key: list(pair) for key, pair in changed.items()}}
+        store.append(Event(time=time.time(), step=step, actor="main", kind="changed", payload=payload))
+        store.commit()
 
 
 def edits(old: str, new: str) -> dict[str, tuple[Any, Any]]:

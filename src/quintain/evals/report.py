@@ -21,6 +21,7 @@ from quintain.types import Group, Kind, Message, Node, QuintainError, Trajectory
 
 Rows = Sequence[tuple[int, Mapping[str, float]]]
 SAMPLES = 6
+PLACE = ("env.name", "env.levels", "env.params", "env.scaffold", "eval.against", "eval.split", "eval.temperature")
 PIXELS = 192
 STILLED = ("clipped", "masked", "rejected")  # what the parts of an objective note
 
@@ -30,6 +31,8 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     with RunDir.open(folder) as store:
         rows = [(step, m) for step, m in store.metrics()]
         evals = [(e.step, dict(e.payload)) for e in store.events(["eval"])]
+        since, moved = _moved(store)
+        here = [(e.step, dict(e.payload)) for e in store.events(["eval"]) if e.time >= since]
         config = configs.make(store.path / "config.toml")
         samples = _choose(store)
         wall = _seconds(store)
@@ -37,8 +40,8 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     page = PAGE.format(
         title=html.escape(f"{config.run.name}: {config.algorithm.name} on {config.data or config.env.name}"),
         style=STYLE,
-        sub=html.escape(_sub(config, rows, wall)),
-        tiles="".join(_tile(*t) for t in _tiles(rows, evals)),
+        sub=html.escape(_sub(config, rows, wall) + moved),
+        tiles="".join(_tile(*t) for t in _tiles(rows, here)),
         charts=_charts(rows, evals) or "<p>No step was trained yet.</p>",
         findings=f'<table class="found">{told}</table>'
         if told
@@ -61,6 +64,18 @@ def _seconds(store: RunDir) -> float:
     begun = json.loads((store.path / "run.json").read_text())["created"]
     moments = [(begun, False), *told]
     return sum(after - before for (before, stopped), (after, _) in itertools.pairwise(moments) if not stopped)
+
+
+def _moved(store: RunDir) -> tuple[float, str]:
+    """When the run last went on in another place, or measured by another opponent or split, and what was changed, also before."""
+    moves = [line.event for line in store.lines(["changed"], dead=True)]
+    told = [(e, {k: v for k, v in e.payload["settings"].items() if k == "data" or k.startswith(PLACE)}) for e in moves]
+    told = [(event, pairs) for event, pairs in told if pairs]
+    said = "".join(
+        f" · after step {event.step}: " + ", ".join(f"{key} {was} → {now}" for key, (was, now) in pairs.items())
+        for event, pairs in told
+    )
+    return max((event.time for event, _ in told), default=0.0), said
 
 
 def _sub(config: configs.Config, rows: Rows, wall: float) -> str:
@@ -223,7 +238,10 @@ def _spoken(node: Node) -> str:
 
 
 def _pictures(config: configs.Config, group: Group, t: Trajectory) -> list[str]:
-    """What the world looked like before each move and at the end: the episode is replayed, as worlds are deterministic."""
+    """What the world looked like before each move and at the end: the episode is replayed, as worlds are deterministic.
+
+    Special cases: none where a seat was played by somebody whose moves are not on record.
+    """
     from quintain.envs.scaffold import Scaffold
     from quintain.envs.world import WorldEnv, world_of
     from quintain.registry import names
@@ -232,19 +250,31 @@ def _pictures(config: configs.Config, group: Group, t: Trajectory) -> list[str]:
     if group.task.env not in names("world"):
         return []
     env = WorldEnv(world_of(group.task.env), Scaffold.of(config.env.scaffold))
-    if len(env.facts.seats) > 1:
+    seats, painter = env.facts.seats, Painter(PIXELS)
+    mine = t.agent if t.agent in seats else seats[0]
+    rows = [row for row in group.trajectories if row.episode == t.episode] if len(seats) > 1 else [t]
+    said = {row.agent if row.agent in seats else mine: _texts(row) for row in rows}
+    if len(said) < len(seats):
         return []
-    seat, painter = env.facts.seats[0], Painter(PIXELS)
+    out: list[str] = []
     try:
-        env.begin(group.task)
-        out = [_png(painter, env, seat)]
-        for node in t.nodes:
-            if node.kind is Kind.sampled and env.stop is None:
-                env.advance({seat: Message.of("assistant", node.text)})
-                out.append(_png(painter, env, seat))
+        heard = env.begin(group.task)
+        while env.stop is None:
+            movers = [seat for seat, told in heard.items() if told.acts]
+            if mine in movers:
+                out.append(_png(painter, env, mine))
+            moves = {seat: text for seat in movers if (text := next(said[seat], None)) is not None}
+            if len(moves) < len(movers):
+                return out
+            heard = env.advance({seat: Message.of("assistant", text) for seat, text in moves.items()})
+        return [*out, _png(painter, env, mine)]
     except QuintainError:
         return []
-    return out
+
+
+def _texts(t: Trajectory) -> Iterator[str]:
+    """What a seat said, turn by turn."""
+    return (node.text for node in t.nodes if node.kind is Kind.sampled)
 
 
 def _png(painter: Any, env: Any, seat: str) -> str:

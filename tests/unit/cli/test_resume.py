@@ -262,3 +262,24 @@ def test_turns_have_room_for_the_answers_of_all_places_and_one_word_stays_one(tm
 def test_only_models_of_words_have_words():
     with pytest.raises(configs.ConfigError, match="only a model of words has such"):
         fitted(configs.make("keydoor_text", overrides=["model=folder", "model.words=KeyDoor:1"]))
+
+
+def test_what_is_changed_on_the_way_is_written_down_and_what_is_taken_back_too(begun):
+    folder, _ = begun
+
+    def changes() -> list[dict]:
+        with RunDir.open(folder) as store:
+            return [line.event.payload["settings"] for line in store.lines(["changed"], dead=True)]
+
+    train.resume(folder, [], None)
+    assert changes() == []
+    train.resume(folder, ["run.steps=7", "eval.split=validation"], None)
+    train.resume(folder, [], None)
+    (first,) = changes()
+    assert first["eval.split"] == ["test", "validation"] and set(first) == {"run.steps", "eval.split"}
+    with pytest.raises(configs.ConfigError, match="unlucky"):
+        train.resume(folder, ["run.steps=13"], None)
+    assert changes()[1:] == [{"run.steps": [7, 13]}, {"run.steps": [13, 7]}]
+    edit(folder, 'split = "validation"', 'split = "test"')
+    train.resume(folder, [], None)
+    assert changes()[3:] == [{"eval.split": ["validation", "test"]}]

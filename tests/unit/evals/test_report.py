@@ -9,11 +9,14 @@ import pytest
 
 from quintain.cli import main
 from quintain.config import make
-from quintain.evals.report import write_report
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
+from quintain.evals.report import _pictures, write_report
 from quintain.learn.ranks import Ranks
 from quintain.ledger import RunDir
 from quintain.runtime.keeper import Keeper
-from quintain.types import Event, Group, Stop, Task, Trajectory
+from quintain.types import Event, Group, Kind, Message, Node, Role, Span, Stop, Task, Trajectory
+from quintain.worlds.noise import Rng
 
 STEP = {"success": 0.5, "reward": 0.5, "tokens_per_second": 100.0, "mismatch_mean": 0.0, "mismatch_max": 0.0}
 
@@ -45,6 +48,59 @@ def test_a_step_without_a_group_has_no_entropy_and_rewards_start_at_0(run):
     }
     assert len(re.search(r'<polyline[^>]*points="([^"]*)"', chart["Entropy in nats"]).group(1).split()) == 2
     assert 'text-anchor="end">0</text>' in chart["Reward"]
+
+
+def test_success_elsewhere_is_not_told_as_gained_here(run):
+    def evaluated(store: RunDir, seconds: float, success: float) -> None:
+        store.append(Event(time=2e9 + seconds, step=3, actor="run", kind="eval", payload={"eval/success": success}))
+
+    with RunDir.open(run, "a") as store:
+        evaluated(store, 0, 0.9)
+        for seconds, settings in ((1, {"run.steps": [9, 99]}), (2, {"env.levels": [[0], [3]], "lr": [1, 2]})):
+            store.append(
+                Event(time=2e9 + seconds, step=3, actor="main", kind="changed", payload={"settings": settings})
+            )
+        evaluated(store, 3, 0.1)
+        evaluated(store, 4, 0.25)
+        store.commit()
+    page = write_report(run).read_text()
+    assert "<b>0.10 → 0.25</b><span>success, held out" in page
+    assert "· after step 3: env.levels [0] → [3]<" in page and "run.steps [9]" not in page
+
+
+def test_games_of_two_seats_have_the_pictures_of_each(run):
+    world, rng = world_of("NimDuel"), Rng("a game")
+    env, task = WorldEnv(world, Scaffold.of({"style": "words"})), Task(key="t", env="NimDuel", seed=4, level=2)
+    said: dict[str, list[str]] = {"first": [], "second": []}
+    heard = env.begin(task)
+    while env.stop is None:
+        (seat,) = [name for name, told in heard.items() if told.acts]
+        said[seat].append(world.view(env.state, seat).sample(rng).key)
+        heard = env.advance({seat: Message.of("assistant", said[seat][-1])})
+
+    def row(seat: str) -> Trajectory:
+        spoken = [
+            Node(
+                role=Role.assistant,
+                kind=Kind.sampled,
+                tokens=(1,),
+                text=text,
+                logprobs=(0.0,),
+                mask=(True,),
+                parent=k - 1 if k else None,
+                spans=(Span(start=0, stop=1, version=0),),
+            )
+            for k, text in enumerate(said[seat])
+        ]
+        return Trajectory(id=seat, nodes=tuple(spoken), stop=Stop.done, agent=seat)
+
+    first, second = row("first"), row("second")
+    both = Group(task=task, trajectories=(first, second))
+    config = make("words", overrides=["world=NimDuel"])
+    for t, texts in ((first, said["first"]), (second, said["second"])):
+        pictures = _pictures(config, both, t)
+        assert len(pictures) == len(texts) + 1 == len(set(pictures))
+    assert _pictures(config, Group(task=task, trajectories=(first,)), first) == [], "nobody knows what the other did"
 
 
 def test_a_trajectory_that_is_not_there_is_no_list_of_fifty(run, capsys):
