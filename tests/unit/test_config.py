@@ -152,3 +152,23 @@ def test_another_algorithm_by_name_leaves_the_options_and_chains_of_the_recipes_
     other = make(own, overrides=["algorithm.options.low=0.1", "algorithm.name=gspo"]).algorithm
     assert other.options == {"low": 0.1} and len(other.gate) == 1 and not other.objective
     assert not make(own, overrides=["algorithm=gspo"]).algorithm.gate, "the shorthand begins anew"
+
+
+@pytest.mark.parametrize(
+    ("said", "levels"),
+    [
+        ("level=3", [3]),
+        ("levels=0-2", [0, 1, 2]),
+        ("env.levels=0-1,5", [0, 1, 5]),
+        ("level=[2, 4]", [2, 4]),
+        ("level=1,2", [1, 2]),
+    ],
+)
+def test_levels_are_read_as_ranges(said, levels):
+    assert make(overrides=[said]).env.levels == levels
+
+
+@pytest.mark.parametrize("said", ["level=3-1", "level=0-1-2", "level=x", "levels=-1-2"])
+def test_what_is_no_range_of_levels_is_refused(said):
+    with pytest.raises(ConfigError, match="env.levels"):
+        make(overrides=[said])

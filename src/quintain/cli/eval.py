@@ -262,5 +262,5 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     where = f"{config.data or f'{config.env.name} level ' + ','.join(map(str, config.env.levels))} ({split})"
     rival = given.against or config.eval.against
     facing = {"against": rival} if casts[0].frozen else {}
-    where += f" against {rival}" * bool(facing)
+    where += f" against {rival}" * bool(facing) + ", greedy" * given.greedy
     return {"player": given.player, "where": where, **facing, "seconds": time.perf_counter() - start, **summary(groups)}

@@ -1,4 +1,4 @@
-"""`quintain list worlds|parts|papers|recipes [WORD]`: what there is, from the registry."""
+"""`quintain list worlds|parts|papers|recipes|runs [WORD]`: what there is, from the registry and the folder `runs`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import json
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ KINDS = {
     "parts": "what an algorithm, a reward, a sampler or a rollout is made of",
     "papers": "named methods of papers, how to reach each, and what is known of it",
     "recipes": "configurations to start from: quintain train RECIPE",
+    "runs": "the runs in the folder `runs`: where each plays, how far it is, its last success",
 }
 KINDS_OF_ONE = 30  # values of a column that sort its rows into kinds, at most
 FAMILIES = ("sampler", "rollout", "reward", "advantage", "gate", "objective", "memory", "algorithm", "engine", "merge")
@@ -56,7 +58,7 @@ def main(arguments: list[str]) -> int:
     if given.what is None:
         rows = [{"name": f"quintain list {kind}", "summary": summary} for kind, summary in KINDS.items()]
         return _print(rows, given.json, "things to list")
-    rows = {"worlds": worlds, "parts": parts, "papers": papers, "recipes": recipes}[given.what]()
+    rows = {"worlds": worlds, "parts": parts, "papers": papers, "recipes": recipes, "runs": runs}[given.what]()
     rows = having(given.word, rows) if given.word else rows
     return _print(rows, given.json, "methods" if given.what == "papers" else given.what)
 
@@ -81,7 +83,7 @@ def having(word: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if not found:
         columns = [{str(row[key]) for row in rows} - {""} for key in shown]
         few = {value for column in columns if len(column) <= KINDS_OF_ONE for value in column}
-        raise UnknownName(unknown("value of a column", word, sorted(few)))
+        raise UnknownName(unknown("word, in no name or summary and no value of a column,", word, sorted(few)))
     return found
 
 
@@ -96,7 +98,7 @@ def _print(rows: list[dict[str, Any]], as_json: bool, what: str) -> int:
     for row in [{k: k for k in widths}] * bool(rows) + rows:
         line = "  ".join(f"{row[k]!s:<{widths[k]}}" for k in row).rstrip()
         print(line if not wide or len(line) <= wide else f"{line[: wide - 1]}…")
-    print(f"{len(rows)} {what}")
+    print(f"{len(rows)} {what if len(rows) != 1 else what.removesuffix('s')}")
     return 0
 
 
@@ -153,4 +155,35 @@ def recipes() -> list[dict[str, Any]]:
     for name, path in configs.recipes().items():
         first = path.read_text().splitlines()[:1]
         rows.append({"name": name, "summary": first[0].lstrip("# ") if first else ""})
+    return rows
+
+
+def _made(place: Path) -> float:
+    """When a run was begun; 0 where nobody knows."""
+    try:
+        return float(json.loads((place / "run.json").read_text())["created"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return 0.0
+
+
+def runs(folder: Path = Path("runs")) -> list[dict[str, Any]]:
+    """The runs in a folder, the one that was begun last at the end: where each plays, steps taken, success at its last evaluation."""
+    from quintain.ledger import RunDir
+    from quintain.types import QuintainError
+
+    rows = []
+    for place in sorted((path.parent for path in folder.glob("*/run.json")), key=_made):
+        row = {"name": str(place), "world": "?", "levels": "?", "algorithm": "?", "steps": "?", "success": "-"}
+        try:
+            with RunDir.open(place) as store:
+                tree, newest = tomllib.loads(store.config), store.latest_checkpoint()
+                scores = [event.payload.get("eval/success") for event in store.events(["eval"])]
+        except (QuintainError, OSError, ValueError):  # a damaged one; `quintain doctor RUN` says how
+            rows.append(row)
+            continue
+        env, section = tree.get("env", {}), tree.get("run", {})
+        row |= {"world": tree.get("data") or env.get("name", "?"), "levels": ",".join(map(str, env.get("levels", [])))}
+        row |= {"algorithm": tree.get("algorithm", {}).get("name", "?")}
+        row |= {"steps": f"{newest.step if newest else 0}/{section.get('steps', '?')}"}
+        rows.append(row | {"success": f"{scores[-1]:.3f}" if scores and scores[-1] is not None else "-"})
     return rows

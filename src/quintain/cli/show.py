@@ -49,17 +49,19 @@ def main(arguments: list[str]) -> int:
             f"step {given.step} has no trajectory: it trained no group, or run.record kept none of them; `quintain show {given.run} "
             "--list` has those of other steps"
         )
+    if given.list and given.json:
+        rows = [
+            {"id": t.id, "task": g.task.key, "reward": t.reward, "turns": t.turns, "stop": str(t.stop)} for g, t in kept
+        ]
+        print(json.dumps(rows, indent=1))
+        return 0
     if given.list:
         for group, t in kept:
             print(f"{t.id:<12} {group.task.key:<32} reward {t.reward:<6.3g} turns {t.turns:<3} {t.stop}")
         return 0
     found = [(g, t) for g, t in kept if t.id == given.id or not given.id]
     if not found:
-        there = (
-            f"the run kept {len(kept)}, {kept[0][1].id} to {kept[-1][1].id}; --list names them"
-            if kept
-            else "none was kept"
-        )
+        there = f"the run kept {len(kept)}, such as {kept[-1][1].id}; --list names them" if kept else "none was kept"
         raise UnknownName(f"there is no trajectory {given.id!r}: {there}")
     group, trajectory = found[-1]
     if given.json:
@@ -114,7 +116,7 @@ def legend(group: Group, trajectory: Trajectory) -> Iterator[str]:
     facts = _facts(group.task.env)
     if facts is not None and facts.rules not in shown:
         yield "\n  ".join((f"{facts.name}, which this policy learnt without its rules:", *facts.rules.splitlines()))
-        yield "words: a sign and its place (on a map row and column, from 0); first all of them, then what may have changed"
+        yield "words: signs, most with their place (on a map row and column, from 0); first all of them, then what may have changed"
 
 
 def _facts(world: str) -> Facts | None:

@@ -7,6 +7,7 @@ which is its help text and its row in the docs.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,8 @@ SHORT = {
     "seed": "run.seed",
     "steps": "run.steps",
 }
-SHORT |= {"name": "run.name", "level": "env.levels", "lr": "learner.lr"}
+SHORT |= {"name": "run.name", "level": "env.levels", "levels": "env.levels", "lr": "learner.lr"}
+_RANGE = re.compile(r"([0-9])(?:-([0-9]))?")
 OWNERS = ("algorithm", "algorithm.name", "engine.name")  # another one has other options
 FORM = Form(model=Config, key="config key", example="run.steps=200", wrong=ConfigError, short=SHORT)
 
@@ -114,4 +116,12 @@ def _assign(tree: dict[str, Any], overrides: Iterable[str]) -> None:
             if owner.get("name", usual) != value:
                 for field in ("options", "preset", "advantage", "objective"):  # those of another one; a gate suits most
                     owner.pop(field, None)
-        put(tree, path, [value] if path == ["env", "levels"] and not isinstance(value, list) else value)
+        put(tree, path, _levels(value) if path == ["env", "levels"] else value)
+
+
+def _levels(value: Any) -> Any:
+    """A level, or ranges such as `0-2,5`, as a list of levels."""
+    parts = [_RANGE.fullmatch(part) for part in value.split(",")] if isinstance(value, str) else []
+    if parts and all(parts):
+        return [level for part in parts if part for level in range(int(part[1]), int(part[2] or part[1]) + 1)]
+    return value if isinstance(value, list) else [value]

@@ -36,7 +36,8 @@ configs:
 it comes about, for worlds of one turn), {picture}and where it comes from: `world`, `domain`, `level`, `seed`, `split`, `scaffold`,
 `params`, `asks`.
 
-`datasets.load_dataset("FOLDER")` loads it. Other answers may be right as well. This plays one and says what it earns, from 0 to 1:
+`datasets.load_dataset("FOLDER")` loads it (`pip install datasets`). Other answers may be right as well. This plays one and says what it
+earns, from 0 to 1:
 
 ```python
 from quintain.envs.export import score

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +28,7 @@ class Place(NamedTuple):
     Example:
         >>> place = Place.of("LightsOut:0-2,5 width=4")
         >>> place, str(place)
-        (Place(world='LightsOut', levels=(0, 1, 2, 5), knobs={'width': 4}), 'LightsOut:0,1,2,5 width=4')
+        (Place(world='LightsOut', levels=(0, 1, 2, 5), knobs={'width': 4}), 'LightsOut:0-2,5 width=4')
     """
 
     world: str
@@ -42,8 +43,8 @@ class Place(NamedTuple):
             ConfigError: it is no place, or its world is none.
         """
         head, *rest = told.split() or [""]
-        name, _, said = head.partition(":")
-        ends = [_LEVELS.fullmatch(part) for part in said.split(",")]
+        name, _, levels = head.partition(":")
+        ends = [_LEVELS.fullmatch(part) for part in levels.split(",")]
         pairs = [(int(end[1]), int(end[2] or end[1])) for end in ends if end is not None]
         try:
             knobs = {key: json.loads(value) for key, _, value in (part.partition("=") for part in rest)}
@@ -65,7 +66,12 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         knobs = (f" {name}={json.dumps(value, separators=(',', ':'))}" for name, value in self.knobs.items())
-        return f"{self.world}:{','.join(map(str, self.levels))}{''.join(knobs)}"
+        runs = [
+            [level for _, level in run]
+            for _, run in itertools.groupby(enumerate(self.levels), lambda one: one[1] - one[0])
+        ]
+        levels = (str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+        return f"{self.world}:{','.join(levels)}{''.join(knobs)}"
 
     def words(self) -> list[str]:
         """What can be said or shown there.
@@ -84,6 +90,25 @@ def of_words(config: Config) -> bool:
 def places(config: Config) -> list[Place]:
     """Those whose words the model of a config knows."""
     return [Place.of(told) for told in config.model.words] or [Place.played(config)]
+
+
+def said(where: Iterable[Place]) -> str:
+    """How a command line names places: those of a world with the same knobs together.
+
+    Example:
+        >>> said([Place("NimDuel", (0, 1), {}), Place("NimDuel", (2,), {})])
+        'model.words=NimDuel:0-2'
+        >>> print(said([Place("NimDuel", (0,), {}), Place("Hanoi", (3,), {"discs": 4})]))
+        "model.words=['NimDuel:0', 'Hanoi:3 discs=4']"
+    """
+    together: dict[str, Place] = {}
+    for place in where:
+        key = str(place._replace(levels=(0,)))
+        levels = {*place.levels, *(together[key].levels if key in together else ())}
+        together[key] = place._replace(levels=tuple(sorted(levels)))
+    told = [str(place) for place in together.values()]
+    plain = len(told) == 1 and " " not in told[0]
+    return f"model.words={told[0]}" if plain else f'"model.words={told}"'
 
 
 def known(config: Config) -> list[str]:
@@ -122,11 +147,11 @@ def renderer_of(config: Config) -> WordRenderer:
     one, words = 1 if turn_tokens(config) == 1 else 0, known(config)
     _enough(config, words)
     renderer = WordRenderer(words, turn_tokens=one)
-    said = max(_answers([Place.played(config)], TURNS), key=lambda text: len(text.split()), default="")
-    need = len(renderer.ids(said)) + (1 - one)  # and what ends it
+    answer = max(_answers([Place.played(config)], TURNS), key=lambda text: len(text.split()), default="")
+    need = len(renderer.ids(answer)) + (1 - one)  # and what ends it
     if need > turn_tokens(config):
         raise ConfigError(
-            f"{config.env.name}: an answer such as {said[:60]!r} has {len(renderer.ids(said))} words, and a turn has room for "
+            f"{config.env.name}: an answer such as {answer[:60]!r} has {len(renderer.ids(answer))} words, and a turn has room for "
             f"{turn_tokens(config)} token{'s' * (turn_tokens(config) > 1)}; set rollout.max_tokens={need + one + SPARE}, or 0 "
             "for what the world needs"
         )
@@ -205,10 +230,10 @@ def keep_words(config: Config, own: Config, began: str = "") -> Config:
     _enough(config, known(config))
     config = roomy(config)
     if turn_tokens(own) == 1 < turn_tokens(config):
-        there = str(Place.played(config))
         raise ConfigError(
             f"rollout.max_tokens would be {turn_tokens(config)}, but the model of this run says one word a turn and knows no end of a "
-            f'turn; leave it at 1, or begin a run with "model.words={[*had, there]}" or rollout.max_tokens={turn_tokens(config)}'
+            f"turn; leave it at 1, or begin a run with {said([*places(own), Place.played(config)])} or "
+            f"rollout.max_tokens={turn_tokens(config)}"
         )
     return config
 
@@ -220,10 +245,10 @@ def _lacking(config: Config, words: Iterable[str]) -> set[str]:
 
 def _enough(config: Config, words: Iterable[str]) -> None:
     if lacking := _lacking(config, words):
-        there, had = str(Place.played(config)), config.model.words
+        there, had = Place.played(config), places(config)
         raise ConfigError(
-            f"the model knows the words of {', '.join(had)} only; {there} has {len(lacking)} others, such as {min(lacking)!r}: play where "
-            f'it has them, begin a run with "model.words={[*had, there]}", or train a model with a tokenizer (quintain new model)'
+            f"the model knows the words of {', '.join(map(str, had))} only; {there} has {len(lacking)} others, such as {min(lacking)!r}: "
+            f"play where it has them, begin a run with {said([*had, there])}, or train a model with a tokenizer (quintain new model)"
         )
 
 

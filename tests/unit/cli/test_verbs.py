@@ -18,10 +18,11 @@ from quintain.cli.play import blocks
 from quintain.config import ConfigError, make
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
+from quintain.ledger import RunDir
 from quintain.ports import SOLO
 from quintain.runtime.check import check
 from quintain.runtime.stage import make_stage
-from quintain.types import Message, Task
+from quintain.types import Event, Message, Task
 
 
 def told(capsys, *arguments: str) -> str:
@@ -180,13 +181,42 @@ def test_a_list_can_be_cut_down_to_what_has_a_word_in_a_column(capsys):
     assert told(capsys, "list", "parts", "gate").splitlines()[1].startswith("gate ")
     assert main(["list", "worlds", "'random'"]) == 1, "ceilings are not printed"
     assert main(["list", "worlds", "lgic"]) == 1
-    assert "unknown value of a column 'lgic'; did you mean 'logic'?" in capsys.readouterr().err
+    assert (
+        "unknown word, in no name or summary and no value of a column, 'lgic'; did you mean 'logic'?"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("what", ["", "worlds", "parts", "papers", "recipes"])
 def test_list_needs_no_torch(what):
     code = f"import sys; from quintain.cli import main; main('list {what}'.split()); assert 'torch' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_runs_are_listed_with_where_they_play_and_how_far_they_are(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert told(capsys, "list", "runs").strip() == "0 runs"
+    for name, world, scores in (("b", "Hanoi", (0.25, 0.5)), ("a", "KeyDoor", ())):
+        config = make("tiny", overrides=[f"world={world}", "level=[1, 2]", f"run.name={name}"])
+        with RunDir.create(tmp_path / "runs" / name, config.toml(full=True)) as store:
+            for score in scores:
+                store.append(Event(time=0.0, step=7, actor="run", kind="eval", payload={"eval/success": score}))
+            store.checkpoint(3, lambda folder: None)
+    (tmp_path / "runs" / "c").mkdir()
+    (tmp_path / "runs" / "c" / "run.json").write_text('{"created": 9e9, "format": 0}')
+    (tmp_path / "runs" / "d").mkdir()
+    (tmp_path / "runs" / "d" / "run.json").write_text("[")
+    torn, first, second, broken = json.loads(told(capsys, "list", "runs", "--json"))
+    assert first == {
+        "name": "runs/b",
+        "world": "Hanoi",
+        "levels": "1,2",
+        "algorithm": "grpo",
+        "steps": "3/12",
+        "success": "0.500",
+    }
+    assert (second["name"], second["success"], broken["world"], torn["name"]) == ("runs/a", "-", "?", "runs/d")
+    assert [row["name"] for row in json.loads(told(capsys, "list", "runs", "KeyDoor", "--json"))] == ["runs/a"]
 
 
 def test_a_bare_list_says_what_can_be_listed(capsys):
@@ -226,7 +256,6 @@ def test_players_that_need_no_model(player, capsys):
 @pytest.mark.parametrize("damage", [b"[run\nname", b"\xff\xfe\x00", b"[run]\nsteps = 'many'\n", None])
 @pytest.mark.parametrize("verb", ["train --resume", "eval", "report", "doctor"])
 def test_a_damaged_config_is_explained(verb, damage, capsys, tmp_path):
-    from quintain.ledger import RunDir
 
     RunDir.create(tmp_path / "run", "").close()
     path = tmp_path / "run" / "config.toml"
@@ -389,7 +418,6 @@ def test_a_stopped_run_shows_no_result_and_one_that_is_refused_no_folder(tmp_pat
 
 def test_a_model_of_words_is_evaluated_only_where_it_has_the_words(tmp_path, capsys, monkeypatch):
     from quintain.evals.players import cast_of
-    from quintain.ledger import RunDir
 
     config = make("tiny", overrides=["level=[0, 1]"])
     with RunDir.create(tmp_path / "run", config.toml(full=True)) as store:
@@ -399,7 +427,7 @@ def test_a_model_of_words_is_evaluated_only_where_it_has_the_words(tmp_path, cap
         _, cast = cast_of(str(tmp_path / "run"), config, [fits], {})
         assert cast.renderers["policy"].words == make_stage(config).renderer.words, fits
     assert main(["eval", str(tmp_path / "run"), "world=Sokoban"]) == 1
-    assert "the model knows the words of KeyDoor:0,1 only; Sokoban:0,1 has " in capsys.readouterr().err
+    assert "the model knows the words of KeyDoor:0-1 only; Sokoban:0-1 has " in capsys.readouterr().err
 
 
 def test_demos_are_chats_with_their_origin(tmp_path, capsys):
