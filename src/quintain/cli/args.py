@@ -35,10 +35,11 @@ def one_of(what: str, known: Sequence[str]) -> Callable[[str], str]:
     return read
 
 
-def levels_of(text: str) -> range:
-    """`3` or `0-5` as a range of levels."""
-    low, dash, high = text.partition("-")
-    high = high if dash else low
-    if not (text.isascii() and low.isdigit() and high.isdigit() and 0 <= int(low) <= int(high) <= 9):
+def levels_of(text: str) -> list[int]:
+    """`3` or `0-2,5` as a list of levels."""
+    from quintain.config.tree import ranges
+
+    levels = ranges(text)
+    if levels is None:
         raise QuintainError(f"--levels {text}: give one level or a range from 0 to 9, such as 3 or 0-5")
-    return range(int(low), int(high) + 1)
+    return levels

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -92,7 +92,7 @@ def _envs(given: argparse.Namespace) -> list[Any]:
     return envs
 
 
-def _print(given: argparse.Namespace, envs: list[Any], levels: range) -> None:
+def _print(given: argparse.Namespace, envs: list[Any], levels: Sequence[int]) -> None:
     """Demonstrations on standard output; where that is full, nothing more is tried on it."""
     from quintain.envs.files import CannotWrite, room_for
 
@@ -105,7 +105,7 @@ def _print(given: argparse.Namespace, envs: list[Any], levels: range) -> None:
         raise
 
 
-def _write(given: argparse.Namespace, envs: list[Any], levels: range, file: TextIO) -> int:
+def _write(given: argparse.Namespace, envs: list[Any], levels: Sequence[int], file: TextIO) -> int:
     from quintain.runtime.spread import cores, spread
 
     how = {"seed": given.seed, "reward": given.reward, "slips": given.slips, "why": given.why}
@@ -119,7 +119,7 @@ def _write(given: argparse.Namespace, envs: list[Any], levels: range, file: Text
     return count
 
 
-def _tasks(given: argparse.Namespace, name: str, levels: range) -> Iterator[Task]:
+def _tasks(given: argparse.Namespace, name: str, levels: Sequence[int]) -> Iterator[Task]:
     seed, split = given.seed, given.split
     while True:
         level = levels[seed % len(levels)]

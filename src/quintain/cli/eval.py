@@ -9,7 +9,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -219,13 +219,13 @@ def _stray(item: str, worlds: list[str], recipes: list[str]) -> str:
     )
 
 
-async def _played(plays: Sequence[Coroutine[Any, Any, list[Group]]], casts: Sequence[Cast]) -> list[Group]:
+async def _played(plays: Sequence[Callable[[], Awaitable[list[Group]]]], casts: Sequence[Cast]) -> list[Group]:
     """What was played from each seat, one after the other, task by task."""
     from quintain.runtime.opponents import joined
     from quintain.runtime.playing import close_engines
 
     try:
-        return joined([await episodes for episodes in plays])
+        return joined([await one() for one in plays])
     finally:
         await close_engines(casts[0])
 
@@ -255,7 +255,7 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     start = time.perf_counter()
     rollout, reward, far = make_rollout(config, given.k), make_reward(config), _far()
     tellers = [partial(_from_seat, far, cast, config) for cast in casts]
-    plays = [play(drawn, cast, rollout, reward, far=tell) for cast, tell in zip(casts, tellers, strict=True)]
+    plays = [partial(play, drawn, cast, rollout, reward, far=tell) for cast, tell in zip(casts, tellers, strict=True)]
     groups = asyncio.run(_played(plays, casts))
     refuse_failures(groups)
     split = rows_of(config, config.eval.split) if config.data else config.eval.split

@@ -7,7 +7,6 @@ which is its help text and its row in the docs.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from quintain.config.sections import RuntimeSection as RuntimeSection
 from quintain.config.sections import TrackSection as TrackSection
 from quintain.config.sections import WarmStartSection as WarmStartSection
 from quintain.config.tree import Form, fit, parse, put, split
+from quintain.config.tree import ranges as ranges
 from quintain.registry import UnknownName, import_file, unknown, user_object
 from quintain.types import QuintainError
 
@@ -48,7 +48,6 @@ SHORT = {
     "steps": "run.steps",
 }
 SHORT |= {"name": "run.name", "level": "env.levels", "levels": "env.levels", "lr": "learner.lr"}
-_RANGE = re.compile(r"([0-9])(?:-([0-9]))?")
 OWNERS = ("algorithm", "algorithm.name", "engine.name")  # another one has other options
 FORM = Form(model=Config, key="config key", example="run.steps=200", wrong=ConfigError, short=SHORT)
 
@@ -121,7 +120,5 @@ def _assign(tree: dict[str, Any], overrides: Iterable[str]) -> None:
 
 def _levels(value: Any) -> Any:
     """A level, or ranges such as `0-2,5`, as a list of levels."""
-    parts = [_RANGE.fullmatch(part) for part in value.split(",")] if isinstance(value, str) else []
-    if parts and all(parts):
-        return [level for part in parts if part for level in range(int(part[1]), int(part[2] or part[1]) + 1)]
-    return value if isinstance(value, list) else [value]
+    read = ranges(value) if isinstance(value, str) else None
+    return read or (value if isinstance(value, list) else [value])

@@ -5,6 +5,7 @@ The config of a run and the scenario of the simulator are two such trees.
 
 from __future__ import annotations
 
+import re
 import tomllib
 import typing
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +19,7 @@ from quintain.registry import UnknownName, unknown
 from quintain.types import QuintainError
 
 Model = TypeVar("Model", bound=BaseModel)
+_RANGE = re.compile(r"([0-9])(?:-([0-9]))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,20 @@ def fit(tree: Mapping[str, Any], form: Form[Model]) -> Model:
         path.pop()
     said = first["msg"].removeprefix("Value error, ").lower()
     raise form.wrong(f"{'.'.join(path)} is {first.get('input')!r}: {said}")
+
+
+def ranges(text: str) -> list[int] | None:
+    """The levels that a text such as `3` or `0-2,5` names, in its order; None where it is no such text.
+
+    Example:
+        >>> ranges("0-2,5"), ranges("3"), ranges("2-0"), ranges("10")
+        ([0, 1, 2, 5], [3], None, None)
+    """
+    parts = [_RANGE.fullmatch(part) for part in text.split(",")]
+    pairs = [(int(part[1]), int(part[2] or part[1])) for part in parts if part is not None]
+    if len(pairs) < len(parts) or any(low > high for low, high in pairs):
+        return None
+    return [level for low, high in pairs for level in range(low, high + 1)]
 
 
 def _value(text: str) -> Any:

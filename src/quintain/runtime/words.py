@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from quintain.codec import digest_of
-from quintain.config import Config, ConfigError
+from quintain.config import Config, ConfigError, ranges
 from quintain.envs.world import world_of
 from quintain.registry import names, unknown
 from quintain.render import WordRenderer
@@ -19,7 +18,6 @@ from quintain.worlds.knobs import lexicon, started
 
 # instances of a level (a quarter of them where they have turns), and turns of each, that tell how long answers are
 LOOKS, TURNS = 32, 4
-_LEVELS = re.compile(r"([0-9])(?:-([0-9]))?")
 
 
 class Place(NamedTuple):
@@ -43,21 +41,20 @@ class Place(NamedTuple):
             ConfigError: it is no place, or its world is none.
         """
         head, *rest = told.split() or [""]
-        name, _, levels = head.partition(":")
-        ends = [_LEVELS.fullmatch(part) for part in levels.split(",")]
-        pairs = [(int(end[1]), int(end[2] or end[1])) for end in ends if end is not None]
+        name, _, which = head.partition(":")
+        levels = ranges(which)
         try:
             knobs = {key: json.loads(value) for key, _, value in (part.partition("=") for part in rest)}
         except ValueError:
             knobs = {}
-        if len(pairs) < len(ends) or any(low > high for low, high in pairs) or len(knobs) < len(rest):
+        if levels is None or len(knobs) < len(rest):
             raise ConfigError(
                 f"model.words: {told!r} is no place; write WORLD:LEVELS, with knobs behind it if there are, such as LightsOut:0-3 or "
                 "'LightsOut:1,2 width=4', and several as \"model.words=['LightsOut:0-3', 'NimGame:1']\""
             )
         if name not in names("world"):
             raise ConfigError(unknown("world of model.words", name, names("world")))
-        return cls(name, tuple(sorted({level for low, high in pairs for level in range(low, high + 1)})), knobs)
+        return cls(name, tuple(sorted({*levels})), knobs)
 
     @classmethod
     def played(cls, config: Config) -> Place:
