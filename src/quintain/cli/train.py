@@ -23,7 +23,7 @@ from quintain.registry import require_extra
 from quintain.runtime.check import check
 from quintain.runtime.transport import LearnerLost
 from quintain.runtime.watch import STALLED, StallError
-from quintain.runtime.words import fitted, keep_words, spelled
+from quintain.runtime.words import fitted, keep_words, spelled, went_with
 from quintain.types import Event, QuintainError
 
 
@@ -172,7 +172,7 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
 def _agree(store: RunDir, config: configs.Config) -> configs.Config:
     """The config that a run goes on with: what no run can change is refused, and what was edited by hand is followed."""
     now, path = store.config, store.path / "config.toml"
-    own, edited = configs.make(tomllib.loads(store.agreed or now)), edits(store.agreed or now, now)
+    own, edited = went_with(store), edits(store.agreed or now, now)
     if "model.words" in edited:
         raise configs.ConfigError(
             f"{path}: model.words was edited, but the model of this run has the words that it has; put it back"

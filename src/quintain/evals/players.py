@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from quintain.parts import Cast
 from quintain.registry import UnknownName, build, names, require_extra, unknown
 from quintain.runtime.opponents import ITSELF, PLAYERS, facing, others, rival, scripted, seats_of
 from quintain.runtime.stage import data_sampler, env_of, make_stage, tasks, world_sampler
-from quintain.runtime.words import keep_words
+from quintain.runtime.words import keep_words, went_with
 from quintain.types import Sampling, Task
 
 
@@ -51,9 +50,7 @@ def of_run(
     """
     with RunDir.open(folder) as store:
         config = configs.make(folder / "config.toml", overrides=overrides)
-        own = configs.make(
-            tomllib.loads(store.agreed or store.config)
-        )  # edits by hand have not taught the model others
+        own = went_with(store)  # edits by hand have not taught the model others
         if place is not None:
             where = {"name": place.name, "levels": place.levels, "params": place.params}
             config.env = config.env.model_copy(update=where)

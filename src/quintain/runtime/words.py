@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from quintain.codec import digest_of
-from quintain.config import Config, ConfigError, ranges
+from quintain.config import Config, ConfigError, make, ranges
 from quintain.envs.world import world_of
+from quintain.ledger import RunDir
 from quintain.registry import names, unknown
 from quintain.render import WordRenderer
 from quintain.runtime.demos import SPARE
+from quintain.types import QuintainError
 from quintain.worlds.kernel import Plan, check_level
 from quintain.worlds.knobs import lexicon, started
 
@@ -190,6 +194,14 @@ def roomy(config: Config) -> Config:
     longest = max((len(text.split()) for text in _answers(where.values())), default=1)
     room = 1 if longest == 1 else 2 * longest + SPARE
     return config.model_copy(update={"rollout": config.rollout.model_copy(update={"max_tokens": room})})
+
+
+def went_with(store: RunDir) -> Config:
+    """The config that a run last went with; that of its `config.toml` where another version wrote it in keys that there are no more."""
+    with contextlib.suppress(QuintainError, tomllib.TOMLDecodeError):
+        if store.agreed:
+            return make(tomllib.loads(store.agreed))
+    return make(store.path / "config.toml")
 
 
 def keep_words(config: Config, own: Config, began: str = "") -> Config:

@@ -283,3 +283,13 @@ def test_what_is_changed_on_the_way_is_written_down_and_what_is_taken_back_too(b
     edit(folder, 'split = "validation"', 'split = "test"')
     train.resume(folder, [], None)
     assert changes()[3:] == [{"eval.split": ["validation", "test"]}]
+
+
+def test_a_run_of_another_version_goes_on_once_its_config_is_mended(begun):
+    folder, went = begun
+    marker = folder / "run.json"
+    marker.write_text(marker.read_text().replace("[run]\\n", "[run]\\nof_yore = 1\\n"))
+    with RunDir.open(folder) as store:
+        assert "of_yore" in store.agreed
+    train.resume(folder, [], None)
+    assert went[-1].model.words == ["KeyDoor:0"]
