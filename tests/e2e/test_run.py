@@ -94,6 +94,9 @@ def test_a_run_goes_on_with_other_settings_and_keeps_them(tmp_path, capsys):
     folder = start(tmp_path, "run.steps=2")
     assert main(["train", "--resume", str(folder), "run.steps=3"]) == 0
     assert configs.make(folder / "config.toml").run.steps == 3 and len(rewards(folder)) == 3
+    with RunDir.open(folder) as store:
+        (noted,) = store.events(["changed"])
+        assert noted.step == 2 and noted.payload["settings"]["run.steps"] == [2, 3] and audit(store).ok
     assert main(["train", "--resume", str(folder), "run.steps=1"]) == 0, "a run past its end is done, not stopped"
     for words, told in (
         (["model.sizes.hidden=16"], "this learner wants"),

@@ -8,9 +8,9 @@ import os
 import shlex
 import shutil
 import sys
-import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from quintain.runtime.check import check
 from quintain.runtime.transport import LearnerLost
 from quintain.runtime.watch import STALLED, StallError
 from quintain.runtime.words import fitted, keep_words, spelled, went_with
-from quintain.types import Event, QuintainError
+from quintain.types import QuintainError
 
 
 def main(arguments: list[str]) -> int:
@@ -155,16 +155,14 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
         print(f"train on with:   quintain train --resume {shlex.quote(str(folder))} run.steps={2 * done or 100}")
         print(f"look at it with: quintain report {shlex.quote(str(folder))}")
         return 0
-    with RunDir.open(folder, "a") as store:
-        if changed:
+    if changed:
+        with RunDir.open(folder, "a") as store:
             store.agree(config.toml(full=True))  # the other ranks, reports and evaluations read it
-        _note(store, went, store.config)
     try:
-        return run(config, folder, resume=True, step=step, tell=tell)
+        return run(config, folder, resume=True, step=step, tell=tell, changed=edits(went, config.toml(full=True)))
     except QuintainError:
         if changed:
             with RunDir.open(folder, "a") as store:
-                _note(store, store.config, before)
                 store.agree(before)
         raise
 
@@ -187,15 +185,6 @@ def _agree(store: RunDir, config: configs.Config) -> configs.Config:
         print(f"{path} was edited since the run last began; it goes on with {told_edits}", flush=True)
         store.agree(now)
     return config
-
-
-def _note(store: RunDir, old: str, new: str) -> None:
-    """Write down which settings are others from now on."""
-    if changed := edits(old, new):
-        newest = store.latest_checkpoint()
-        step, payload = newest.step if newest else 0, {"settings": {key: list(pair) for key, pair in changed.items()}}
-        store.append(Event(time=time.time(), step=step, actor="main", kind="changed", payload=payload))
-        store.commit()
 
 
 def edits(old: str, new: str) -> dict[str, tuple[Any, Any]]:
@@ -253,11 +242,27 @@ def _where(config: configs.Config, folder: Path) -> str:
     return where
 
 
-def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None = None, tell: int | None = None) -> int:
-    """Train in this process and the ranks that the config asks for, with the live table and the config's sinks."""
+def _fork_server(tell: int | None) -> None:
+    """Start it, and say so to whoever restarts this process."""
+    from quintain.runtime import forks
+
+    forks.ready()
+    with contextlib.suppress(BrokenPipeError):  # as in `Stepped`
+        told(tell, FORKS)
+
+
+def run(
+    config: configs.Config,
+    folder: Path,
+    *,
+    resume: bool,
+    step: int | None = None,
+    tell: int | None = None,
+    changed: Mapping[str, Any] | None = None,
+) -> int:
+    """Train in this process and the ranks that the config asks for, with the live table and the config's sinks; see `Place`."""
     from quintain.cli.live import screen
     from quintain.cli.track import trackers
-    from quintain.runtime import forks
     from quintain.runtime.launch import ranks
     from quintain.runtime.signals import DRAINED, Asked, Drain, StoppedEarly
 
@@ -266,11 +271,8 @@ def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None 
     say = shown.say
     count = config.runtime.processes
     if count > 1 or config.runtime.actors:
-        forks.ready()
-        with contextlib.suppress(BrokenPipeError):  # as in `Stepped`
-            told(tell, FORKS)
-    where = _where(config, folder)
-    asked = Asked()
+        _fork_server(tell)
+    where, asked = _where(config, folder), Asked()
     if resume:
         say(where)
 
@@ -285,7 +287,7 @@ def run(config: configs.Config, folder: Path, *, resume: bool, step: int | None 
 
             try:
                 with ranks(folder, count, resume=resume, step=step, check_in=asked.check) as place:
-                    end = play(config, folder, place, sinks=sinks, say=say, ready=ready)
+                    end = play(config, folder, replace(place, changed=changed or {}), sinks=sinks, say=say, ready=ready)
             except StoppedEarly:
                 say("stopped while it was started: nothing had begun")
                 end = not_begun(folder, count)

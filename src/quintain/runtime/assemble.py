@@ -247,6 +247,8 @@ async def _train(
     run, scores = opened.run, {}
     resumed = place.resume and run.restore(place.step)
     if resumed:
+        if place.changed:
+            run.keeper.write(run.step, "changed", {"settings": {k: list(pair) for k, pair in place.changed.items()}})
         run.say(_resumed(run.step, config.run.steps))
     elif not await warm_start(config, opened, run.say):
         run.say("stopped during the warm start: nothing of it is kept, to go on begins it anew")

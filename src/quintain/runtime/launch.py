@@ -12,9 +12,10 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from quintain.config import Config, ConfigError
 from quintain.runtime import forks
@@ -53,7 +54,7 @@ class Place:
     """Which rank of how many this process is, the loopback port where they meet, and where the run begins.
 
     With `resume` it goes on from a checkpoint: that of `step` (rank 0 says which), or the newest. `check_in` is called while the
-    ranks meet; what it raises ends the start.
+    ranks meet; what it raises ends the start. `changed` are settings that are others than they were at that checkpoint, with both values.
     """
 
     rank: int = 0
@@ -63,6 +64,7 @@ class Place:
     step: int | None = None
     others: tuple[Child, ...] = ()
     check_in: Callable[[], None] = _nothing
+    changed: Mapping[str, Any] = field(default_factory=dict)
 
     def tell(self) -> None:
         """Ask the other ranks to drain; any thread may call it."""
