@@ -6,6 +6,7 @@ status that a run writes about itself, and `quintain doctor`.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from time import monotonic
@@ -71,8 +72,16 @@ class waiting:
             done(self.kind)
 
 
+def _beside(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
 class Paced:
     """Says how far long work is, at most every `every_s`, the first time after that long: what is quick stays silent.
+
+    Args:
+        say: tells a person; unless told, on standard error, beside what a program may read.
+        every_s: seconds.
 
     Example:
         >>> said = []
@@ -84,7 +93,7 @@ class Paced:
 
     __slots__ = ("due", "every_s", "say")
 
-    def __init__(self, say: Callable[[str], None], every_s: float = 10.0) -> None:
+    def __init__(self, say: Callable[[str], None] = _beside, every_s: float = 10.0) -> None:
         self.say, self.every_s = say, every_s
         self.due = monotonic() + every_s
 

@@ -168,6 +168,11 @@ def test_levels_are_read_as_ranges(said, levels):
     assert make(overrides=[said]).env.levels == levels
 
 
+def test_files_may_write_levels_as_ranges_too(tmp_path):
+    (tmp_path / "mine.toml").write_text('[env]\nlevels = "0-2"\n')
+    assert make(tmp_path / "mine.toml").env.levels == [0, 1, 2]
+
+
 @pytest.mark.parametrize("said", ["level=3-1", "level=0-1-2", "level=x", "levels=-1-2"])
 def test_what_is_no_range_of_levels_is_refused(said):
     with pytest.raises(ConfigError, match="env.levels"):

@@ -109,7 +109,7 @@ def _write(given: argparse.Namespace, envs: list[Any], levels: Sequence[int], fi
     from quintain.runtime.spread import cores, spread
 
     how = {"seed": given.seed, "reward": given.reward, "slips": given.slips, "why": given.why}
-    count, whole, far = 0, given.n * len(envs), Paced(lambda text: print(text, file=sys.stderr, flush=True))
+    count, whole, far = 0, given.n * len(envs), Paced()
     for env in envs:
         tasks = _tasks(given, env.facts.name, levels)
         for task, turns in spread(env, tasks, given.n, cores(), **how):

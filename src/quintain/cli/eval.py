@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
     """Evaluate one player."""
     given = _parser().parse_intermixed_args(arguments)
     if given.levels is not None:
-        given.items += [f"env.levels={list(levels_of(given.levels))}"]
+        given.items += [f"env.levels={levels_of(given.levels)}"]
     if given.over and not given.away:
         raise configs.ConfigError(
             "--over compares gains at home and away; say where else to play, such as --away level=6"
@@ -109,7 +109,9 @@ def _suite(given: argparse.Namespace) -> int:
     options = {"model": given.model, "key_env": given.key_env}
     casts = suites.casting(given.player, suite, files, overrides, options)
     start = time.perf_counter()
-    played = asyncio.run(suites.play_suite(suite, casts, given.k, _calm if given.greedy else lambda cast: cast, _far()))
+    played = asyncio.run(
+        suites.play_suite(suite, casts, given.k, _calm if given.greedy else lambda cast: cast, Paced())
+    )
     setting = (
         [f"model {given.model}"] * bool(given.model)
         + ["greedy"] * given.greedy
@@ -138,11 +140,6 @@ def _own_setting(player: str, files: list[str]) -> None:
         raise configs.ConfigError(
             f"a run is evaluated in its own setting, not that of {files[0]!r}; change it with key=value"
         )
-
-
-def _far() -> Paced:
-    """Tells beside the result how far a long evaluation is."""
-    return Paced(lambda text: print(text, file=sys.stderr, flush=True))
 
 
 def _from_seat(far: Paced, cast: Cast, config: configs.Config, text: str) -> None:
@@ -253,7 +250,7 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     check_playing(config, config.eval.split)
     drawn = held_out(config, given.n, given.seed)
     start = time.perf_counter()
-    rollout, reward, far = make_rollout(config, given.k), make_reward(config), _far()
+    rollout, reward, far = make_rollout(config, given.k), make_reward(config), Paced()
     tellers = [partial(_from_seat, far, cast, config) for cast in casts]
     plays = [partial(play, drawn, cast, rollout, reward, far=tell) for cast, tell in zip(casts, tellers, strict=True)]
     groups = asyncio.run(_played(plays, casts))

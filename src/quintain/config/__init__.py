@@ -115,10 +115,4 @@ def _assign(tree: dict[str, Any], overrides: Iterable[str]) -> None:
             if owner.get("name", usual) != value:
                 for field in ("options", "preset", "advantage", "objective"):  # those of another one; a gate suits most
                     owner.pop(field, None)
-        put(tree, path, _levels(value) if path == ["env", "levels"] else value)
-
-
-def _levels(value: Any) -> Any:
-    """A level, or ranges such as `0-2,5`, as a list of levels."""
-    read = ranges(value) if isinstance(value, str) else None
-    return read or (value if isinstance(value, list) else [value])
+        put(tree, path, value)

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
+from quintain.config.tree import ranges
+
 
 def _spec(value: Any) -> dict[str, Any]:
     spec = {"name": value} if isinstance(value, str) else dict(value)
@@ -102,11 +104,19 @@ class ModelSection(BaseModel, extra="forbid", validate_default=True):
     lora: dict[str, Any] = Field(default_factory=dict, description="peft LoraConfig fields; empty trains all weights")
 
 
+def _levels(value: Any) -> Any:
+    """A level, or ranges such as `0-2,5`, as a list of levels."""
+    read = ranges(value) if isinstance(value, str) else None
+    return read or (value if isinstance(value, list) else [value])
+
+
 class EnvSection(BaseModel, extra="forbid", validate_default=True):
     """What the agent acts in."""
 
     name: str = Field("KeyDoor", description="a world, or `data`, `tools`, `gymnasium`..., or FILE.py:factory")
-    levels: list[int] = Field(default_factory=lambda: [0], min_length=1, description="levels 0-9 to draw from")
+    levels: Annotated[list[int], BeforeValidator(_levels)] = Field(
+        default_factory=lambda: [0], min_length=1, description="levels 0-9 to draw from"
+    )
     params: dict[str, Any] = Field(
         default_factory=dict, description="knobs of the world, beside the level, or options of the env"
     )

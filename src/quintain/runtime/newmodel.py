@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from quintain.config import Config
-from quintain.envs.demos import demonstrations
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.models import build_model, save_model, self_test
 from quintain.registry import build
 from quintain.render import ChatRenderer, write_tokenizer
 from quintain.runtime.env_host import make_envs
+from quintain.runtime.spread import cores, spread
 from quintain.runtime.stage import drawn, env_spec, seeded, tasks, world_sampler
 
 EPISODES = 300
@@ -34,7 +34,8 @@ def corpus(config: Config) -> Iterator[str]:
         return
     env = WorldEnv(world_of(section.name), Scaffold.of(section.scaffold))
     options = {"env": section.name, "levels": section.levels, "params": section.params}
-    for _, turns in demonstrations(env, drawn(build("sampler", {"name": "worlds", **options})), EPISODES, reward=0.0):
+    played = drawn(build("sampler", {"name": "worlds", **options}))
+    for _, turns in spread(env, played, EPISODES, cores(), reward=0.0):
         for turn in turns:
             yield from (m.text for m in turn.messages)
             yield turn.text

@@ -15,6 +15,7 @@ from quintain.envs.world import world_of
 from quintain.parts import Cast, Rollout
 from quintain.ports import Engine
 from quintain.registry import names
+from quintain.runtime.stage import env_of
 from quintain.types import Group, Message, Request, Task
 from quintain.worlds.kernel import Plan
 from quintain.worlds.noise import Rng
@@ -52,8 +53,8 @@ def scripted(name: str, config: Config) -> Player:
 
 def seats_of(config: Config) -> tuple[str, ...]:
     """The seats of the world of a config; none where it plays no world."""
-    name = config.env.name
-    return world_of(name).facts.seats if name in names("world") and not config.data else ()
+    name = env_of(config)
+    return world_of(name).facts.seats if name in names("world") else ()
 
 
 def rival(config: Config) -> str:

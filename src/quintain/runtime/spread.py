@@ -18,7 +18,7 @@ from quintain.envs.demos import Attempt, NoDemonstration, Turn, attempt, attempt
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.registry import import_file, imported
-from quintain.types import Task
+from quintain.types import QuintainError, Task
 
 ALONE_S, WORTH_S = 2.0, 10.0  # seconds after which it is asked whether so many more are to come that others shall help
 AHEAD, MOST = 4, 16  # tasks that a helper has at once; helpers
@@ -142,13 +142,13 @@ def main() -> None:
         for path in first["files"]:
             import_file(path)
         env = WorldEnv(world_of(first["world"]), decode(Scaffold, first["scaffold"]))
-    except Exception:  # such as a world that was registered by hand: it is left to who asked
+    except QuintainError:  # such as a world that was registered by hand: it is left to who asked
         return
     for line in lines:
         try:
             found = attempt(env, decode(Task, json.loads(line)), **first["how"])
             told = {"none": str(found)} if isinstance(found, NoDemonstration) else {"made": encode(found)}
-        except Exception:  # it will be seen for what it is where the task came from
+        except QuintainError:  # who asked meets it again, and says so
             told = {}
         out.write(f"{dumps(told)}\n".encode())
         out.flush()
