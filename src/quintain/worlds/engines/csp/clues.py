@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from quintain.types import Ints
-from quintain.worlds.engines.csp.desk import Model, search
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, columns_of, neighbours, rows_of
 from quintain.worlds.engines.csp.rules import Distinct, Rule, holds
-from quintain.worlds.engines.csp.solve import Solver
+from quintain.worlds.engines.csp.solve import Model, Solver, search
 from quintain.worlds.noise import Rng
 
 SEARCH = 400  # guesses after which a page is given up

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from quintain.ports import SOLO
 from quintain.types import Ints
@@ -23,7 +23,6 @@ from quintain.worlds.engines.csp.page import (
     Work,
     brief_caption,
     called,
-    found_by,
     full_caption,
     layout_of,
     moving_words,
@@ -35,8 +34,9 @@ from quintain.worlds.engines.csp.page import (
     words_in,
 )
 from quintain.worlds.engines.csp.page_look import Look, Plate, plate_of, scene_of
-from quintain.worlds.engines.csp.rules import Rule, holds
-from quintain.worlds.engines.csp.solve import NODES, Found, Solver
+from quintain.worlds.engines.csp.reasons import NO, page_reason, page_words
+from quintain.worlds.engines.csp.rules import holds
+from quintain.worlds.engines.csp.solve import Found, Model, Solver, search
 from quintain.worlds.kernel import (
     Answer,
     Events,
@@ -67,31 +67,6 @@ LONGEST = 1200  # characters of an answer
 _NAME = re.compile(r"[a-z]\d{1,2}", re.ASCII)
 _ENTRY = re.compile(r"(?:write\s+|put\s+)?(.+?)\s*(?:=|:|\s|<-)\s*([0-9]{1,2})", re.ASCII)
 _BASE = (ONLY, "Top", "Left", "Right", "Bottom", "Clues", "Between", *"/=:,.-#*<>~!+x\\", NONE, BRICK, DOT)
-
-
-class Model(NamedTuple):
-    """A page as the solver takes it.
-
-    Attributes:
-        rules: between variables.
-        domains: bits of the possible values of each variable.
-        first: variables to guess first.
-        cells: values of the variables -> values of the cells; the first variables are the cells unless given.
-        values: values of the cells -> values of the variables, or None where there are none.
-        tells: how the solution, which it is given, comes about; see `Plan.because`.
-    """
-
-    rules: tuple[Rule, ...]
-    domains: Ints
-    first: Ints = ()
-    cells: Callable[[Ints], Ints] | None = None
-    values: Callable[[Ints], Ints | None] | None = None
-    tells: Callable[[Ints], str] | None = None
-
-
-def search(model: Model, limit: int = 1, rng: Rng | None = None, nodes: int = NODES) -> Found:
-    """Up to `limit` solutions of a model, as values of its variables."""
-    return Solver(model.rules, len(model.domains)).search(model.domains, limit, nodes, model.first, rng)
 
 
 def whole(cells: Sequence[int], width: int, signs: Lines) -> Move:
@@ -305,7 +280,7 @@ class DeskWorld:
         if state.done:
             return Unsolvable("the episode is over")
         page = state.page
-        found, order, reason = _solution(self.model, page)
+        found, order = _solution(self.model, page)
         if not found.solutions:
             return Unsolvable("no way to fill the blanks keeps the rules") if found.complete else Unknown(found.nodes)
         model = _model(self.model, page)
@@ -314,9 +289,8 @@ class DeskWorld:
         if not self.stepwise:
             on = [divmod(c, page.width) for c in page.blanks if cells[c] == 1]
             move = marked(on, page.height == 1) if self.marks else whole(cells, page.width, self.signs)
-            signs = ("no", "yes") if self.marks else self.signs
-            wrote = [f"{n}={sign_of(v, signs)}" for n, v in zip(called(page.width, page.height), cells, strict=True)]
-            return Plan((move,), because=reason or found_by(wrote, page.blanks, order))
+            signs = (NO, "yes") if self.marks else self.signs
+            return Plan((move,), because=_reason(self.model, page, signs, found.solutions[0]))
         now = self.filled(state.cells)
         wrong = [c for c in dict.fromkeys((*order, *page.blanks)) if now[c] != cells[c]] or page.blanks[:1]
         place = [divmod(c, page.width) for c in wrong]
@@ -389,11 +363,18 @@ def _model(model: Callable[[Page], Model], page: Page) -> Model:
 
 
 @functools.lru_cache(maxsize=1024)
-def _solution(model: Callable[[Page], Model], page: Page) -> tuple[Found, Ints, str]:
-    """A solution; the cells that logic alone finds, in that order, where they are the variables; what the model tells of it."""
+def _solution(model: Callable[[Page], Model], page: Page) -> tuple[Found, Ints]:
+    """A solution, and the cells that logic alone finds, in that order, where they are the variables."""
     made = _model(model, page)
     order: list[int] = []
     Solver(made.rules, len(made.domains)).narrow(list(made.domains), order=order)
-    found = search(made)
-    reason = made.tells(found.solutions[0]) if made.tells and found.solutions else ""
-    return found, tuple([c for c in order if made.cells is None and c < len(page.given)]), reason
+    return search(made), tuple([c for c in order if made.cells is None and c < len(page.given)])
+
+
+@functools.lru_cache(maxsize=1024)
+def _reason(model: Callable[[Page], Model], page: Page, signs: Lines, solution: Ints) -> str:
+    """How a solution comes about."""
+    made = _model(model, page)
+    if made.tells:
+        return made.tells(solution)
+    return page_reason(made.rules, made.domains, page_words(page, made.rules, made.domains, signs), solution)

@@ -11,7 +11,8 @@ from typing import Any
 from quintain.ports import SOLO
 from quintain.types import Ints
 from quintain.worlds.cells import NESTED, names_of, read_cell
-from quintain.worlds.engines.csp.page import found_by
+from quintain.worlds.engines.csp.page import Page
+from quintain.worlds.engines.csp.reasons import page_reason, page_words
 from quintain.worlds.engines.csp.rules import Rule, holds
 from quintain.worlds.engines.csp.sheet import (
     BLANK,
@@ -189,14 +190,10 @@ class FillWorld:
         solution = found.solutions[0]
         right = [sign == str(d) for sign, d in zip(state.cells, solution, strict=True)]
         known = [1 << d if ok else (1 << form.size) - 1 << 1 for ok, d in zip(right, solution, strict=True)]
+        if not self.stepwise:
+            return Plan((whole(solution, form.size),), because=_reason(self.rules, form.size, tuple(known), solution))
         order: list[int] = []
         _solver(self.rules, form.size).narrow(known, order=order)
-        if not self.stepwise:
-            wrote = [f"{n}={d}" for n, d in zip(names_of(form.size, form.size), solution, strict=True)]
-            return Plan(
-                (whole(solution, form.size),),
-                because=found_by(wrote, [c for c, ok in enumerate(right) if not ok], order),
-            )
         rest = [cell for cell, ok in enumerate(right) if not ok]
         moves = [_entry(divmod(cell, form.size), solution[cell]) for cell in dict.fromkeys((*order, *rest))]
         return Plan(tuple(moves), first=tuple(moves))
@@ -245,3 +242,9 @@ def _solution(rules: Callable[[int], tuple[Rule, ...]], size: int, given: str) -
     any_digit: int = (1 << size) - 1 << 1
     domains: Ints = tuple(any_digit if sign == BLANK else 1 << int(sign) for sign in given)
     return _solver(rules, size).search(domains, 1, NODES)
+
+
+@functools.lru_cache(maxsize=1024)
+def _reason(rules: Callable[[int], tuple[Rule, ...]], size: int, known: Ints, solution: Ints) -> str:
+    words = page_words(Page(width=size, height=size, given=()), rules(size), known, ())
+    return page_reason(rules(size), known, words, solution)

@@ -157,17 +157,6 @@ def brief_caption(work: Work) -> str:
     return "\n".join([f"columns: {page.width}, rows: {page.height}, blank cells: {blank}", *clue_lines(page)])
 
 
-def found_by(wrote: Sequence[str], blanks: Sequence[int], order: Sequence[int]) -> str:
-    """The blank cells that logic alone finds, in that `order`, and those that are left to be tried.
-
-    Example:
-        >>> found_by(["a=1", "b=2", "c=1", "d=2"], [0, 1, 3], [3, 0])
-        'One after the other: d=2, a=1. By trial: b=2.'
-    """
-    parts = {"One after the other": dict.fromkeys(order), "By trial": [c for c in blanks if c not in order]}
-    return " ".join([f"{how}: {', '.join([wrote[c] for c in cells])}." for how, cells in parts.items() if cells])
-
-
 def parse_caption(caption: str, signs: Lines) -> Work:
     """The work with the given full caption.
 

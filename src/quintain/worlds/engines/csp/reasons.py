@@ -8,10 +8,22 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from quintain.types import Ints
-from quintain.worlds.engines.csp.rules import LEAST, VALUES, Rule
+from quintain.worlds.engines.csp.page import WALL, Page, called, columns_of, neighbours, rows_of
+from quintain.worlds.engines.csp.rules import LEAST, VALUES, Distinct, Rule
 from quintain.worlds.engines.csp.solve import WIDE
 
 SHORT = "in short, only what is settled. "  # goes before steps that leave out what narrows
+NO = "no"  # is left out, too, where there are many cells
+TRIALS = 400  # of single values, after which the rest is left open
+LONGEST = 1150  # characters of a page's reason
+WHOLE = {  # rules about a whole page that are not about its lines
+    "Fleet": "fleet",
+    "Islands": "islands",
+    "Joined": "one piece",
+    "Links": "paths",
+    "Matched": "one each",
+    "Parity": "all clues",
+}
 
 
 class Fall(NamedTuple):
@@ -38,7 +50,7 @@ class Step(NamedTuple):
 
 
 class Deduction:
-    """The `steps` to the solution, those alone on which it rests; none where trials of single values do not lead to it.
+    """The `steps` to what trials of single values settle, those alone on which it rests, and the variables that are `open` after them.
 
     Args:
         rules: between variables.
@@ -54,10 +66,12 @@ class Deduction:
         self.wide = [len(rule.cells) > WIDE for rule in rules]
         self.all: list[Step] = []
         now, last = list(domains), dict[int, int]()
+        self.trials = TRIALS
         self._spread(now, last, range(len(rules)))
         while self._tried(now, last):
             pass
-        self.steps = [] if any(d & (d - 1) for d in now) else [self.all[i] for i in self._used(last.values())]
+        self.open = [cell for cell, d in enumerate(now) if d & (d - 1)]
+        self.steps = [self.all[i] for i in self._used(i for cell, i in last.items() if cell not in self.open)]
 
     def _spread(self, now: list[int], last: dict[int, int], rules: Iterable[int]) -> tuple[int, Ints] | None:
         """Apply rules until nothing changes; a broken rule and the steps it rests on, if there is one."""
@@ -91,7 +105,8 @@ class Deduction:
         """Try values of open variables until one turns out wrong."""
         begun = len(self.all)
         for cell in sorted([c for c, d in enumerate(now) if d & (d - 1)], key=lambda c: now[c].bit_count()):
-            for value in VALUES[now[cell]]:
+            for value in VALUES[now[cell]] if self.trials else ():
+                self.trials -= 1
                 trial, seen = now.copy(), {**last, cell: begun}
                 trial[cell] = value
                 self.all.append(Step(cell, value, -1, ()))
@@ -127,7 +142,8 @@ class Words(NamedTuple):
 
     def left(self, cell: int, domain: int) -> str:
         """A variable and the values left for it."""
-        return f"{self.things[cell]} {''.join([self.values[LEAST[bit]] for bit in VALUES[domain]])}"
+        part = "" if max(map(len, self.values)) == 1 else "/"
+        return f"{self.things[cell]} {part.join([self.values[LEAST[bit]] for bit in VALUES[domain]])}"
 
 
 def told(steps: Iterable[Step], words: Words, part: str = ". ") -> str:
@@ -154,8 +170,81 @@ def decisive(steps: Iterable[Step], deep: bool) -> list[Step]:
     ]
 
 
-def reasoned(rules: Sequence[Rule], domains: Ints, words: Words, most: int) -> str:
+def reasoned(rules: Sequence[Rule], domains: Ints, words: Words, most: int = LONGEST) -> str:
     """How rules are solved: all steps, or the decisive ones where that is longer than `most`; else nothing."""
-    steps = Deduction(rules, domains).steps
-    ways = (("", steps), (SHORT, decisive(steps, True)), (SHORT, decisive(steps, False)))
+    found = Deduction(rules, domains)
+    return "" if found.open else _fitting(found.steps, words, most)
+
+
+def _fitting(steps: Sequence[Step], words: Words, most: int) -> str:
+    """The fullest way to tell steps in up to `most` characters, or nothing."""
+    ends = decisive(steps, False)
+    marks = [step for step in ends if step.fall or words.values[step.left.bit_length() - 1] != NO]
+    ways = (("", steps), (SHORT, decisive(steps, True)), (SHORT, ends), (SHORT, marks))
     return next((head + text for head, kept in ways if 0 < len(text := told(kept, words)) <= most), "")
+
+
+def page_words(page: Page, rules: Sequence[Rule], domains: Ints, signs: Sequence[str]) -> Words:
+    """How the cells of a page, their values (numbers without `signs`) and the rules between them are called."""
+    numbers = [str(n) for n in range(max(domains).bit_length())]
+    return Words(called(page.width, page.height), signs or numbers, places(rules, page))
+
+
+def page_reason(rules: Sequence[Rule], domains: Ints, words: Words, solution: Ints) -> str:
+    """How the blank cells of a page come about, where they are the variables: by which rule each, and what is left to be tried."""
+    found = Deduction(rules, domains)
+    open_cells = ", ".join([words.left(cell, 1 << solution[cell]) for cell in found.open])
+    text = _fitting(found.steps, words, LONGEST - len(open_cells))
+    bare = "" if text else ", ".join([words.left(step.cell, step.left) for step in found.steps if step.sure])
+    parts = (("Left by each rule", text), ("One after the other", bare), ("By trial", open_cells))
+    return " ".join([f"{how}: {told}." for how, told in parts if told])
+
+
+def places(rules: Sequence[Rule], page: Page) -> list[str]:
+    """What each rule is about: a line, a region, two cells and the sign between them, the cells from one to another, beside or around one.
+
+    Example:
+        >>> page = Page(width=3, height=3, given=(-1,) * 9, pairs=((0, 1, "<"),), labels=((8, "1"),))
+        >>> places([Distinct(cells) for cells in ((0, 1, 2), (0, 1), (1, 4), (5, 7), (0, 4, 8), (4, 1, 3, 5, 7))], page)
+        ['row 1', 'a1<b1', 'b1 b2', 'beside c3', 'a1-c3', 'around b2']
+    """
+    names, width, near = called(page.width, page.height), page.width, neighbours(page.width, page.height)
+    known = {tuple([n for n in near[c] if page.given[n] != WALL]): f"beside {names[c]}" for c, _ in page.labels}
+    known |= {(a, b): f"{names[a]}{sign}{names[b]}" for a, b, sign in page.pairs}
+    for sign in {*page.ground} if page.ground.isalpha() else ():
+        known[tuple([c for c, other in enumerate(page.ground) if other == sign])] = f"region {sign}"
+    known |= {cells: f"row {y + 1}" for y, cells in enumerate(rows_of(width, page.height))}
+    known |= {cells: f"column {names[x][0]}" for x, cells in enumerate(columns_of(width, page.height))}
+    seen, out = set[str](), []
+    for rule in rules:
+        cells = tuple(sorted(rule.cells))
+        place = WHOLE.get(type(rule).__name__) or known.get(cells) or _place(rule.cells, cells, page)
+        clue = place in seen and not isinstance(rule, Distinct)
+        seen.add(place)
+        out.append(f"clue of {place}" if clue else place)
+    return out
+
+
+def _place(cells: Ints, order: Ints, page: Page) -> str:
+    """See `places`; `order` are the `cells` in order, which are neither a line nor a clue."""
+    names, width = called(page.width, page.height), page.width
+    rows, columns = sorted({c // width for c in cells}), sorted({c % width for c in cells})
+    count, (y, x) = len(cells), divmod(cells[0], width)
+    if count == len(names):
+        return "all cells"
+    if count < 3:
+        return " ".join([names[c] for c in order])
+    if count == len(rows) * width:
+        return f"rows {' '.join([str(row + 1) for row in rows])}"
+    if count == len(columns) * page.height:
+        return f"columns {' '.join([names[column][0] for column in columns])}"
+    if count == len(range(rows[0], rows[-1] + 1)) * len(range(columns[0], columns[-1] + 1)) or _straight(order):
+        return f"{names[order[0]]}-{names[order[-1]]}"
+    if all(c // width == y or c % width == x for c in cells):
+        return f"around {names[cells[0]]}"
+    return " ".join([names[c] for c in order]) if count < 5 else f"with {names[order[0]]}"
+
+
+def _straight(order: Ints) -> bool:
+    """Whether cells lie at even distances."""
+    return len({b - a for a, b in itertools.pairwise(order)}) == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from quintain.types import Ints
@@ -147,3 +147,28 @@ def _values(domain: int, rng: Rng | None) -> list[int]:
     if rng is not None:
         rng.shuffle(out)
     return out
+
+
+class Model(NamedTuple):
+    """A page as the solver takes it.
+
+    Attributes:
+        rules: between variables.
+        domains: bits of the possible values of each variable.
+        first: variables to guess first.
+        cells: values of the variables -> values of the cells; the first variables are the cells unless given.
+        values: values of the cells -> values of the variables, or None where there are none.
+        tells: how the solution, which it is given, comes about; see `Plan.because`.
+    """
+
+    rules: tuple[Rule, ...]
+    domains: Ints
+    first: Ints = ()
+    cells: Callable[[Ints], Ints] | None = None
+    values: Callable[[Ints], Ints | None] | None = None
+    tells: Callable[[Ints], str] | None = None
+
+
+def search(model: Model, limit: int = 1, rng: Rng | None = None, nodes: int = NODES) -> Found:
+    """Up to `limit` solutions of a model, as values of its variables."""
+    return Solver(model.rules, len(model.domains)).search(model.domains, limit, nodes, model.first, rng)

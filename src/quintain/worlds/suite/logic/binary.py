@@ -12,11 +12,11 @@ from quintain.registry import register
 from quintain.types import Ints
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.csp.clues import domains_of, planted, settle, thin
-from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
+from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, called, columns_of, layout_of, neighbours, rows_of
 from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.rules import Rule, Total
-from quintain.worlds.engines.csp.solve import Solver
+from quintain.worlds.engines.csp.solve import Model, Solver
 from quintain.worlds.engines.csp.tables import Pair, Relation, Table, ones
 from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng

@@ -11,9 +11,10 @@ from typing import Any
 from quintain.registry import register
 from quintain.types import Ints
 from quintain.worlds.engines.csp.clues import cages, domains_of, latin, latin_rules, letters, members, planted, settle
-from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
+from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, columns_of, rows_of
 from quintain.worlds.engines.csp.page_look import Look
+from quintain.worlds.engines.csp.solve import Model
 from quintain.worlds.engines.csp.tables import APART, LESS, NEXT, Pair, Patterns, Table
 from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng

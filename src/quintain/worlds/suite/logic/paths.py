@@ -10,12 +10,13 @@ from quintain.registry import register
 from quintain.types import Ints
 from quintain.worlds.cells import name_of
 from quintain.worlds.engines.csp.clues import domains_of, settle
-from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
+from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld
 from quintain.worlds.engines.csp.nets import Links
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, neighbours
 from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.reasons import Deduction, Step
 from quintain.worlds.engines.csp.rules import Distinct
+from quintain.worlds.engines.csp.solve import Model
 from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.splits import canonical

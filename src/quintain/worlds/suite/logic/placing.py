@@ -10,12 +10,12 @@ from typing import Any
 from quintain.registry import register
 from quintain.types import Ints
 from quintain.worlds.engines.csp.clues import QUICK, letters, members, regions, settle
-from quintain.worlds.engines.csp.desk import CEILINGS, DeskWorld, Model, search
+from quintain.worlds.engines.csp.desk import CEILINGS, DeskWorld
 from quintain.worlds.engines.csp.nets import Fleet, Matched
 from quintain.worlds.engines.csp.page import BLANK, WALL, Page, Truth, columns_of, neighbours, rows_of
 from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.rules import Rule, Total
-from quintain.worlds.engines.csp.solve import Solver
+from quintain.worlds.engines.csp.solve import Model, Solver, search
 from quintain.worlds.engines.csp.tables import Count
 from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng

@@ -11,11 +11,12 @@ from typing import Any
 from quintain.registry import register
 from quintain.types import Ints
 from quintain.worlds.engines.csp.clues import pick_clues
-from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
-from quintain.worlds.engines.csp.page import BLANK, Page, Truth, rows_of
+from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld
+from quintain.worlds.engines.csp.page import BLANK, Page, Truth, called, rows_of
 from quintain.worlds.engines.csp.page_look import Look, text_notes
-from quintain.worlds.engines.csp.reasons import Words, reasoned
+from quintain.worlds.engines.csp.reasons import Words, page_reason, reasoned
 from quintain.worlds.engines.csp.rules import Distinct, Rule
+from quintain.worlds.engines.csp.solve import Model
 from quintain.worlds.engines.csp.tables import Pair, Patterns, Relation, Table
 from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
@@ -64,18 +65,16 @@ def told(note: str) -> Table:
     """A knight's statement is true, a knave's is not."""
     who, true = spoken(note)
     cells = tuple(dict.fromkeys(who))
-    fits = []
-    for values in itertools.product((0, 1), repeat=len(cells)):
-        of = dict(zip(cells, values, strict=True))
-        said = tuple([of[p] for p in who])
-        if true(said) == (said[0] == 0):
-            fits.append(values)
-    return Table(cells, allowed(tuple(fits)))
+    at = [cells.index(person) for person in who]
+    all_ = itertools.product((0, 1), repeat=len(cells))
+    return Table(cells, allowed(tuple([v for v in all_ if true(tuple([v[i] for i in at])) == (v[at[0]] == 0)])))
 
 
 def knave_model(page: Page) -> Model:
     """All that is said."""
-    return Model(tuple([told(note) for note in page.notes]), (3,) * page.width)
+    rules, domains = tuple([told(note) for note in page.notes]), (3,) * page.width
+    words = Words(called(page.width, 1), ("is a knight", "is a knave"), page.notes)
+    return Model(rules, domains, tells=lambda solution: page_reason(rules, domains, words, solution))
 
 
 def knave_plant(rng: Rng, knobs: Knobs) -> Truth | None:

@@ -11,11 +11,12 @@ from typing import Any
 from quintain.registry import register
 from quintain.types import Ints
 from quintain.worlds.engines.csp.clues import latin, pick_clues, settle
-from quintain.worlds.engines.csp.desk import DeskWorld, Model
+from quintain.worlds.engines.csp.desk import DeskWorld
 from quintain.worlds.engines.csp.nets import Islands, Joined, flood, place
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, columns_of, neighbours, rows_of
 from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.rules import Rule
+from quintain.worlds.engines.csp.solve import Model
 from quintain.worlds.engines.csp.tables import Count, Parity, Table, ones
 from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng

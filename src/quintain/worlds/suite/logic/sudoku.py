@@ -12,10 +12,11 @@ from quintain.registry import register
 from quintain.types import Ints
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.csp.clues import cages, domains_of, letters, members, settle, thin
-from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model, search
+from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, columns_of, neighbours, rows_of
 from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.rules import Distinct, Rule
+from quintain.worlds.engines.csp.solve import Model, search
 from quintain.worlds.engines.csp.tables import Patterns, Table
 from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng

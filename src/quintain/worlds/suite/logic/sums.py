@@ -10,10 +10,11 @@ from typing import Any
 from quintain.registry import register
 from quintain.types import Ints
 from quintain.worlds.engines.csp.clues import domains_of, settle, thin
-from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld, Model
+from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld
 from quintain.worlds.engines.csp.page import BLANK, WALL, Page, Truth, columns_of, neighbours, rows_of
 from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.rules import Distinct, Rule, Sum, Total
+from quintain.worlds.engines.csp.solve import Model
 from quintain.worlds.engines.csp.tables import Patterns, Table
 from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng

@@ -1,0 +1,160 @@
+"""What is told of puzzle pages, step by step: each must follow from the rule that is named and from what was told before."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+
+from quintain.envs.world import world_of
+from quintain.ports import SOLO
+from quintain.registry import entries
+from quintain.worlds.engines.csp.desk import DeskWorld
+from quintain.worlds.engines.csp.fill import FillWorld
+from quintain.worlds.engines.csp.page import BLANK, Page
+from quintain.worlds.engines.csp.reasons import SHORT, Deduction, Words, page_reason, page_words
+from quintain.worlds.engines.csp.rules import Distinct, Rule, Total
+from quintain.worlds.engines.csp.solve import Solver
+
+HEAD = re.compile(r"(?:Left by each rule: (.*?)\.)? ?(?:By trial: ([^.:]*)\.)?")
+Known = list[int]
+
+
+class Reader:
+    """Reads steps. Where all were told, a rule alone must lead to what is left; where only what is settled was, the rules together must."""
+
+    def __init__(self, words: Words, rules: tuple[Rule, ...], domains: Known, short: bool) -> None:
+        self.words, self.rules, self.now, self.short = words, rules, list(domains), short
+        self.solver = Solver(rules, len(domains))
+        self.tried: tuple[int, int] | None = None
+
+    def value(self, text: str) -> tuple[int, int]:
+        """A variable, and the bits of the values left for it."""
+        cell = next(
+            i for i in sorted(range(len(self.now)), key=lambda i: -len(self.words.things[i])) if self.of(text, i)
+        )
+        rest = text.removeprefix(f"{self.words.things[cell]} ")
+        signs = rest.split("/") if "/" in rest else [rest] if rest in self.words.values else list(rest)
+        return cell, sum(1 << self.words.values.index(sign) for sign in signs)
+
+    def of(self, text: str, cell: int) -> bool:
+        return text.startswith(f"{self.words.things[cell]} ")
+
+    def use(self, rule: str, told: str, now: Known) -> None:
+        """Each claim follows from a rule of that name."""
+        ways = []
+        for named in [r for r, name in zip(self.rules, self.words.rules, strict=True) if name == rule]:
+            way = list(now)
+            while named.narrow(way):  # some find more when they are asked again
+                pass
+            ways.append(way)
+        assert ways, f"no rule {rule!r}"
+        if self.short:
+            assert self.solver.narrow(now)
+            ways = [now]
+        left = [self.value(part) for part in told.split(", ")]
+        assert any(all(way[cell] == bits for cell, bits in left) for way in ways), (rule, told)
+        for cell, bits in left:
+            now[cell] = bits
+
+    def fails(self, rule: str, now: Known) -> bool:
+        if self.short:
+            return not self.solver.narrow(now)
+        named = [r for r, name in zip(self.rules, self.words.rules, strict=True) if name == rule]
+        return any(r.narrow(list(now)) is None for r in named)
+
+    def read(self, sentence: str) -> None:
+        if sentence.startswith("Try "):
+            tried, _, rest = sentence.removeprefix("Try ").partition(": ")
+            *inner, end = rest.split("; ")
+            cell, bits = self.tried = self.value(tried)
+            trial = [bits if i == cell else d for i, d in enumerate(self.now)]
+            if not self.short:
+                for step in inner:
+                    self.use(*step.split(": "), trial)
+            assert self.fails(end.removeprefix("then ").removesuffix(" fails"), trial), sentence
+        elif sentence.startswith("So "):
+            cell, bits = self.value(sentence.removeprefix("So "))
+            assert self.tried == (cell, self.now[cell] & ~bits), sentence
+            self.now[cell] = bits
+            if self.short:
+                assert self.solver.narrow(self.now)
+        else:
+            self.use(*sentence.split(": "), self.now)
+
+
+def followed(reason: str, words: Words, rules: tuple[Rule, ...], domains: Known, solution: tuple[int, ...]) -> int:
+    """Read a reason to its end; how many variables had to be tried."""
+    head = HEAD.fullmatch(reason)
+    assert head and any(head.groups()), reason
+    steps, rest = head.groups()
+    reader = Reader(words, rules, domains, bool(steps) and steps.startswith(SHORT))
+    for sentence in (steps or "").removeprefix(SHORT).split(". ") if steps else ():
+        reader.read(sentence)
+    left = [reader.value(part) for part in rest.split(", ")] if rest else []
+    assert all(bits == 1 << solution[cell] for cell, bits in left)
+    opened = {cell for cell, _ in left}
+    if reader.short:
+        assert reader.solver.narrow(reader.now)  # cells without a mark may be left out
+    for cell, d in enumerate(reader.now):
+        assert (d == 1 << solution[cell]) != (cell in opened), (words.things[cell], reason)
+    return len(left)
+
+
+PAGES = [
+    e.name
+    for e in entries("world")
+    if isinstance(world := world_of(e.name), DeskWorld)
+    and not world.stepwise
+    and e.name not in {"CircuitSat", "ZebraHouses", "Hidato", "Numbrix"}  # see test_reasons and test_csp
+]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_each_step_told_of_a_page_follows_from_the_rule_that_is_named(name: str) -> None:
+    world = world_of(name)
+    for level, seed in itertools.product((0, 2, 4, 6, 8), range(4)):
+        state = world.start(seed, level)
+        plan, made = world.solve(state, SOLO), world.model(state.page)
+        signs = ("no", "yes") if world.marks else world.signs
+        words = page_words(state.page, made.rules, made.domains, signs)
+        if name == "KnightsKnaves":
+            words = words._replace(values=("is a knight", "is a knave"), rules=state.page.notes)
+        solution = Solver(made.rules, len(made.domains)).search(made.domains).one
+        followed(plan.because, words, made.rules, list(made.domains), solution)
+        again = world.solve(world.rebuild(world.view(state, SOLO).caption(2), SOLO), SOLO)
+        assert again.because == plan.because
+
+
+def test_each_step_told_of_a_sheet_follows_too() -> None:
+    world = world_of("MiniSudoku")
+    assert isinstance(world, FillWorld)
+    for level, seed in itertools.product(range(0, 10, 3), range(3)):
+        state = world.start(seed, level)
+        size, plan = state.form.size, world.solve(state, SOLO)
+        rules = world.rules(size)
+        domains = [(1 << size) - 1 << 1 if sign == "." else 1 << int(sign) for sign in state.cells]
+        words = page_words(Page(width=size, height=size, given=()), rules, domains, ())
+        followed(plan.because, words, rules, domains, plan.moves[0].value)
+
+
+def test_what_trials_of_single_values_do_not_settle_is_said_to_be_tried() -> None:
+    """Two cells of which one holds 1: nothing follows before something is tried, and no value fails at once."""
+    page = Page(width=2, height=2, given=(BLANK,) * 4)
+    rules: list[Rule] = [Distinct((0, 1)), Distinct((2, 3)), Total((0, 2), 1)]
+    words = page_words(page, rules, (3,), ("no", "yes"))
+    assert words.rules == ["row 1", "row 2", "column a"]
+    assert page_reason(rules, (3, 3, 3, 3), words, (1, 0, 0, 1)) == "By trial: a1 yes, b1 no, a2 no, b2 yes."
+    assert Deduction(rules, (3, 3, 3, 3)).open == [0, 1, 2, 3]
+    reason = page_reason(rules, (3, 1, 3, 3), words, (1, 0, 0, 1))
+    assert reason == "Left by each rule: row 1: a1 yes. column a: a2 no. row 2: b2 yes."
+
+
+def test_a_page_too_large_for_its_rules_names_the_cells_in_order() -> None:
+    size = 20
+    page = Page(width=size, height=size, given=(BLANK,) * size * size)
+    rules = [Total((c,), c % 2) for c in range(size * size)]
+    words, domains = page_words(page, rules, (3,), ()), (3,) * len(rules)
+    reason = page_reason(rules, domains, words, tuple(c % 2 for c in range(len(rules))))
+    assert reason.startswith("One after the other: a1 0, b1 1, c1 0") and reason.count(", ") == len(rules) - 1
