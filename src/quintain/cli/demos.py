@@ -26,7 +26,7 @@ scaffold, params, oracle, version. In worlds of several seats the oracle plays t
 
 --why says before each answer how many moves are to go and the next of them, where the full caption tells all that the plan stands on;
 elsewhere the next move alone, and that it is an estimate where it is one. An answer that is given at once has the solver's way there, step
-by step from what is shown. Slips have no reason."""
+by step from what is shown, and so has each next cell of a sudoku, a nonogram or a mine field. Slips have no reason."""
 
 
 def main(arguments: list[str]) -> int:

@@ -60,13 +60,16 @@ class Course:
         """One move of a plan that is certain: it is drawn some moves ahead, as what is announced will be done."""
         if not self.drawn:
             self.due, self.plan = self.env.state, self.plan or self._asked()
+            if self.plan.because and self.env.limit > 1:
+                (move, *rest), because, self.due = self.plan.moves, self.plan.because, None
+                return move, f"{_to_go(len(rest) + 1)}. {because}"
         while self.plan is not None and len(self.drawn) < AHEAD:
             self._draw(self.plan)
         keys = [move.key for move, _ in self.drawn]
         left = len(keys) + (len(self.plan.moves) if self.plan else 0)
         move, self.due = self.drawn.popleft()
         told = ", ".join(keys) + (", ..." if left > len(keys) else "")
-        return move, f"{left} move{'s' if left != 1 else ''} to go: {told}"
+        return move, f"{_to_go(left)}: {told}"
 
     def _draw(self, plan: Plan) -> None:
         """One more move; another first move counts as equally good only if as few moves follow it."""
@@ -102,6 +105,10 @@ class Course:
             raise NoDemonstration(f"{self.env.facts.name}: no plan from here: {plan}")
         self.because = plan.because
         return plan
+
+
+def _to_go(moves: int) -> str:
+    return f"{moves} move{'s' if moves != 1 else ''} to go"
 
 
 def asked(env: WorldEnv, seat: str = SOLO) -> Any:

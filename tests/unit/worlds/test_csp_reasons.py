@@ -10,12 +10,16 @@ import pytest
 from quintain.envs.world import world_of
 from quintain.ports import SOLO
 from quintain.registry import entries
+from quintain.worlds.cells import names_of
 from quintain.worlds.engines.csp.desk import DeskWorld
+from quintain.worlds.engines.csp.field import Field, around
 from quintain.worlds.engines.csp.fill import FillWorld
 from quintain.worlds.engines.csp.page import BLANK, Page
 from quintain.worlds.engines.csp.reasons import SHORT, Deduction, Words, page_reason, page_words
 from quintain.worlds.engines.csp.rules import Distinct, Rule, Total
 from quintain.worlds.engines.csp.solve import Solver
+from quintain.worlds.kernel import Plan
+from quintain.worlds.noise import Rng
 
 HEAD = re.compile(r"(?:Left by each rule: (.*?)\.)? ?(?:By trial: ([^.:]*)\.)?")
 Known = list[int]
@@ -158,3 +162,103 @@ def test_a_page_too_large_for_its_rules_names_the_cells_in_order() -> None:
     words, domains = page_words(page, rules, (3,), ()), (3,) * len(rules)
     reason = page_reason(rules, domains, words, tuple(c % 2 for c in range(len(rules))))
     assert reason.startswith("One after the other: a1 0, b1 1, c1 0") and reason.count(", ") == len(rules) - 1
+
+
+@pytest.mark.parametrize("name", ["SudokuStep", "MiniSudokuSteps", "Nonogram"])
+def test_each_step_told_of_the_next_cell_follows(name: str) -> None:
+    """From what is printed and what was written right; a wrong entry is found out too."""
+    world = world_of(name)
+    for level, seed in itertools.product((1, 5, 8), range(2)):
+        state, rng = world.start(seed, level), Rng("slips", seed)
+        for turn in range(12):
+            plan = world.solve(state, SOLO)
+            if not isinstance(plan, Plan):
+                break
+            if isinstance(world, FillWorld):
+                size, rules = state.form.size, world.rules(state.form.size)
+                page = Page(width=size, height=size, given=())
+                start = [(1 << size) - 1 << 1 if sign == "." else 1 << int(sign) for sign in state.form.given]
+            else:
+                page, made = state.page, world.model(state.page)
+                rules, start = made.rules, list(made.domains)
+            solution = Solver(rules, len(start)).search(start).one
+            words = page_words(page, rules, start, ("no", "yes") if name == "Nonogram" else ())
+            domains = list(start)
+            for cell, now in enumerate(state.cells):
+                value = -1 if now in (BLANK, ".") else int(now)
+                if value == solution[cell]:
+                    domains[cell] = 1 << value
+            reader = Reader(words, rules, domains, plan.because.startswith(SHORT))
+            for sentence in plan.because.removeprefix(SHORT).removesuffix(".").split(". "):
+                reader.read(sentence)
+            row, column = plan.moves[0].value[:2]
+            cell = row * page.width + column
+            assert reader.now[cell] == 1 << solution[cell]
+            move = world.sample(state, SOLO, rng) if turn in (2, 5) else plan.moves[0]
+            state = world.step(state, {SOLO: move}).state
+
+
+def test_each_step_told_of_a_mine_field_follows_from_the_number_that_is_named() -> None:
+    """By placing mines in the cells around that number in every way; the count of all mines likewise."""
+    world, explained = world_of("Mastermines"), 0
+    for level, seed in itertools.product((0, 3, 5, 8), range(4)):
+        state = world.start(seed, level)
+        while isinstance(plan := world.solve(state, SOLO), Plan):
+            if plan.because:
+                explained += 1
+                assert read_field(state, plan.because)[plan.moves[0].key] == {"safe"}
+            state = world.step(state, {SOLO: plan.moves[0]}).state
+    assert explained > 100
+
+
+def read_field(field: Field, reason: str) -> dict[str, set[str]]:
+    """What is left for each closed cell, and for the mines beside no number, after all claims were checked."""
+    names = names_of(field.width, field.height)
+    near = {n: [names[c] for c in around(field.width, field.height)[i]] for i, n in enumerate(names)}
+    shown = dict(zip(names, field.seen, strict=True))
+    touched = {c for n, sign in shown.items() if sign in "12345678" for c in near[n] if shown[c] == "?"}
+    inner = sum(sign == "?" for sign in shown.values()) - len(touched)
+    elsewhere = "mines beside no number"
+    known = {c: {"safe", "mine"} for c in touched} | {elsewhere: {str(n) for n in range(inner + 1)}}
+
+    def left(rule: str, now: dict[str, set[str]]) -> dict[str, set[str]]:
+        """What a number leaves, by counting mines: the fewest and the most that the other cells can have."""
+        name, _, count = rule.rpartition(" shows ")
+        cells = [c for c in near[name] if c in touched] if name else [*touched, elsewhere]
+        total = int(count) if name else int(rule.removeprefix("all mines are "))
+        assert shown[name] == count if name else total == len(field.mines)
+        span = {c: [int(v) if v.isdigit() else int(v == "mine") for v in now[c]] for c in cells}
+        low, high = sum(map(min, span.values())), sum(map(max, span.values()))
+        out = dict(now)
+        for c in cells:
+            rest = (total - high + max(span[c]), total - low + min(span[c]))
+            out[c] = {v for v in now[c] if rest[0] <= (int(v) if v.isdigit() else int(v == "mine")) <= rest[1]}
+        return out
+
+    def use(told: str, now: dict[str, set[str]]) -> None:
+        rule, _, claims = told.partition(": ")
+        after = left(rule, now)
+        while after != (more := left(rule, after)):
+            after = more
+        for claim in claims.split(", "):
+            thing, _, values = claim.rpartition(" ")
+            assert after[thing] == {*values.split("/")} != now[thing], (rule, claim)
+        now.update({c.rpartition(" ")[0]: {*c.rpartition(" ")[2].split("/")} for c in claims.split(", ")})
+
+    tried = ("", "")
+    for sentence in reason.removesuffix(".").split(". "):
+        if sentence.startswith("Try "):
+            value, _, rest = sentence.removeprefix("Try ").partition(": ")
+            *inner_steps, end = rest.split("; ")
+            thing, _, what = value.rpartition(" ")
+            tried, trial = (thing, what), known | {thing: {what}}
+            for step in inner_steps:
+                use(step, trial)
+            assert not all(left(end.removeprefix("then ").removesuffix(" fails"), trial).values()), sentence
+        elif sentence.startswith("So "):
+            thing, _, values = sentence.removeprefix("So ").rpartition(" ")
+            assert tried[0] == thing and known[thing] - {tried[1]} == {*values.split("/")}
+            known[thing] = {*values.split("/")}
+        else:
+            use(sentence, known)
+    return known

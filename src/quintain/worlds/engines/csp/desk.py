@@ -34,9 +34,9 @@ from quintain.worlds.engines.csp.page import (
     words_in,
 )
 from quintain.worlds.engines.csp.page_look import Look, Plate, plate_of, scene_of
-from quintain.worlds.engines.csp.reasons import NO, page_reason, page_words
+from quintain.worlds.engines.csp.reasons import NO, easiest, page_reason, page_words
 from quintain.worlds.engines.csp.rules import holds
-from quintain.worlds.engines.csp.solve import Found, Model, Solver, search
+from quintain.worlds.engines.csp.solve import Found, Model, search
 from quintain.worlds.kernel import (
     Answer,
     Events,
@@ -280,22 +280,25 @@ class DeskWorld:
         if state.done:
             return Unsolvable("the episode is over")
         page = state.page
-        found, order = _solution(self.model, page)
+        found = _solution(self.model, page)
         if not found.solutions:
             return Unsolvable("no way to fill the blanks keeps the rules") if found.complete else Unknown(found.nodes)
         model = _model(self.model, page)
         answer = model.cells(found.solutions[0]) if model.cells else found.solutions[0]
         cells = tuple([v if g == BLANK else g for g, v in zip(page.given, answer, strict=True)])
+        signs = (NO, "yes") if self.marks else self.signs
         if not self.stepwise:
             on = [divmod(c, page.width) for c in page.blanks if cells[c] == 1]
             move = marked(on, page.height == 1) if self.marks else whole(cells, page.width, self.signs)
-            signs = (NO, "yes") if self.marks else self.signs
             return Plan((move,), because=_reason(self.model, page, signs, found.solutions[0]))
         now = self.filled(state.cells)
-        wrong = [c for c in dict.fromkeys((*order, *page.blanks)) if now[c] != cells[c]] or page.blanks[:1]
-        place = [divmod(c, page.width) for c in wrong]
-        moves = [toggle(p) if self.marks else entry(p, cells[c]) for p, c in zip(place, wrong, strict=True)]
-        return Plan(tuple(moves), first=tuple(moves))
+        wrong = {c: 1 << cells[c] for c in page.blanks if now[c] != cells[c]}
+        right = enumerate(zip(model.domains, state.cells, strict=True))
+        known = tuple([d if v == BLANK or c in wrong else 1 << v for c, (d, v) in right])
+        order, why = easiest(model.rules, known, page_words(page, model.rules, model.domains, signs), wrong)
+        places = [(c, divmod(c, page.width)) for c in order]
+        moves = [toggle(place) if self.marks else entry(place, cells[c]) for c, place in places]
+        return Plan(tuple(moves), first=tuple(moves), because=why)
 
     def legal(self, state: Work, seat: str) -> tuple[Move, ...]:
         if not self.stepwise or state.done:
@@ -363,12 +366,8 @@ def _model(model: Callable[[Page], Model], page: Page) -> Model:
 
 
 @functools.lru_cache(maxsize=1024)
-def _solution(model: Callable[[Page], Model], page: Page) -> tuple[Found, Ints]:
-    """A solution, and the cells that logic alone finds, in that order, where they are the variables."""
-    made = _model(model, page)
-    order: list[int] = []
-    Solver(made.rules, len(made.domains)).narrow(list(made.domains), order=order)
-    return search(made), tuple([c for c in order if made.cells is None and c < len(page.given)])
+def _solution(model: Callable[[Page], Model], page: Page) -> Found:
+    return search(_model(model, page))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from quintain.types import Ints
+from quintain.worlds.cells import names_of
+from quintain.worlds.engines.csp.reasons import Words, easiest
 from quintain.worlds.engines.csp.rules import Total
 from quintain.worlds.engines.csp.solve import Solver
 
@@ -84,10 +86,10 @@ class Clues:
                 index.setdefault(cell, len(index))
         self.border: Ints = tuple(index)
         self.inner: Ints = tuple(c for c, sign in enumerate(seen) if sign == CLOSED and c not in index)
+        self.said = [(c, cells) for c, cells in touched.items() if cells]
         rules = [
             Total(tuple(index[o] for o in cells), int(seen[c]) - len(exploded.intersection(near[c])))
-            for c, cells in touched.items()
-            if cells
+            for c, cells in self.said
         ]
         n = len(index)
         rules.append(Total(tuple(range(n + 1)), mines - len(exploded)))
@@ -193,6 +195,24 @@ def certain(width: int, height: int, seen: str, mines: int, quick: bool = False)
     if quick:
         return known if known.safe else clues.all(enough=1)
     return clues.all()._replace(simple=bool(known.safe))
+
+
+@functools.lru_cache(maxsize=8192)
+def explained(width: int, height: int, seen: str, mines: int, safe: Ints) -> tuple[Ints, str]:
+    """Of the `safe` cells that which follows in fewest steps, and these; () where trials of single cells do not tell."""
+    names, clues = names_of(width, height), Clues(width, height, seen, mines)
+    wanted = {i: SAFE_BIT for i, c in enumerate(clues.border) if c in safe}
+    if {*clues.inner} & {*safe}:
+        wanted[len(clues.border)] = 1
+    words = Words(
+        [*[names[c] for c in clues.border], "mines beside no number"],
+        ("safe", "mine"),
+        [*[f"{names[c]} shows {seen[c]}" for c, _ in clues.said], f"all mines are {mines}"],
+        len(clues.border),
+    )
+    order, why = easiest(clues.solver.rules, tuple(clues.start), words, wanted)
+    cells = (*clues.border, *clues.inner)
+    return ((cells[order[0]],), why) if why else ((), "")
 
 
 class Trail(NamedTuple):

@@ -12,7 +12,7 @@ from quintain.ports import SOLO
 from quintain.types import Ints
 from quintain.worlds.cells import NESTED, names_of, read_cell
 from quintain.worlds.engines.csp.page import Page
-from quintain.worlds.engines.csp.reasons import page_reason, page_words
+from quintain.worlds.engines.csp.reasons import Words, easiest, page_reason, page_words
 from quintain.worlds.engines.csp.rules import Rule, holds
 from quintain.worlds.engines.csp.sheet import (
     BLANK,
@@ -191,12 +191,14 @@ class FillWorld:
         right = [sign == str(d) for sign, d in zip(state.cells, solution, strict=True)]
         known = [1 << d if ok else (1 << form.size) - 1 << 1 for ok, d in zip(right, solution, strict=True)]
         if not self.stepwise:
-            return Plan((whole(solution, form.size),), because=_reason(self.rules, form.size, tuple(known), solution))
-        order: list[int] = []
-        _solver(self.rules, form.size).narrow(known, order=order)
-        rest = [cell for cell, ok in enumerate(right) if not ok]
-        moves = [_entry(divmod(cell, form.size), solution[cell]) for cell in dict.fromkeys((*order, *rest))]
-        return Plan(tuple(moves), first=tuple(moves))
+            return Plan(
+                (whole(solution, form.size),),
+                because=page_reason(self.rules(form.size), tuple(known), _words(self.rules, form.size), solution),
+            )
+        rest = {cell: 1 << solution[cell] for cell, ok in enumerate(right) if not ok}
+        cells, why = easiest(self.rules(form.size), tuple(known), _words(self.rules, form.size), rest)
+        moves = [_entry(divmod(cell, form.size), solution[cell]) for cell in cells]
+        return Plan(tuple(moves), first=tuple(moves), because=why)
 
     def legal(self, state: Sheet, seat: str) -> tuple[Move, ...]:
         if not self.stepwise or self._solved(state):
@@ -244,7 +246,6 @@ def _solution(rules: Callable[[int], tuple[Rule, ...]], size: int, given: str) -
     return _solver(rules, size).search(domains, 1, NODES)
 
 
-@functools.lru_cache(maxsize=1024)
-def _reason(rules: Callable[[int], tuple[Rule, ...]], size: int, known: Ints, solution: Ints) -> str:
-    words = page_words(Page(width=size, height=size, given=()), rules(size), known, ())
-    return page_reason(rules(size), known, words, solution)
+@functools.lru_cache(maxsize=64)
+def _words(rules: Callable[[int], tuple[Rule, ...]], size: int) -> Words:
+    return page_words(Page(width=size, height=size, given=()), rules(size), (1 << size,), ())

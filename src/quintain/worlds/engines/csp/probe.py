@@ -12,7 +12,7 @@ from quintain.ports import SOLO
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.cells import framed, labelled, name_of, names_of, read_cell, unframed
-from quintain.worlds.engines.csp.field import CLOSED, MINE, Clues, Field, around, certain, show, unravel
+from quintain.worlds.engines.csp.field import CLOSED, MINE, Clues, Field, around, certain, explained, show, unravel
 from quintain.worlds.engines.csp.solve import NODES
 from quintain.worlds.kernel import (
     Answer,
@@ -153,10 +153,11 @@ class ProbeWorld:
         if not self.legal(state, seat):
             return Unsolvable("the episode is over")
         known = certain(state.width, state.height, state.seen, len(state.mines))
-        trail = unravel(state)
+        first, why = explained(state.width, state.height, state.seen, len(state.mines), known.safe)
+        trail = unravel(show(state, first[0])) if first else unravel(state)
         if not trail.cleared:
             return Unknown(NODES)
-        return Plan(_moves(trail.cells, state.width), first=_moves(known.safe, state.width))
+        return Plan(_moves((*first, *trail.cells), state.width), first=_moves(known.safe, state.width), because=why)
 
     def legal(self, state: Field, seat: str) -> tuple[Move, ...]:
         seen = state.seen

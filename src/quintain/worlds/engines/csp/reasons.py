@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from quintain.types import Ints
@@ -70,8 +70,13 @@ class Deduction:
         self._spread(now, last, range(len(rules)))
         while self._tried(now, last):
             pass
+        self.now, self.last = now, last
         self.open = [cell for cell, d in enumerate(now) if d & (d - 1)]
-        self.steps = [self.all[i] for i in self._used(i for cell, i in last.items() if cell not in self.open)]
+        self.steps = self.way(cell for cell in last if cell not in self.open)
+
+    def way(self, cells: Iterable[int]) -> list[Step]:
+        """The steps on which what is left for some variables rests."""
+        return [self.all[i] for i in self._used(self.last[cell] for cell in cells if cell in self.last)]
 
     def _spread(self, now: list[int], last: dict[int, int], rules: Iterable[int]) -> tuple[int, Ints] | None:
         """Apply rules until nothing changes; a broken rule and the steps it rests on, if there is one."""
@@ -134,16 +139,18 @@ class Deduction:
 
 
 class Words(NamedTuple):
-    """How variables, their values and the rules between them are called."""
+    """How variables, their values and the rules between them are called; the values of the variable `count` are numbers."""
 
     things: Sequence[str]
     values: Sequence[str]
     rules: Sequence[str]
+    count: int = -1
 
     def left(self, cell: int, domain: int) -> str:
         """A variable and the values left for it."""
         part = "" if max(map(len, self.values)) == 1 else "/"
-        return f"{self.things[cell]} {part.join([self.values[LEAST[bit]] for bit in VALUES[domain]])}"
+        values = [str(LEAST[bit]) if cell == self.count else self.values[LEAST[bit]] for bit in VALUES[domain]]
+        return f"{self.things[cell]} {part.join(values)}"
 
 
 def told(steps: Iterable[Step], words: Words, part: str = ". ") -> str:
@@ -182,6 +189,17 @@ def _fitting(steps: Sequence[Step], words: Words, most: int) -> str:
     marks = [step for step in ends if step.fall or words.values[step.left.bit_length() - 1] != NO]
     ways = (("", steps), (SHORT, decisive(steps, True)), (SHORT, ends), (SHORT, marks))
     return next((head + text for head, kept in ways if 0 < len(text := told(kept, words)) <= most), "")
+
+
+def easiest(rules: Sequence[Rule], domains: Ints, words: Words, wanted: Mapping[int, int]) -> tuple[Ints, str]:
+    """The `wanted` variables, with the bits to be left for them, that which follows in fewest steps first; and these steps."""
+    found = Deduction(rules, domains)
+    ways = {c: way for c, bits in wanted.items() if found.now[c] == bits and (way := found.way((c,)))}
+    first = min(ways, key=lambda c: (len(ways[c]), c), default=-1)
+    order = sorted(wanted, key=lambda c: (c != first, found.last[c] if c in ways else len(found.all)))
+    if first < 0:
+        return tuple(order), ""
+    return tuple(order), f"{_fitting(ways[first], words, LONGEST // 2) or words.left(first, wanted[first])}."
 
 
 def page_words(page: Page, rules: Sequence[Rule], domains: Ints, signs: Sequence[str]) -> Words:

@@ -53,13 +53,12 @@ class Solver:
         self.wide: tuple[bool, ...] = tuple(len(rule.cells) > WIDE for rule in self.rules)
         self.deaf: Ints = tuple(~getattr(rule, "wakes", -1) for rule in self.rules)  # bits that keep a rule asleep
 
-    def narrow(self, domains: list[int], cells: Iterable[int] | None = None, order: list[int] | None = None) -> bool:
+    def narrow(self, domains: list[int], cells: Iterable[int] | None = None) -> bool:
         """Apply the rules to `domains`, in place, until none changes anything; False if they contradict each other.
 
         Args:
             domains: bits of the possible values of each variable.
             cells: variables that changed since the last call; None for all.
-            order: gets each variable once its domain has become a single value, in that order.
         """
         rules, at, wide, deaf = self.rules, self.at, self.wide, self.deaf
         soon: deque[int] = deque()
@@ -77,8 +76,6 @@ class Solver:
                 return False
             for cell in changed:
                 now = domains[cell]
-                if order is not None and not now & (now - 1):
-                    order.append(cell)
                 for other in at[cell]:
                     if not waits[other] and not now & deaf[other]:
                         waits[other] = 1
