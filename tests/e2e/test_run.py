@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from pathlib import Path
 
@@ -86,6 +87,39 @@ def test_a_fresh_run_takes_the_place_of_an_old_one_but_not_of_a_living_one(tmp_p
     with RunDir.open(tmp_path / "tiny", "a"):
         assert main([*words, "--fresh", "run.steps=1"]) == 1
     assert "writes to this run" in capsys.readouterr().err and len(rewards(tmp_path / "tiny")) == 2
+    for refused, told in (
+        (["model.words=Nope:0"], "words"),
+        (["world=Nope"], "unknown env.name"),
+        (["learner=no"], "learner"),
+    ):
+        assert main([*words, "--fresh", *refused]) == 1 and told in capsys.readouterr().err
+        assert len(rewards(tmp_path / "tiny")) == 2 and [p.name for p in tmp_path.iterdir()] == ["tiny"]
+    assert main([*words, "--fresh", "run.steps=1"]) == 0
+    assert len(rewards(tmp_path / "tiny")) == 1 and [p.name for p in tmp_path.iterdir()] == ["tiny"]
+    for misplaced, told in (
+        (["--from", "1"], "--resume RUN"),
+        (["--fresh", "--resume", str(tmp_path / "tiny")], "give one"),
+    ):
+        assert main(["train", *misplaced]) == 1 and told in capsys.readouterr().err
+    assert main(["train", "--resume", str(tmp_path / "tiny"), "--from", "7"]) == 1
+    assert "no checkpoint of that step; there are: 0, 1" in capsys.readouterr().err
+
+
+def test_the_run_that_is_replaced_is_kept_until_the_new_one_has_begun(tmp_path, monkeypatch, capsys):
+    """Refused while its parts are made, the new run leaves the old one as it was; one of a killed start is not in the way."""
+    words = ["train", "tiny", *QUIET, f"run.folder={tmp_path}", "warm_start.steps=0"]
+    assert main([*words, "run.steps=2"]) == 0
+    before = ledger(tmp_path / "tiny")
+
+    def late(*given, **kept):
+        assert (tmp_path / "tiny.replaced" / "run.json").exists() and (tmp_path / "tiny" / "run.json").exists()
+        raise configs.ConfigError("refused late")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("quintain.runtime.assemble.play", late)
+        assert main([*words, "--fresh", "run.steps=1"]) == 1 and "refused late" in capsys.readouterr().err
+    assert ledger(tmp_path / "tiny") == before and [p.name for p in tmp_path.iterdir()] == ["tiny"]
+    shutil.copytree(tmp_path / "tiny", tmp_path / "tiny.replaced")
     assert main([*words, "--fresh", "run.steps=1"]) == 0
     assert len(rewards(tmp_path / "tiny")) == 1 and [p.name for p in tmp_path.iterdir()] == ["tiny"]
 

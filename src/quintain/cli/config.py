@@ -7,6 +7,8 @@ import json
 
 from quintain import config as configs
 from quintain.cli.args import one_of, sources
+from quintain.runtime.check import check
+from quintain.types import QuintainError
 
 
 def main(arguments: list[str]) -> int:
@@ -32,8 +34,10 @@ def main(arguments: list[str]) -> int:
         return 0
     files, overrides = sources(given.items)
     config = configs.make(*files, overrides=overrides)
+    refused = why_refused(config)
     if given.json:
-        print(json.dumps({"config": config.model_dump(mode="json"), "algorithm": expanded(config)}, indent=1))
+        shown = {"config": config.model_dump(mode="json"), "algorithm": expanded(config), "refused": refused}
+        print(json.dumps(shown, indent=1))
         return 0
     print(config.toml(full=given.all))
     print("# the algorithm, expanded")
@@ -41,7 +45,18 @@ def main(arguments: list[str]) -> int:
         print(f"#   {family}: " + (" -> ".join(map(describe, links)) or "none"))
     if not given.all:
         print("# every other key has its default; --all shows them too")
+    if refused:
+        print(f"# `quintain train` refuses it: {refused}")
     return 0
+
+
+def why_refused(config: configs.Config) -> str:
+    """What `train` says of a config that it does not take; "" where it does, as far as can be told before anything is made."""
+    try:
+        check(config)
+    except QuintainError as error:
+        return str(error)
+    return ""
 
 
 def describe(link: dict[str, object]) -> str:

@@ -37,7 +37,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--from", dest="step", type=int, help="with --resume: continue from the checkpoint of this step"
     )
-    parser.add_argument("--fresh", action="store_true", help="delete a run of the same name first")
+    parser.add_argument(
+        "--fresh", action="store_true", help="take the place of a run of the same name, which is deleted"
+    )
     parser.add_argument(
         "--restarts",
         type=int,
@@ -48,6 +50,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--tell-fd", dest="tell", type=int, help=argparse.SUPPRESS)
     given = parser.parse_intermixed_args(arguments)
     require_extra("train", "torch", "transformers", "safetensors")
+    if given.step is not None and not given.resume:
+        raise configs.ConfigError(
+            f"--from {given.step} is a checkpoint of a run to go on from; say of which: --resume RUN"
+        )
+    if given.fresh and given.resume:
+        raise configs.ConfigError("--fresh begins a new run and --resume goes on with one; give one of them")
     if given.restarts:
         return Supervisor(without(arguments, "--restarts"), given.restarts).run()
     try:
@@ -70,6 +78,35 @@ def told(fd: int | None, word: bytes) -> None:
     """Say a word (the folder first) to the supervisor of this run, if it has one."""
     if fd is not None:
         os.write(fd, word + b"\n")
+
+
+class Replaced:
+    """A sink that deletes the run that a new one takes the place of, once this has come to its first step or evaluation.
+
+    Until then it is in a folder of its own, and comes back where the new run is refused.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.aside = folder, folder.with_name(f"{folder.name}.replaced")
+        self.delete()  # one that a process that was killed has left
+        RunDir.move(folder, self.aside)
+
+    def back(self) -> None:
+        """Give the old run its folder again."""
+        if self.aside.exists():
+            RunDir.move(self.aside, self.folder)
+
+    def write(self, step: int, metrics: Mapping[str, float]) -> None:
+        """The new run has begun."""
+        self.delete()
+
+    def close(self) -> None:
+        """Nothing: the new run may have been refused."""
+
+    def delete(self) -> None:
+        """Delete the old run."""
+        if self.aside.exists():
+            RunDir.delete(self.aside)
 
 
 class Stepped:
@@ -108,18 +145,22 @@ def begin(config: configs.Config, *, fresh: bool, tell: int | None = None) -> in
     check(config)
     config = fitted(absolute(config))
     folder = Path(config.run.folder) / config.run.name
-    if fresh and (folder / "run.json").exists():
-        RunDir.delete(folder)
+    old = [Replaced(folder)] if fresh and (folder / "run.json").exists() else []
     folder = unused(folder)
     config.run.name = folder.name
     RunDir.create(folder, config.toml(full=True), about={"words": spelled(config)}).close()
     told(tell, os.fsencode(folder))
     try:
-        return run(config, folder, resume=False, tell=tell)
+        status = run(config, folder, resume=False, tell=tell, sinks=old)
     except QuintainError:
         if not any((folder / "checkpoints").glob("step-*")):
             shutil.rmtree(folder)
+            for replaced in old:
+                replaced.back()
         raise
+    for replaced in old:
+        replaced.delete()
+    return status
 
 
 def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | None = None) -> int:
@@ -137,6 +178,10 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
             f"a run goes on with its own settings, {files[0]!r} would change all; change one with key=value, such as run.steps=200"
         )
     with RunDir.open(folder, "a") as store:
+        if step is not None and step not in (there := store.checkpoints.steps()):
+            raise configs.ConfigError(
+                f"--from {step}: {folder} has no checkpoint of that step; there are: {', '.join(map(str, there)) or 'none'}"
+            )
         path = store.path / "config.toml"
         asked = absolute(configs.make(path, overrides=overrides))
         went, before = store.agreed or store.config, store.config
@@ -242,6 +287,14 @@ def _where(config: configs.Config, folder: Path) -> str:
     return where
 
 
+def _end(folder: Path, step: int, drained: bool) -> Iterator[str]:
+    """How a run ended, and what to do next."""
+    yield f"{'stopped' if drained else 'done'} at step {step}: {folder}"
+    yield (
+        f"continue with: quintain train --resume {folder}" if drained else f"look at it with: quintain report {folder}"
+    )
+
+
 def _fork_server(tell: int | None) -> None:
     """Start it, and say so to whoever restarts this process."""
     from quintain.runtime import forks
@@ -259,15 +312,16 @@ def run(
     step: int | None = None,
     tell: int | None = None,
     changed: Mapping[str, Any] | None = None,
+    sinks: Sequence[Any] = (),
 ) -> int:
-    """Train in this process and the ranks that the config asks for, with the live table and the config's sinks; see `Place`."""
+    """Train in this process and the ranks that the config asks for, with the live table, the config's sinks and `sinks`; see `Place`."""
     from quintain.cli.live import screen
     from quintain.cli.track import trackers
     from quintain.runtime.launch import ranks
     from quintain.runtime.signals import DRAINED, Asked, Drain, StoppedEarly
 
     shown = screen(config.run.steps, f"{config.env.name}  {config.algorithm.name}  {folder}")
-    sinks: list[Any] = [shown, Stepped(tell), *trackers(config.track.sinks, folder)]
+    sinks = [shown, Stepped(tell), *sinks, *trackers(config.track.sinks, folder)]
     say = shown.say
     count = config.runtime.processes
     if count > 1 or config.runtime.actors:
@@ -292,11 +346,8 @@ def run(
                 say("stopped while it was started: nothing had begun")
                 end = not_begun(folder, count)
         drained = end["reason"] == "drained"
-        say(f"{'stopped' if drained else 'done'} at step {end['step']}: {folder}")
-        if drained:
-            say(f"continue with: quintain train --resume {folder}")
-        else:
-            say(f"look at it with: quintain report {folder}")
+        for line in _end(folder, end["step"], drained):
+            say(line)
     finally:
         for sink in sinks:
             sink.close()

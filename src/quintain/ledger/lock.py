@@ -7,11 +7,13 @@ import fcntl
 import json
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from quintain.ledger.disk import explained
-from quintain.ledger.errors import RunLocked
+from quintain.ledger.errors import NotARun, RunLocked
+from quintain.ledger.stream import lock_path, ranks
 
 
 def _started(pid: int) -> str:
@@ -81,3 +83,20 @@ def alive(holder: dict[str, Any]) -> bool:
     if not holder:
         return False
     return holder.get("host") != socket.gethostname() or _started(int(holder.get("pid", 0))) == holder.get("started")
+
+
+@contextlib.contextmanager
+def alone(path: str | Path, marker: str, doing: str) -> Iterator[Path]:
+    """The folder of a run, which has the file `marker`, while no rank of it is written to.
+
+    Raises:
+        NotARun: the folder is not a run.
+        RunLocked: a living process writes to it.
+    """
+    home, locks = Path(path).absolute(), contextlib.ExitStack()
+    if not (home / marker).exists():
+        raise NotARun(f"{home} is not a run folder: it has no {marker}; nothing was done to it")
+    with locks, explained(home, doing):
+        for rank in ranks(home):
+            locks.callback(Lock(lock_path(home, rank)).release)
+        yield home

@@ -18,12 +18,11 @@ from quintain.ledger.disk import Disk, explained
 from quintain.ledger.errors import CorruptCheckpoint, NotARun, ReadOnlyRun
 from quintain.ledger.groups import PackedGroup
 from quintain.ledger.index import keys_of
-from quintain.ledger.lock import Lock
+from quintain.ledger.lock import alone
 from quintain.ledger.payload import pack_event
 from quintain.ledger.pictures import read_picture, write_picture
 from quintain.ledger.reading import Line, Reading
 from quintain.ledger.recording import Recording
-from quintain.ledger.stream import lock_path, ranks
 from quintain.ledger.writer import Writer
 from quintain.types import Event, Group, Image, Trajectory
 
@@ -142,13 +141,14 @@ class RunDir:
             NotARun: the folder is not a run.
             RunLocked: a living process writes to it; nothing was deleted.
         """
-        home, locks = Path(path).absolute(), contextlib.ExitStack()
-        if not (home / _MARKER).exists():
-            raise NotARun(f"{home} is not a run folder: it has no {_MARKER}; nothing was deleted")
-        with locks, explained(home, "deleting the run"):
-            for rank in ranks(home):
-                locks.callback(Lock(lock_path(home, rank)).release)
+        with alone(path, _MARKER, "deleting the run") as home:
             Disk().remove(home)
+
+    @staticmethod
+    def move(path: str | Path, to: str | Path) -> None:
+        """Give a run another folder, which must not be there yet; a damaged one too. Raises as `delete` does."""
+        with alone(path, _MARKER, "moving the run") as home:
+            Disk().rename(home, Path(to).absolute())
 
     def __enter__(self) -> RunDir:
         return self

@@ -43,10 +43,17 @@ class Stage:
 
 
 def env_of(config: Config) -> str:
-    """The env that is played: the one named, or `data` where a world is named and there is data."""
+    """The env that is played: the one named, or `data` where a world is named and there is data.
+
+    Raises:
+        ConfigError: no world or env has that name; the nearest is named.
+    """
     name = config.env.name
-    own = ":" in name or (name in names("env") and name != "world")
-    return "data" if config.data and not own else name
+    if ":" in name or (name in names("env") and name != "world"):
+        return name
+    if name not in names("world"):
+        raise ConfigError(unknown("env.name", name, [*names("world"), *names("env")]))
+    return "data" if config.data else name
 
 
 def make_stage(config: Config, hold: Hold | None = None) -> Stage:
@@ -57,8 +64,7 @@ def make_stage(config: Config, hold: Hold | None = None) -> Stage:
         hold: keeps the envs elsewhere; None for this process, or its `env.workers`.
 
     Raises:
-        UnknownName: no such world or env; the nearest match is named.
-        ConfigError: the env needs a model folder (for its tokenizer) or data, and the config names none.
+        ConfigError: there is no such world or env, or it needs a model folder (for its tokenizer) or data, and the config names none.
     """
     name = env_of(config)
     if ":" in name:
@@ -68,9 +74,7 @@ def make_stage(config: Config, hold: Hold | None = None) -> Stage:
     if name in names("env") and name != "world":
         sampler = world_sampler if seeded(name) and not config.data else data_sampler
         return _text_stage(config, envs(config, env_spec(config), hold=hold), sampler)
-    if name in names("world"):
-        return _world_stage(config, hold)
-    raise ConfigError(unknown("env.name", name, [*names("world"), *names("env")]))
+    return _world_stage(config, hold)
 
 
 def seeded(name: str) -> bool:

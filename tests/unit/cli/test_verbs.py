@@ -232,6 +232,15 @@ def test_config_show_expands_the_chain(capsys):
     assert "learner.lr" in told(capsys, "config", "keys")
 
 
+@pytest.mark.parametrize(
+    ("word", "why"), [("world=Nope", "unknown env.name 'Nope'"), ("level=12", "there is no level 12")]
+)
+def test_config_show_tells_what_train_refuses(capsys, word, why):
+    assert why in told(capsys, "config", "show", "words", word).splitlines()[-1]
+    assert why in json.loads(told(capsys, "config", "show", "words", word, "--json"))["refused"]
+    assert json.loads(told(capsys, "config", "show", "words", "--json"))["refused"] == ""
+
+
 def test_plan_counts_before_anything_runs(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = json.loads(told(capsys, "plan", "tiny", "--json"))

@@ -93,7 +93,7 @@ def test_a_run_is_deleted_but_not_while_a_process_writes_to_it(home, event):
     assert RunDir.open(home).offset == 1, "nothing was deleted"
     RunDir.delete(home)
     assert not home.exists()
-    with pytest.raises(NotARun, match="nothing was deleted"):
+    with pytest.raises(NotARun, match="nothing was done to it"):
         RunDir.delete(home.parent)
 
 
