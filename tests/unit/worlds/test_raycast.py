@@ -12,11 +12,13 @@ import pytest
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.ports import SOLO
+from quintain.registry import entries
 from quintain.types import Message, QuintainError, Task
 from quintain.worlds.engines.raycast.explore import plan
 from quintain.worlds.engines.raycast.fan import AT, BACK, CELLS, DEPTH, ENOUGH, RAYS, cast
 from quintain.worlds.engines.raycast.floor import GONE, HELD, Floor, Place, Stand
-from quintain.worlds.engines.raycast.look import full_caption, in_sight, moving_words, parse_caption
+from quintain.worlds.engines.raycast.look import full_caption, in_sight, moving_words, parse_caption, scene_of
+from quintain.worlds.engines.raycast.roam import RoamWorld
 from quintain.worlds.engines.raycast.rules import (
     BESIDE,
     CHOOSE,
@@ -36,6 +38,7 @@ from quintain.worlds.engines.raycast.rules import (
 from quintain.worlds.engines.raycast.things import HEART, KINDS, SIGN
 from quintain.worlds.kernel import Plan
 from quintain.worlds.noise import Rng
+from quintain.worlds.painter import Painter
 from quintain.worlds.scene import Sprite
 from quintain.worlds.suite.spatial.room_3d import room_3d
 
@@ -106,6 +109,63 @@ def test_a_thing_behind_a_wall_is_not_seen() -> None:
     state = standing("a.b .#. .^.", {"a": BOX, "b": BALL})
     assert in_sight(state) == []
     assert {kind for _, kind in in_sight(go(state, RIGHT, FORWARD, LEFT)[0])} == {BALL}
+
+
+def test_a_thing_hides_what_is_straight_behind_it() -> None:
+    """It is not told, not drawn and not known, and neither is that nothing lies there; from the side it is seen."""
+    state = standing("a c b . ^", {"a": BOX, "b": BALL, "c": CONE})
+    assert in_sight(state) == [((2, 0), BALL)] and full_caption(state).split("\n")[1:3] == ["# , #", "# , #"]
+    assert "cone" not in " ".join(moving_words(state)) and ",@3,0" in moving_words(state)
+    assert known(state) >> state.where[2] & 1 == 0 and known(state) >> state.where[1] & 1
+    bare = standing(". . b . ^", {"b": BALL})
+    assert scene_of(bare).shapes == scene_of(replace(state, place=replace(state.place, wanted=-1))).shapes
+    beside = standing("..a. ..b. .... ^...", {"a": BOX, "b": BALL})
+    assert len(in_sight(beside)) == 2
+
+
+def test_whatever_is_half_hidden_still_shows() -> None:
+    """On open floor, a box before a cone, the narrowest thing, near and far, straight ahead and aside."""
+    painter, floor, shown = Painter(256), Floor(15, 8, "." * 120), 0
+    cells = [(d, o) for d in range(1, 7) for o in range(4)]
+    for (near, a), (far, b) in itertools.product(cells, cells):
+        if not near < far <= near + 3 or abs(a / (near + BACK) - b / (far + BACK)) > 0.6 / (near + BACK):
+            continue
+        at = 7 * 15 + 7
+        where = (at - 15 * near + a, at - 15 * far + b)
+        state = Stand(Place(COLLECT, floor, (BOX, CONE), BALL), at, 0, where)
+        if len(in_sight(state)) == 2:
+            less = painter.paint(scene_of(replace(state, where=(where[0], GONE)))).astype(int)
+            changed = np.abs(painter.paint(scene_of(state)).astype(int) - less).sum(axis=2) > 60
+            assert changed.sum() >= 6, ((near, a), (far, b), changed.sum())
+            shown += 1
+    assert shown > 30
+
+
+def test_what_was_hidden_is_seen_once_it_is_taken_away() -> None:
+    state = standing("a b ^ . c", {"a": BOX, "b": BALL, "c": CONE}, BESIDE, wanted=BALL, other=CONE)
+    assert [kind for _, kind in in_sight(state)] == [BALL]
+    after = step(state, TAKE).state
+    assert [kind for _, kind in in_sight(after)] == [BOX] and known(after) >> after.where[0] & 1
+
+
+@pytest.mark.parametrize("name", [e.name for e in entries("world") if isinstance(world_of(e.name), RoamWorld)])
+def test_every_thing_that_is_told_of_is_in_the_picture(name: str) -> None:
+    """Without it the picture is another in at least 12 of 256 x 256 pixels."""
+    world, painter = world_of(name), Painter(256)
+    for level, seed in itertools.product((1, 4, 7, 9), range(2)):
+        state, rng = world.start(seed, level), Rng("walk", seed)
+        for _ in range(6):
+            whole = painter.paint(scene_of(state)).astype(int)
+            places = state.place.floor.sight(state.at, state.heading).middles
+            for cell, _ in in_sight(state):
+                where = tuple(GONE if places.get(c) == cell else c for c in state.where)
+                less = painter.paint(scene_of(replace(state, where=where))).astype(int)
+                changed = np.abs(whole - less)[:220].sum(axis=2) > 60  # the bar below tells how many are left
+                assert changed.sum() >= 12, (level, seed, cell)
+            outcome = world.step(state, {SOLO: world.sample(state, SOLO, rng)})
+            if outcome.done:
+                break
+            state = outcome.state
 
 
 def test_reaching_and_what_is_in_the_way() -> None:

@@ -87,16 +87,22 @@ def _goal(state: Stand) -> tuple[str, frozenset[int]]:
 
 def _leg(state: Stand) -> tuple[tuple[str, frozenset[int]], list[str]]:
     """What to do next, and the moves that do it."""
-    floor, seen = state.place.floor, known(state)
     goal = _goal(state)
     key, cells = goal
     if cells:
-        over_ = floor.over
+        over_ = state.place.floor.over
         leg = _way(state, lambda at, heading: over_[heading][at] in cells)
         if leg is not None:
             return goal, [*leg, *(() if key == "read" else (key,))]
+    idle = [LEFT] if state.place.task == SURVIVE else []
+    return goal, news(state) or idle
 
-    def news(at: int, heading: int) -> bool:
+
+def news(state: Stand) -> list[str] | None:
+    """The fewest turns and steps to a look along a row of known floor at a cell not seen yet, or None."""
+    floor, seen, things = state.place.floor, known(state), set(state.where)
+
+    def ends_unseen(at: int, heading: int) -> bool:
         row = floor.over[heading]
         for _ in range(DEPTH):
             at = row[at]
@@ -104,12 +110,11 @@ def _leg(state: Stand) -> tuple[tuple[str, frozenset[int]], list[str]]:
                 return False
             if not seen >> at & 1:
                 return True
-            if floor.cells[at] == WALL:
+            if floor.cells[at] == WALL or at in things:  # a thing hides what is behind it
                 return False
         return False
 
-    idle = [LEFT] if state.place.task == SURVIVE else []
-    return goal, _way(state, news) or idle
+    return _way(state, ends_unseen)
 
 
 def _way(state: Stand, aim: Aim) -> list[str] | None:

@@ -74,10 +74,9 @@ class Sight:
         """One word per floor cell in sight."""
         return tuple([placed(".", cell) for cell in self.open])
 
-    @cached_property
-    def told_words(self) -> tuple[str, ...]:
-        """The same as `told` has them."""
-        whole = set(self.middles.values())
+    def told_words(self, hidden: frozenset[Cell]) -> tuple[str, ...]:
+        """The same as `told` has them, where things hide some cells."""
+        whole = set(self.middles.values()) - hidden
         return tuple([placed("." if cell in whole else EDGE, cell) for cell in self.open])
 
 
@@ -122,6 +121,11 @@ class Floor:
     @cached_property
     def _sights(self) -> dict[tuple[int, int], Sight]:
         return {}
+
+    def learnt(self, at: int, heading: int, hidden: frozenset[Cell]) -> int:
+        """The bits of the cells that are known from a place, where things hide some."""
+        sight = self.sight(at, heading)
+        return sight.learnt & ~sum(1 << cell for cell, seen in sight.middles.items() if seen in hidden)
 
     def sight(self, at: int, heading: int) -> Sight:
         """What is seen from the cell `at` by a seat that looks to `heading`."""

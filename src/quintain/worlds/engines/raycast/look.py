@@ -18,16 +18,39 @@ from quintain.worlds.scene import Disc, Run, Scene, Shape, Sprite
 
 READ = 3  # cells from which a sign can be read
 SIZE = 0.6  # of a thing, in cells
+HIDES = 0.3  # how much of a thing, from its middle on, must be behind a nearer one
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@functools.lru_cache(maxsize=1024)
+def behind(cell: Cell) -> frozenset[Cell]:
+    """The cells farther ahead whose things a thing in `cell` hides, all of them but a rim.
+
+    Example:
+        >>> sorted(behind((2, 0)))[:2], (3, 1) in behind((2, 1))
+        ([(3, 0), (4, 0)], True)
+    """
+    z = cell[0] + BACK
+    middle, half = cell[1] / z, SIZE / 2 / z
+    return frozenset(
+        (d, o) for d, o in CELLS if d > cell[0] and abs(o / (d + BACK) - middle) + HIDES * SIZE / 2 / (d + BACK) <= half
+    )
+
+
+def hidden(state: Stand) -> frozenset[Cell]:
+    """The cells that things in sight hide, whatever lies there."""
+    middles = state.place.floor.sight(state.at, state.heading).middles
+    near = [middles[cell] for cell in state.where if cell in middles and cell != state.at]
+    return frozenset().union(*map(behind, near))
 
 
 def in_sight(state: Stand) -> list[tuple[Cell, int]]:
     """Relative cell and kind of the things in sight, left to right in rows, near to far; a far sign has no face."""
-    middles = state.place.floor.sight(state.at, state.heading).middles
+    middles, out = state.place.floor.sight(state.at, state.heading).middles, hidden(state)
     found = []
     for kind, cell in zip(state.place.kinds, state.where, strict=True):
         seen = middles.get(cell)
-        if seen is not None and cell != state.at:
+        if seen is not None and cell != state.at and seen not in out:
             found.append((seen, SIGN if kind > SIGN and seen[0] > READ else kind))
     return sorted(found)
 
@@ -50,9 +73,12 @@ def task_line(state: Stand) -> str:
 
 def full_caption(state: Stand) -> str:
     """The map of what is in sight, the things in it, and what is told."""
-    signs, width = state.place.floor.sight(state.at, state.heading).told
+    sight = state.place.floor.sight(state.at, state.heading)
+    signs, width = sight.told
     signs, names = signs.copy(), []
     deep = len(signs) // width - 1
+    for d, o in hidden(state).intersection(sight.middles.values()):
+        signs[(deep - d) * width + o + width // 2] = EDGE
     for letter, ((d, o), kind) in zip(LETTERS, in_sight(state), strict=False):
         signs[(deep - d) * width + o + width // 2] = letter
         names.append(f"{letter}: {named(kind)}")
@@ -127,7 +153,7 @@ def fixed_words(state: Stand) -> tuple[str, ...]:
 
 def moving_words(state: Stand) -> tuple[str, ...]:
     """The floor and the things in sight."""
-    floor = state.place.floor.sight(state.at, state.heading).told_words
+    floor = state.place.floor.sight(state.at, state.heading).told_words(hidden(state))
     return (*floor, *[placed(word(kind), cell) for cell, kind in in_sight(state)], *_told_words(state))
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.engines.grid.board import WALL
-from quintain.worlds.engines.raycast.fan import DEPTH
+from quintain.worlds.engines.raycast.explore import news
 from quintain.worlds.engines.raycast.floor import Place, Stand
 from quintain.worlds.engines.raycast.look import (
     brief_caption,
@@ -22,7 +21,7 @@ from quintain.worlds.engines.raycast.look import (
 )
 from quintain.worlds.engines.raycast.roam import CHOICES, layout_of
 from quintain.worlds.engines.raycast.rooms import flat
-from quintain.worlds.engines.raycast.rules import FORWARD, LEFT, REACH, RIGHT, ahead, known, stood
+from quintain.worlds.engines.raycast.rules import FORWARD, REACH, RIGHT, ahead, known, stood
 from quintain.worlds.engines.raycast.things import COLOURS, SHAPES, kind_of, named, tile_of, word
 from quintain.worlds.engines.raycast.walls import BAR, SIDE
 from quintain.worlds.engines.turns import WON, After
@@ -72,34 +71,6 @@ def say(said: Said) -> Move:
     return Move(" ".join([f"{word(kind)} {x} {y}" for kind, (x, y) in said]), said)
 
 
-def _leg(stand: Stand) -> list[str]:
-    """The fewest turns and steps over floor seen so far to a look along a row of known floor at a cell not seen yet."""
-    floor, seen, taken = stand.place.floor, known(stand), set(stand.where)
-    begin = (stand.at, stand.heading)
-    came: dict[Spot, tuple[Spot, str]] = {begin: (begin, "")}
-    waiting = deque([begin])
-    while waiting:
-        here = at, heading = waiting.popleft()
-        cell = at
-        for _ in range(DEPTH):
-            cell = floor.over[heading][cell]
-            if cell < 0 or (seen >> cell & 1 and floor.cells[cell] == WALL):
-                break
-            if not seen >> cell & 1:
-                keys: list[str] = []
-                while here != begin:
-                    here, key = came[here]
-                    keys.append(key)
-                return keys[::-1]
-        to = floor.ahead[heading][at]
-        steps = [((to, heading), FORWARD)] if to >= 0 and seen >> to & 1 and to not in taken else []
-        for there, key in (*steps, ((at, (heading + 3) % 4), LEFT), ((at, (heading + 1) % 4), RIGHT)):
-            if there not in came:
-                came[there] = (here, key)
-                waiting.append(there)
-    return []
-
-
 def walked(stand: Stand, key: str) -> Stand:
     """After a turn or a step; the same in front of something solid."""
     if key != FORWARD:
@@ -109,13 +80,13 @@ def walked(stand: Stand, key: str) -> Stand:
 
 
 def tour(state: Recall) -> list[str]:
-    """Moves after which all things that are asked for have been seen; each follows from what was seen before it."""
+    """Moves after which all things that are asked for have been seen, each from what was seen before it; none where they cannot all be."""
     stand, keys = state.stand, list[str]()
     cells = [cell for kind, cell in zip(stand.place.kinds, stand.where, strict=True) if kind in state.asked]
     while not all(known(stand) >> cell & 1 for cell in cells):
-        leg = _leg(stand)
+        leg = news(stand)
         if not leg:
-            break
+            return []
         for key in leg:
             before = known(stand)
             stand = walked(stand, key)

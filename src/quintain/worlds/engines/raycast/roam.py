@@ -52,7 +52,8 @@ SAYINGS = {
     "starved": "Your health is used up.",
 }
 LEGEND = """You see ahead, a quarter of the plane, up to 8 cells. The map of what is in sight has you (^) at the middle of its lowest row,
-looking up: `.` floor, `,` floor of which you see an edge alone (a thing may lie there), `#` wall, `?` not seen; letters are things."""
+looking up: `.` floor, `,` floor of which you see an edge alone or that a thing hides (a thing may lie there), `#` wall, `?` not seen;
+letters are things."""
 
 
 @seated

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from quintain.ports import SOLO
 from quintain.worlds.engines.raycast.floor import GONE, HELD, Place, Stand
-from quintain.worlds.engines.raycast.look import in_sight
+from quintain.worlds.engines.raycast.look import hidden, in_sight
 from quintain.worlds.engines.raycast.things import HEART, SIGN, named
 from quintain.worlds.kernel import Events, Outcome
 
@@ -50,17 +50,9 @@ def known(state: Stand) -> int:
 def stood(state: Stand, at: int, heading: int) -> Stand:
     """The state with its seat at a place, having seen what is seen from there."""
     place = state.place
-    seen = int.from_bytes(state.seen, "little") | place.floor.sight(at, heading).learnt
-    after = Stand(
-        place,
-        at,
-        heading,
-        state.where,
-        seen.to_bytes(len(place.floor.cells) // 8 + 1, "little"),
-        state.told,
-        state.health,
-        state.clock,
-    )
+    after = Stand(place, at, heading, state.where, b"", state.told, state.health, state.clock)
+    seen = int.from_bytes(state.seen, "little") | place.floor.learnt(at, heading, hidden(after))
+    after = replace(after, seen=seen.to_bytes(len(place.floor.cells) // 8 + 1, "little"))
     if not place.shown and not state.told and any(kind > SIGN for _, kind in in_sight(after)):
         return replace(after, told=1)
     return after
@@ -113,7 +105,7 @@ def _take(state: Stand, thing: int) -> Outcome[Stand]:
     place = state.place
     if thing < 0 or place.kinds[thing] != place.wanted:
         return Outcome(state, events={SOLO: ("missed",)})
-    after = replace(state, where=_moved(state, thing, HELD))
+    after = stood(replace(state, where=_moved(state, thing, HELD)), state.at, state.heading)  # and see what it hid
     return Outcome(after, events={SOLO: (f"took:{named(place.wanted)}",)})
 
 

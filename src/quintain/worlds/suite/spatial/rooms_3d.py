@@ -40,7 +40,7 @@ def sign_post_3d() -> RoamWorld:
         rules=SIGNPOST,
         answer=ANSWER,
         example="forward",
-        ceilings={"random": 0.12, "constant": 0.03, "first": 0.02, "blind": 0.15},
+        ceilings={"random": 0.12, "constant": 0.03, "first": 0.02, "blind": 0.2},
         sayings=SAYINGS,
     )
     table = (
