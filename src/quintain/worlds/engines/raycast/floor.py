@@ -74,9 +74,15 @@ class Sight:
         """One word per floor cell in sight."""
         return tuple([placed(".", cell) for cell in self.open])
 
+    @cached_property
+    def _bare_words(self) -> tuple[str, ...]:
+        return self._words(set(self.middles.values()))
+
     def told_words(self, hidden: frozenset[Cell]) -> tuple[str, ...]:
         """The same as `told` has them, where things hide some cells."""
-        whole = set(self.middles.values()) - hidden
+        return self._words(set(self.middles.values()) - hidden) if hidden else self._bare_words
+
+    def _words(self, whole: set[Cell]) -> tuple[str, ...]:
         return tuple([placed("." if cell in whole else EDGE, cell) for cell in self.open])
 
 
@@ -125,6 +131,8 @@ class Floor:
     def learnt(self, at: int, heading: int, hidden: frozenset[Cell]) -> int:
         """The bits of the cells that are known from a place, where things hide some."""
         sight = self.sight(at, heading)
+        if not hidden:
+            return sight.learnt
         return sight.learnt & ~sum(1 << cell for cell, seen in sight.middles.items() if seen in hidden)
 
     def sight(self, at: int, heading: int) -> Sight:

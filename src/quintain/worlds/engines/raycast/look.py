@@ -37,22 +37,24 @@ def behind(cell: Cell) -> frozenset[Cell]:
     )
 
 
-def hidden(state: Stand) -> frozenset[Cell]:
-    """The cells that things in sight hide, whatever lies there."""
-    middles = state.place.floor.sight(state.at, state.heading).middles
-    near = [middles[cell] for cell in state.where if cell in middles and cell != state.at]
-    return frozenset().union(*map(behind, near))
+@functools.lru_cache(maxsize=4096)
+def _behind_all(cells: tuple[Cell, ...]) -> frozenset[Cell]:
+    return frozenset().union(*map(behind, cells))
+
+
+def hidden(place: Place, where: Sequence[int], at: int, heading: int) -> frozenset[Cell]:
+    """The cells that things in sight hide from a seat, whatever lies there."""
+    middles = place.floor.sight(at, heading).middles
+    return _behind_all(tuple([middles[cell] for cell in where if cell in middles and cell != at]))
 
 
 def in_sight(state: Stand) -> list[tuple[Cell, int]]:
     """Relative cell and kind of the things in sight, left to right in rows, near to far; a far sign has no face."""
-    middles, out = state.place.floor.sight(state.at, state.heading).middles, hidden(state)
-    found = []
-    for kind, cell in zip(state.place.kinds, state.where, strict=True):
-        seen = middles.get(cell)
-        if seen is not None and cell != state.at and seen not in out:
-            found.append((seen, SIGN if kind > SIGN and seen[0] > READ else kind))
-    return sorted(found)
+    place, at = state.place, state.at
+    middles = place.floor.sight(at, state.heading).middles
+    near = [(middles[c], kind) for kind, c in zip(place.kinds, state.where, strict=True) if c in middles and c != at]
+    out = _behind_all(tuple([cell for cell, _ in near])) if len(near) > 1 else ()
+    return sorted([(c, SIGN if kind > SIGN and c[0] > READ else kind) for c, kind in near if c not in out])
 
 
 def task_line(state: Stand) -> str:
@@ -77,7 +79,8 @@ def full_caption(state: Stand) -> str:
     signs, width = sight.told
     signs, names = signs.copy(), []
     deep = len(signs) // width - 1
-    for d, o in hidden(state).intersection(sight.middles.values()):
+    out = hidden(state.place, state.where, state.at, state.heading)
+    for d, o in out.intersection(sight.middles.values()) if out else ():
         signs[(deep - d) * width + o + width // 2] = EDGE
     for letter, ((d, o), kind) in zip(LETTERS, in_sight(state), strict=False):
         signs[(deep - d) * width + o + width // 2] = letter
@@ -153,7 +156,8 @@ def fixed_words(state: Stand) -> tuple[str, ...]:
 
 def moving_words(state: Stand) -> tuple[str, ...]:
     """The floor and the things in sight."""
-    floor = state.place.floor.sight(state.at, state.heading).told_words(hidden(state))
+    out = hidden(state.place, state.where, state.at, state.heading)
+    floor = state.place.floor.sight(state.at, state.heading).told_words(out)
     return (*floor, *[placed(word(kind), cell) for cell, kind in in_sight(state)], *_told_words(state))
 
 

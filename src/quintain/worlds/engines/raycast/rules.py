@@ -50,9 +50,9 @@ def known(state: Stand) -> int:
 def stood(state: Stand, at: int, heading: int) -> Stand:
     """The state with its seat at a place, having seen what is seen from there."""
     place = state.place
-    after = Stand(place, at, heading, state.where, b"", state.told, state.health, state.clock)
-    seen = int.from_bytes(state.seen, "little") | place.floor.learnt(at, heading, hidden(after))
-    after = replace(after, seen=seen.to_bytes(len(place.floor.cells) // 8 + 1, "little"))
+    learnt = place.floor.learnt(at, heading, hidden(place, state.where, at, heading))
+    seen = (int.from_bytes(state.seen, "little") | learnt).to_bytes(len(place.floor.cells) // 8 + 1, "little")
+    after = Stand(place, at, heading, state.where, seen, state.told, state.health, state.clock)
     if not place.shown and not state.told and any(kind > SIGN for _, kind in in_sight(after)):
         return replace(after, told=1)
     return after
