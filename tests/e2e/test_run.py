@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import signal
@@ -13,8 +14,11 @@ from tests.e2e.runs import QUIET, prints, start
 
 from quintain import config as configs
 from quintain.cli import main
+from quintain.cli.train import Replaced, Stepped
 from quintain.ledger import RunDir, audit
 from quintain.runtime.failures import EveryEpisodeFailed
+from quintain.runtime.signals import StoppedEarly
+from quintain.runtime.watch import StallError
 from quintain.types import Stop
 
 
@@ -102,7 +106,7 @@ def test_a_fresh_run_takes_the_place_of_an_old_one_but_not_of_a_living_one(tmp_p
     ):
         assert main(["train", *misplaced]) == 1 and told in capsys.readouterr().err
     assert main(["train", "--resume", str(tmp_path / "tiny"), "--from", "7"]) == 1
-    assert "no checkpoint of that step; there are: 0, 1" in capsys.readouterr().err
+    assert "no checkpoint of that step to go on from; there are: 0, 1" in capsys.readouterr().err
 
 
 def test_the_run_that_is_replaced_is_kept_until_the_new_one_has_begun(tmp_path, monkeypatch, capsys):
@@ -119,9 +123,64 @@ def test_the_run_that_is_replaced_is_kept_until_the_new_one_has_begun(tmp_path, 
         patched.setattr("quintain.runtime.assemble.play", late)
         assert main([*words, "--fresh", "run.steps=1"]) == 1 and "refused late" in capsys.readouterr().err
     assert ledger(tmp_path / "tiny") == before and [p.name for p in tmp_path.iterdir()] == ["tiny"]
+
+
+@pytest.mark.parametrize("how", ["stopped", "stalled", "crashed"])
+def test_a_replaced_run_stays_beside_a_new_one_that_came_to_no_step(how, tmp_path, monkeypatch, capsys):
+    """However the start ends, and also at the next try; a run that already has that name is left alone."""
+    words = ["train", "tiny", *QUIET, f"run.folder={tmp_path}", "warm_start.steps=0"]
+    assert main([*words, "run.steps=2"]) == 0
     shutil.copytree(tmp_path / "tiny", tmp_path / "tiny.replaced")
+    before = ledger(tmp_path / "tiny")
+
+    def ended(*given, **kept):
+        if how == "stopped":
+            raise StoppedEarly("asked to stop")
+        raise StallError("nothing moved") if how == "stalled" else RuntimeError("a bug")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("quintain.runtime.assemble.play", ended)
+        for number in (1, 2):
+            with contextlib.suppress(RuntimeError):
+                main([*words, "--fresh", "run.steps=1"])
+            aside = tmp_path / f"tiny.replaced-{number}"
+            assert f"is in {aside}" in capsys.readouterr().err
+    assert ledger(tmp_path / "tiny.replaced-1") == ledger(tmp_path / "tiny.replaced") == before
+    assert main(["train", "--resume", str(tmp_path / "tiny")]) == 0 and len(rewards(tmp_path / "tiny")) == 1
+
+
+def test_a_replaced_run_is_deleted_with_the_first_step(tmp_path, monkeypatch):
+    words = ["train", "tiny", *QUIET, f"run.folder={tmp_path}", "warm_start.steps=0"]
+    assert main([*words, "run.steps=2"]) == 0
+    found = []
+    monkeypatch.setattr(Stepped, "write", lambda *given: found.append((tmp_path / "tiny.replaced").exists()))
+    write = Replaced.write
+
+    def seen(self, *given):
+        found.append(self.aside.exists())
+        write(self, *given)
+        found.append(self.aside.exists())
+
+    monkeypatch.setattr(Replaced, "write", seen)
     assert main([*words, "--fresh", "run.steps=1"]) == 0
-    assert len(rewards(tmp_path / "tiny")) == 1 and [p.name for p in tmp_path.iterdir()] == ["tiny"]
+    assert found[:3] == [True, True, False]
+
+
+def test_going_back_says_what_it_leaves_and_does_not_go_there_again(tmp_path, capsys):
+    words = ["run.steps=4", "run.checkpoint_every=2", "warm_start.steps=0"]
+    assert main(["train", "tiny", *QUIET, f"run.folder={tmp_path}", *words]) == 0
+    folder = str(tmp_path / "tiny")
+    assert main(["train", "--resume", folder, "--from", "2", "run.steps=2"]) == 0
+    assert "after it, up to step 4, counts no longer" in capsys.readouterr().out
+    assert main(["train", "--resume", folder, "--from", "4", "run.steps=4"]) == 1
+    assert "no checkpoint of that step to go on from" in capsys.readouterr().err
+
+
+def test_fewer_steps_than_were_done_change_nothing(tmp_path, capsys):
+    folder = start(tmp_path, "run.steps=3")
+    assert main(["train", "--resume", str(folder), "run.steps=2"]) == 0
+    assert "nothing is left to do" in capsys.readouterr().out
+    assert configs.make(folder / "config.toml").run.steps == 3
 
 
 def test_a_run_goes_on_with_other_settings_and_keeps_them(tmp_path, capsys):

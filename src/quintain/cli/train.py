@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import os
 import shlex
 import shutil
@@ -87,26 +88,21 @@ class Replaced:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.aside = folder, folder.with_name(f"{folder.name}.replaced")
-        self.delete()  # one that a process that was killed has left
+        names = (f"{folder.name}.replaced{f'-{n}' if n else ''}" for n in itertools.count())
+        self.folder, self.aside = folder, next(p for name in names if not (p := folder.with_name(name)).exists())
         RunDir.move(folder, self.aside)
 
     def back(self) -> None:
         """Give the old run its folder again."""
-        if self.aside.exists():
-            RunDir.move(self.aside, self.folder)
+        RunDir.move(self.aside, self.folder)
 
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
-        """The new run has begun."""
-        self.delete()
-
-    def close(self) -> None:
-        """Nothing: the new run may have been refused."""
-
-    def delete(self) -> None:
-        """Delete the old run."""
+        """The new run has begun: delete the old one."""
         if self.aside.exists():
             RunDir.delete(self.aside)
+
+    def close(self) -> None:
+        """Nothing is held: where the old run is then, `begin` says."""
 
 
 class Stepped:
@@ -145,22 +141,25 @@ def begin(config: configs.Config, *, fresh: bool, tell: int | None = None) -> in
     check(config)
     config = fitted(absolute(config))
     folder = Path(config.run.folder) / config.run.name
-    old = [Replaced(folder)] if fresh and (folder / "run.json").exists() else []
+    old = Replaced(folder) if fresh and (folder / "run.json").exists() else None
     folder = unused(folder)
     config.run.name = folder.name
-    RunDir.create(folder, config.toml(full=True), about={"words": spelled(config)}).close()
-    told(tell, os.fsencode(folder))
     try:
-        status = run(config, folder, resume=False, tell=tell, sinks=old)
+        RunDir.create(folder, config.toml(full=True), about={"words": spelled(config)}).close()
+        told(tell, os.fsencode(folder))
+        return run(config, folder, resume=False, tell=tell, sinks=[old] if old else [])
+    except (StallError, LearnerLost):
+        raise  # the run goes on, if it is started again
     except QuintainError:
         if not any((folder / "checkpoints").glob("step-*")):
-            shutil.rmtree(folder)
-            for replaced in old:
-                replaced.back()
+            shutil.rmtree(folder, ignore_errors=True)
+            if old and old.aside.exists():
+                old.back()
+                print(f"the run in {old.folder} is as it was", file=sys.stderr)
         raise
-    for replaced in old:
-        replaced.delete()
-    return status
+    finally:
+        if old and old.aside.exists():
+            print(f"the run that was in {old.folder} before is in {old.aside}", file=sys.stderr)
 
 
 def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | None = None) -> int:
@@ -178,9 +177,15 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
             f"a run goes on with its own settings, {files[0]!r} would change all; change one with key=value, such as run.steps=200"
         )
     with RunDir.open(folder, "a") as store:
-        if step is not None and step not in (there := store.checkpoints.steps()):
+        there = store.steps()
+        if step is not None and step not in there:
             raise configs.ConfigError(
-                f"--from {step}: {folder} has no checkpoint of that step; there are: {', '.join(map(str, there)) or 'none'}"
+                f"--from {step}: {folder} has no checkpoint of that step to go on from; there are: {', '.join(map(str, there)) or 'none'}"
+            )
+        if step is not None and step < there[-1]:
+            print(
+                f"it goes on from step {step}: what was done after it, up to step {there[-1]}, counts no longer",
+                flush=True,
             )
         path = store.path / "config.toml"
         asked = absolute(configs.make(path, overrides=overrides))
@@ -188,14 +193,10 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
         config = _agree(store, asked)
         ends = list(store.events(["stopped"]))
     changed = config != absolute(configs.make(path))
-    if (
-        ends
-        and ends[-1].payload["reason"] == "done"
-        and ends[-1].step >= config.run.steps
-        and step is None
-        and not overrides
-    ):
-        done = ends[-1].step
+    ended = bool(ends) and ends[-1].payload["reason"] == "done" and not overrides
+    fewer = config.run.steps < absolute(configs.make(path)).run.steps
+    done = max([*there, ends[-1].step if ends else 0])
+    if (ended or fewer) and done >= config.run.steps and step is None:
         print(f"nothing is left to do: {folder} has done its {done} steps")
         print(f"train on with:   quintain train --resume {shlex.quote(str(folder))} run.steps={2 * done or 100}")
         print(f"look at it with: quintain report {shlex.quote(str(folder))}")

@@ -339,6 +339,11 @@ class RunDir:
                     out.append(step)
         return out
 
+    def steps(self) -> list[int]:
+        """The steps from whose checkpoints the run can go on: all but those of a branch that a rewind has left."""
+        left = set(self._superseded())
+        return [s for s in self.checkpoints.steps() if s not in left]
+
     def _markers(self) -> Iterator[Line]:
         return (line for line in self.lines(["superseded"], dead=True) if line.rank == 0)
 
@@ -351,9 +356,7 @@ class RunDir:
         if step is not None:
             return self.checkpoints.verify(step)
         with self._lock:
-            left = set(self._superseded())
-            steps = [s for s in self.checkpoints.steps() if s not in left]
-            if steps:
+            if steps := self.steps():
                 return self.checkpoints.verify(steps[-1])
             made = list(self.events(["checkpoint"]))
         if made:

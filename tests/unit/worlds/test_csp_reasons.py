@@ -15,7 +15,7 @@ from quintain.worlds.engines.csp.desk import DeskWorld
 from quintain.worlds.engines.csp.field import Field, around
 from quintain.worlds.engines.csp.fill import FillWorld
 from quintain.worlds.engines.csp.page import BLANK, Page
-from quintain.worlds.engines.csp.reasons import SHORT, Deduction, Words, page_reason, page_words
+from quintain.worlds.engines.csp.reasons import SHORT, Deduction, Words, easiest, page_reason, page_words
 from quintain.worlds.engines.csp.rules import Distinct, Rule, Total
 from quintain.worlds.engines.csp.solve import Solver
 from quintain.worlds.kernel import Plan
@@ -155,6 +155,13 @@ def test_what_trials_of_single_values_do_not_settle_is_said_to_be_tried() -> Non
     assert reason == "Left by each rule: row 1: a1 yes. column a: a2 no. row 2: b2 yes."
 
 
+def test_a_count_beyond_the_names_of_values_is_told_as_a_number() -> None:
+    words = Words(["a1", "others"], ["safe", "mine"], ["all"], 1)
+    rules: list[Rule] = [Total((0, 1), 5)]
+    order, why = easiest(rules, (1, 0b111111), words, {1: 1 << 5})
+    assert order == (1,) and why == "all: others 5."
+
+
 def test_a_page_too_large_for_its_rules_names_the_cells_in_order() -> None:
     size = 20
     page = Page(width=size, height=size, given=(BLANK,) * size * size)
@@ -164,10 +171,20 @@ def test_a_page_too_large_for_its_rules_names_the_cells_in_order() -> None:
     assert reason.startswith("One after the other: a1 0, b1 1, c1 0") and reason.count(", ") == len(rules) - 1
 
 
+def told_at_once(rules: tuple[Rule, ...], domains: Known, solution: tuple[int, ...], marks: bool) -> bool:
+    """Whether some rule alone leaves one value for a cell that is still to write (or to mark)."""
+    for rule in rules:
+        now = list(domains)
+        for cell in rule.narrow(now) or ():
+            if now[cell] == 1 << solution[cell] and (not marks or solution[cell]):
+                return True
+    return False
+
+
 @pytest.mark.parametrize("name", ["SudokuStep", "MiniSudokuSteps", "Nonogram"])
 def test_each_step_told_of_the_next_cell_follows(name: str) -> None:
-    """From what is printed and what was written right; a wrong entry is found out too."""
-    world = world_of(name)
+    """From what is printed and what was written right, and a rule alone comes first; what was written wrong is named."""
+    world, slips, at_once = world_of(name), 0, 0
     for level, seed in itertools.product((1, 5, 8), range(2)):
         state, rng = world.start(seed, level), Rng("slips", seed)
         for turn in range(12):
@@ -188,20 +205,29 @@ def test_each_step_told_of_the_next_cell_follows(name: str) -> None:
                 value = -1 if now in (BLANK, ".") else int(now)
                 if value == solution[cell]:
                     domains[cell] = 1 << value
-            reader = Reader(words, rules, domains, plan.because.startswith(SHORT))
-            for sentence in plan.because.removeprefix(SHORT).removesuffix(".").split(". "):
+            wrong = [n for n, value in zip(words.things, state.cells, strict=True) if value not in (BLANK, ".")]
+            wrong = [n for n in wrong if domains[words.things.index(n)] & (domains[words.things.index(n)] - 1)]
+            reason = plan.because.removeprefix(f"Without {', '.join(wrong)}: ") if wrong else plan.because
+            assert "Without" not in reason and (not wrong or reason != plan.because)
+            slips += bool(wrong)
+            reader = Reader(words, rules, domains, reason.startswith(SHORT))
+            for sentence in reason.removeprefix(SHORT).removesuffix(".").split(". "):
                 reader.read(sentence)
+            if told_at_once(rules, domains, solution, name == "Nonogram"):
+                at_once += 1
+                assert ". " not in reason, f"one rule alone tells a cell: {reason}"
             row, column = plan.moves[0].value[:2]
             cell = row * page.width + column
             assert reader.now[cell] == 1 << solution[cell]
             move = world.sample(state, SOLO, rng) if turn in (2, 5) else plan.moves[0]
             state = world.step(state, {SOLO: move}).state
+    assert slips and at_once
 
 
 def test_each_step_told_of_a_mine_field_follows_from_the_number_that_is_named() -> None:
     """By placing mines in the cells around that number in every way; the count of all mines likewise."""
     world, explained = world_of("Mastermines"), 0
-    for level, seed in itertools.product((0, 3, 5, 8), range(4)):
+    for level, seed in (*itertools.product((0, 3, 5, 8), range(4)), (6, 1006)):  # the last has cells beside no number
         state = world.start(seed, level)
         while isinstance(plan := world.solve(state, SOLO), Plan):
             if plan.because:
@@ -211,22 +237,29 @@ def test_each_step_told_of_a_mine_field_follows_from_the_number_that_is_named() 
     assert explained > 100
 
 
-def read_field(field: Field, reason: str) -> dict[str, set[str]]:
-    """What is left for each closed cell, and for the mines beside no number, after all claims were checked."""
-    names = names_of(field.width, field.height)
-    near = {n: [names[c] for c in around(field.width, field.height)[i]] for i, n in enumerate(names)}
-    shown = dict(zip(names, field.seen, strict=True))
-    touched = {c for n, sign in shown.items() if sign in "12345678" for c in near[n] if shown[c] == "?"}
-    inner = sum(sign == "?" for sign in shown.values()) - len(touched)
-    elsewhere = "mines beside no number"
-    known = {c: {"safe", "mine"} for c in touched} | {elsewhere: {str(n) for n in range(inner + 1)}}
+ELSEWHERE = "mines beside no number"
+Left = dict[str, set[str]]
 
-    def left(rule: str, now: dict[str, set[str]]) -> dict[str, set[str]]:
-        """What a number leaves, by counting mines: the fewest and the most that the other cells can have."""
+
+class Numbers:
+    """What the numbers of a field leave, by counting mines: the fewest and the most that the other cells can have."""
+
+    def __init__(self, field: Field) -> None:
+        names = names_of(field.width, field.height)
+        self.mines = len(field.mines)
+        self.near = {n: [names[c] for c in around(field.width, field.height)[i]] for i, n in enumerate(names)}
+        self.shown = dict(zip(names, field.seen, strict=True))
+        numbers = [n for n, sign in self.shown.items() if sign in "12345678"]
+        self.touched = {c for n in numbers for c in self.near[n] if self.shown[c] == "?"}
+        inner = sum(sign == "?" for sign in self.shown.values()) - len(self.touched)
+        self.start: Left = {c: {"safe", "mine"} for c in self.touched}
+        self.start[ELSEWHERE] = {str(n) for n in range(inner + 1)}
+
+    def leave(self, rule: str, now: Left) -> Left:
         name, _, count = rule.rpartition(" shows ")
-        cells = [c for c in near[name] if c in touched] if name else [*touched, elsewhere]
+        cells = [c for c in self.near[name] if c in self.touched] if name else [*self.touched, ELSEWHERE]
         total = int(count) if name else int(rule.removeprefix("all mines are "))
-        assert shown[name] == count if name else total == len(field.mines)
+        assert self.shown[name] == count if name else total == self.mines
         span = {c: [int(v) if v.isdigit() else int(v == "mine") for v in now[c]] for c in cells}
         low, high = sum(map(min, span.values())), sum(map(max, span.values()))
         out = dict(now)
@@ -235,17 +268,22 @@ def read_field(field: Field, reason: str) -> dict[str, set[str]]:
             out[c] = {v for v in now[c] if rest[0] <= (int(v) if v.isdigit() else int(v == "mine")) <= rest[1]}
         return out
 
-    def use(told: str, now: dict[str, set[str]]) -> None:
+    def use(self, told: str, now: Left) -> None:
+        """What a number is said to leave is what it leaves, and it is news."""
         rule, _, claims = told.partition(": ")
-        after = left(rule, now)
-        while after != (more := left(rule, after)):
+        after = self.leave(rule, now)
+        while after != (more := self.leave(rule, after)):
             after = more
         for claim in claims.split(", "):
             thing, _, values = claim.rpartition(" ")
             assert after[thing] == {*values.split("/")} != now[thing], (rule, claim)
-        now.update({c.rpartition(" ")[0]: {*c.rpartition(" ")[2].split("/")} for c in claims.split(", ")})
+            now[thing] = {*values.split("/")}
 
-    tried = ("", "")
+
+def read_field(field: Field, reason: str) -> Left:
+    """What is left for each closed cell, and for the mines beside no number, after all claims were checked."""
+    numbers, tried = Numbers(field), ("", "")
+    known = dict(numbers.start)
     for sentence in reason.removesuffix(".").split(". "):
         if sentence.startswith("Try "):
             value, _, rest = sentence.removeprefix("Try ").partition(": ")
@@ -253,12 +291,15 @@ def read_field(field: Field, reason: str) -> dict[str, set[str]]:
             thing, _, what = value.rpartition(" ")
             tried, trial = (thing, what), known | {thing: {what}}
             for step in inner_steps:
-                use(step, trial)
-            assert not all(left(end.removeprefix("then ").removesuffix(" fails"), trial).values()), sentence
+                numbers.use(step, trial)
+            assert not all(numbers.leave(end.removeprefix("then ").removesuffix(" fails"), trial).values()), sentence
         elif sentence.startswith("So "):
             thing, _, values = sentence.removeprefix("So ").rpartition(" ")
-            assert tried[0] == thing and known[thing] - {tried[1]} == {*values.split("/")}
+            if thing in known:
+                assert tried[0] == thing and known[thing] - {tried[1]} == {*values.split("/")}
+            else:  # beside no number
+                assert numbers.shown[thing] == "?" and values == "safe" and known[ELSEWHERE] == {"0"}
             known[thing] = {*values.split("/")}
         else:
-            use(sentence, known)
+            numbers.use(sentence, known)
     return known

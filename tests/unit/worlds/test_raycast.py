@@ -17,7 +17,7 @@ from quintain.types import Message, QuintainError, Task
 from quintain.worlds.engines.raycast.explore import plan
 from quintain.worlds.engines.raycast.fan import AT, BACK, CELLS, DEPTH, ENOUGH, RAYS, cast
 from quintain.worlds.engines.raycast.floor import GONE, HELD, Floor, Place, Stand
-from quintain.worlds.engines.raycast.look import full_caption, in_sight, moving_words, parse_caption, scene_of
+from quintain.worlds.engines.raycast.look import behind, full_caption, in_sight, moving_words, parse_caption, scene_of
 from quintain.worlds.engines.raycast.roam import RoamWorld
 from quintain.worlds.engines.raycast.rules import (
     BESIDE,
@@ -141,6 +141,34 @@ def test_whatever_is_half_hidden_still_shows() -> None:
     assert shown > 30
 
 
+def test_what_is_hidden_hides_nothing() -> None:
+    """Else a mark on the map, or a thing that lacks in it, would tell of one that is not seen."""
+    floor = Floor(15, 9, "." * 135)
+    at = 8 * 15 + 7
+    places = [at - 15 * d - 1 for d in (5, 6, 7)]
+    assert (7, -1) in behind((6, -1)) and (7, -1) not in behind((5, -1)) and (6, -1) in behind((5, -1))
+    three = Stand(Place(COLLECT, floor, (BOX, BALL, CONE), BOX), at, 0, tuple(places))
+    two = replace(three, where=(places[0], GONE, places[2]))
+    assert in_sight(three) == in_sight(two) == [((5, -1), BOX), ((7, -1), CONE)]
+    assert full_caption(three) == full_caption(two)
+
+
+@pytest.mark.parametrize("name", [e.name for e in entries("world") if isinstance(world_of(e.name), RoamWorld)])
+def test_wherever_one_walks_the_caption_is_whole_and_the_oracle_knows_a_way(name: str) -> None:
+    world = world_of(name)
+    for level, seed in itertools.product((2, 5, 8), range(6)):
+        state, rng = world.start(seed, level), Rng("walk", seed)
+        for _ in range(5):
+            caption = world.caption(state, SOLO, 2)
+            assert world.caption(world.rebuild(caption, SOLO), SOLO, 2) == caption
+            if state.place.task != SURVIVE:
+                assert isinstance(world.solve(state, SOLO), Plan)
+            outcome = world.step(state, {SOLO: world.sample(state, SOLO, rng)})
+            if outcome.done:
+                break
+            state = outcome.state
+
+
 def test_what_was_hidden_is_seen_once_it_is_taken_away() -> None:
     state = standing("a b ^ . c", {"a": BOX, "b": BALL, "c": CONE}, BESIDE, wanted=BALL, other=CONE)
     assert [kind for _, kind in in_sight(state)] == [BALL]
@@ -150,7 +178,7 @@ def test_what_was_hidden_is_seen_once_it_is_taken_away() -> None:
 
 @pytest.mark.parametrize("name", [e.name for e in entries("world") if isinstance(world_of(e.name), RoamWorld)])
 def test_every_thing_that_is_told_of_is_in_the_picture(name: str) -> None:
-    """Without it the picture is another in at least 12 of 256 x 256 pixels."""
+    """Without it the picture is another in at least 4 of 256 x 256 pixels; no mark tells of a thing that is not shown."""
     world, painter = world_of(name), Painter(256)
     for level, seed in itertools.product((1, 4, 7, 9), range(2)):
         state, rng = world.start(seed, level), Rng("walk", seed)
@@ -161,7 +189,7 @@ def test_every_thing_that_is_told_of_is_in_the_picture(name: str) -> None:
                 where = tuple(GONE if places.get(c) == cell else c for c in state.where)
                 less = painter.paint(scene_of(replace(state, where=where))).astype(int)
                 changed = np.abs(whole - less)[:220].sum(axis=2) > 60  # the bar below tells how many are left
-                assert changed.sum() >= 12, (level, seed, cell)
+                assert changed.sum() >= 4, (level, seed, cell)
             outcome = world.step(state, {SOLO: world.sample(state, SOLO, rng)})
             if outcome.done:
                 break

@@ -34,7 +34,7 @@ from quintain.worlds.engines.csp.page import (
     words_in,
 )
 from quintain.worlds.engines.csp.page_look import Look, Plate, plate_of, scene_of
-from quintain.worlds.engines.csp.reasons import NO, easiest, page_reason, page_words
+from quintain.worlds.engines.csp.reasons import NO, easiest, page_reason, page_words, without
 from quintain.worlds.engines.csp.rules import holds
 from quintain.worlds.engines.csp.solve import Found, Model, search
 from quintain.worlds.kernel import (
@@ -298,7 +298,8 @@ class DeskWorld:
         order, why = easiest(model.rules, known, page_words(page, model.rules, model.domains, signs), wrong)
         places = [(c, divmod(c, page.width)) for c in order]
         moves = [toggle(place) if self.marks else entry(place, cells[c]) for c, place in places]
-        return Plan(tuple(moves), first=tuple(moves), because=why)
+        wrote = [c for c in page.blanks if c in wrong and state.cells[c] != BLANK]
+        return Plan(tuple(moves), first=tuple(moves), because=without(wrote, called(page.width, page.height), why))
 
     def legal(self, state: Work, seat: str) -> tuple[Move, ...]:
         if not self.stepwise or state.done:

@@ -211,8 +211,10 @@ def explained(width: int, height: int, seen: str, mines: int, safe: Ints) -> tup
         len(clues.border),
     )
     order, why = easiest(clues.solver.rules, tuple(clues.start), words, wanted)
-    cells = (*clues.border, *clues.inner)
-    return ((cells[order[0]],), why) if why else ((), "")
+    if not why:
+        return (), ""
+    cell = (*clues.border, *clues.inner)[order[0]]
+    return (cell,), f"{why} So {names[cell]} safe." if cell in clues.inner else why
 
 
 class Trail(NamedTuple):

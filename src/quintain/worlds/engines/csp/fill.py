@@ -12,7 +12,7 @@ from quintain.ports import SOLO
 from quintain.types import Ints
 from quintain.worlds.cells import NESTED, names_of, read_cell
 from quintain.worlds.engines.csp.page import Page
-from quintain.worlds.engines.csp.reasons import Words, easiest, page_reason, page_words
+from quintain.worlds.engines.csp.reasons import Words, easiest, page_reason, page_words, without
 from quintain.worlds.engines.csp.rules import Rule, holds
 from quintain.worlds.engines.csp.sheet import (
     BLANK,
@@ -198,7 +198,8 @@ class FillWorld:
         rest = {cell: 1 << solution[cell] for cell, ok in enumerate(right) if not ok}
         cells, why = easiest(self.rules(form.size), tuple(known), _words(self.rules, form.size), rest)
         moves = [_entry(divmod(cell, form.size), solution[cell]) for cell in cells]
-        return Plan(tuple(moves), first=tuple(moves), because=why)
+        wrong = [cell for cell in rest if state.cells[cell] != BLANK]
+        return Plan(tuple(moves), first=tuple(moves), because=without(wrong, names_of(form.size, form.size), why))
 
     def legal(self, state: Sheet, seat: str) -> tuple[Move, ...]:
         if not self.stepwise or self._solved(state):

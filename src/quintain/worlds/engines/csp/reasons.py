@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from quintain.types import Ints
 from quintain.worlds.engines.csp.page import WALL, Page, called, columns_of, neighbours, rows_of
 from quintain.worlds.engines.csp.rules import LEAST, VALUES, Distinct, Rule
 from quintain.worlds.engines.csp.solve import WIDE
+from quintain.worlds.engines.csp.tables import Count
 
 SHORT = "in short, only what is settled. "  # goes before steps that leave out what narrows
 NO = "no"  # is left out, too, where there are many cells
 TRIALS = 400  # of single values, after which the rest is left open
 LONGEST = 1150  # characters of a page's reason
+TREE = "T"  # on the ground of a page
 WHOLE = {  # rules about a whole page that are not about its lines
     "Fleet": "fleet",
     "Islands": "islands",
@@ -177,7 +179,7 @@ def decisive(steps: Iterable[Step], deep: bool) -> list[Step]:
     ]
 
 
-def reasoned(rules: Sequence[Rule], domains: Ints, words: Words, most: int = LONGEST) -> str:
+def reasoned(rules: Sequence[Rule], domains: Ints, words: Words, most: int) -> str:
     """How rules are solved: all steps, or the decisive ones where that is longer than `most`; else nothing."""
     found = Deduction(rules, domains)
     return "" if found.open else _fitting(found.steps, words, most)
@@ -186,20 +188,72 @@ def reasoned(rules: Sequence[Rule], domains: Ints, words: Words, most: int = LON
 def _fitting(steps: Sequence[Step], words: Words, most: int) -> str:
     """The fullest way to tell steps in up to `most` characters, or nothing."""
     ends = decisive(steps, False)
-    marks = [step for step in ends if step.fall or words.values[step.left.bit_length() - 1] != NO]
+    marks = [step for step in ends if step.fall or words.values[0] != NO or step.left > 1]
     ways = (("", steps), (SHORT, decisive(steps, True)), (SHORT, ends), (SHORT, marks))
     return next((head + text for head, kept in ways if 0 < len(text := told(kept, words)) <= most), "")
 
 
 def easiest(rules: Sequence[Rule], domains: Ints, words: Words, wanted: Mapping[int, int]) -> tuple[Ints, str]:
-    """The `wanted` variables, with the bits to be left for them, that which follows in fewest steps first; and these steps."""
+    """The `wanted` variables, with the bits to be left for them, one that follows in few steps first; and these steps.
+
+    What a rule tells by itself comes before what several tell one after the other, and trials count for each of their steps.
+    """
     found = Deduction(rules, domains)
-    ways = {c: way for c, bits in wanted.items() if found.now[c] == bits and (way := found.way((c,)))}
-    first = min(ways, key=lambda c: (len(ways[c]), c), default=-1)
-    order = sorted(wanted, key=lambda c: (c != first, found.last[c] if c in ways else len(found.all)))
+    ways = [[step] for step in _at_once(rules, domains, wanted)]
+    ways += [] if ways else [way for c, bits in wanted.items() if found.now[c] == bits and (way := found.way((c,)))]
+    way = _needed(rules, domains, min(ways, key=_weight, default=[]))
+    first = way[-1].cell if way else -1
+    order = sorted(wanted, key=lambda c: (c != first, found.last.get(c, len(found.all)), c))
     if first < 0:
         return tuple(order), ""
-    return tuple(order), f"{_fitting(ways[first], words, LONGEST // 2) or words.left(first, wanted[first])}."
+    return tuple(order), f"{_fitting(way, words, LONGEST // 2) or words.left(first, wanted[first])}."
+
+
+def _at_once(rules: Sequence[Rule], domains: Ints, wanted: Mapping[int, int]) -> Iterator[Step]:
+    """What a rule alone leaves for variables that are wanted."""
+    for number, rule in enumerate(rules):
+        if not wanted.keys().isdisjoint(rule.cells):
+            now = list(domains)
+            for cell in rule.narrow(now) or ():
+                if wanted.get(cell) == now[cell]:
+                    yield Step(cell, now[cell], number, ())
+
+
+def _weight(steps: Sequence[Step]) -> int:
+    return sum(1 + (len(step.fall.steps) + 2 if step.fall else 0) for step in steps)
+
+
+def _needed(rules: Sequence[Rule], domains: Ints, way: Sequence[Step]) -> list[Step]:
+    """A way without the steps that its end does not need; one with trials as it is."""
+    kept = list(way)
+    for step in [] if any(step.fall for step in way) else way[-2::-1]:
+        less = [other for other in kept if other is not step]
+        now = list(domains)
+        for other in less:
+            after = list(now)
+            rules[other.rule].narrow(after)
+            now[other.cell] &= after[other.cell]
+        if now[way[-1].cell] == way[-1].left:
+            kept = less
+    now, out = list(domains), []
+    for step in kept:  # with less before it a step may leave more
+        if step.fall:
+            return kept
+        after = list(now)
+        rules[step.rule].narrow(after)
+        now[step.cell] &= after[step.cell]
+        out.append(step._replace(left=now[step.cell]))
+    return out
+
+
+def without(cells: Sequence[int], names: Sequence[str], why: str) -> str:
+    """A reason that says first which cells were written wrong and do not count.
+
+    Example:
+        >>> without([1], ["a1", "b1"], "row 1: a1 2.")
+        'Without b1: row 1: a1 2.'
+    """
+    return f"Without {', '.join([names[c] for c in cells])}: {why}" if cells and why else why
 
 
 def page_words(page: Page, rules: Sequence[Rule], domains: Ints, signs: Sequence[str]) -> Words:
@@ -221,26 +275,38 @@ def page_reason(rules: Sequence[Rule], domains: Ints, words: Words, solution: In
 def places(rules: Sequence[Rule], page: Page) -> list[str]:
     """What each rule is about: a line, a region, two cells and the sign between them, the cells from one to another, beside or around one.
 
+    Where two rules are about the same, the later one says what it asks for.
+
     Example:
         >>> page = Page(width=3, height=3, given=(-1,) * 9, pairs=((0, 1, "<"),), labels=((8, "1"),))
         >>> places([Distinct(cells) for cells in ((0, 1, 2), (0, 1), (1, 4), (5, 7), (0, 4, 8), (4, 1, 3, 5, 7))], page)
-        ['row 1', 'a1<b1', 'b1 b2', 'beside c3', 'a1-c3', 'around b2']
+        ['row 1', 'a1<b1', 'b1 b2', 'beside c3', 'diagonal a1-c3', 'around b2']
     """
     names, width, near = called(page.width, page.height), page.width, neighbours(page.width, page.height)
     known = {tuple([n for n in near[c] if page.given[n] != WALL]): f"beside {names[c]}" for c, _ in page.labels}
+    trees = [c for c, sign in enumerate(page.ground) if sign == TREE] if not page.ground.isalpha() else []
+    known |= {tuple([n for n in near[c] if n not in trees]): f"beside {names[c]}" for c in trees}
     known |= {(a, b): f"{names[a]}{sign}{names[b]}" for a, b, sign in page.pairs}
     for sign in {*page.ground} if page.ground.isalpha() else ():
-        known[tuple([c for c, other in enumerate(page.ground) if other == sign])] = f"region {sign}"
+        known[tuple([c for c, other in enumerate(page.ground) if other == sign])] = f"area {sign}"
     known |= {cells: f"row {y + 1}" for y, cells in enumerate(rows_of(width, page.height))}
     known |= {cells: f"column {names[x][0]}" for x, cells in enumerate(columns_of(width, page.height))}
     seen, out = set[str](), []
     for rule in rules:
         cells = tuple(sorted(rule.cells))
         place = WHOLE.get(type(rule).__name__) or known.get(cells) or _place(rule.cells, cells, page)
-        clue = place in seen and not isinstance(rule, Distinct)
+        if place in seen and not isinstance(rule, Distinct):
+            place = _asked(rule, place)
         seen.add(place)
-        out.append(f"clue of {place}" if clue else place)
+        out.append(place)
     return out
+
+
+def _asked(rule: Rule, place: str) -> str:
+    """A rule by what it asks for."""
+    if isinstance(rule, Count):
+        return f"at least {rule.low} of {place}" if rule.high >= len(rule.cells) else f"at most {rule.high} of {place}"
+    return f"outside in {place}" if place == WHOLE["Joined"] else f"clue of {place}"
 
 
 def _place(cells: Ints, order: Ints, page: Page) -> str:
@@ -251,18 +317,16 @@ def _place(cells: Ints, order: Ints, page: Page) -> str:
     if count == len(names):
         return "all cells"
     if count < 3:
-        return " ".join([names[c] for c in order])
+        return f"{names[cells[0]]} alone" if count == 1 else " ".join([names[c] for c in order])
     if count == len(rows) * width:
         return f"rows {' '.join([str(row + 1) for row in rows])}"
     if count == len(columns) * page.height:
         return f"columns {' '.join([names[column][0] for column in columns])}"
-    if count == len(range(rows[0], rows[-1] + 1)) * len(range(columns[0], columns[-1] + 1)) or _straight(order):
-        return f"{names[order[0]]}-{names[order[-1]]}"
+    span = f"{names[order[0]]}-{names[order[-1]]}"
+    if count == len(range(rows[0], rows[-1] + 1)) * len(range(columns[0], columns[-1] + 1)):
+        return span
+    if len({b - a for a, b in itertools.pairwise(order)}) == 1:
+        return f"diagonal {span}"
     if all(c // width == y or c % width == x for c in cells):
         return f"around {names[cells[0]]}"
     return " ".join([names[c] for c in order]) if count < 5 else f"with {names[order[0]]}"
-
-
-def _straight(order: Ints) -> bool:
-    """Whether cells lie at even distances."""
-    return len({b - a for a, b in itertools.pairwise(order)}) == 1

@@ -121,9 +121,10 @@ class Count:
     Only where a domain comes to lie within the bits `wakes` has it something new to say.
     """
 
-    __slots__ = ("cells", "known", "take", "wakes")
+    __slots__ = ("cells", "high", "known", "low", "take", "wakes")
 
     def __init__(self, cells: Ints, mask: int, low: int, high: int) -> None:
+        self.low, self.high = low, high
         self.cells, self.take, self.known = cells, taking(cells), known(_counted, mask, low, high)
         self.wakes = mask if low <= 0 else ~mask if high >= len(cells) else -1
 

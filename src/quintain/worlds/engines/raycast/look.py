@@ -39,7 +39,11 @@ def behind(cell: Cell) -> frozenset[Cell]:
 
 @functools.lru_cache(maxsize=4096)
 def _behind_all(cells: tuple[Cell, ...]) -> frozenset[Cell]:
-    return frozenset().union(*map(behind, cells))
+    out: frozenset[Cell] = frozenset()
+    for cell in sorted(cells):  # near to far: what is hidden itself hides nothing, or the picture would not tell all
+        if cell not in out:
+            out |= behind(cell)
+    return out
 
 
 def hidden(place: Place, where: Sequence[int], at: int, heading: int) -> frozenset[Cell]:
