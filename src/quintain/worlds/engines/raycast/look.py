@@ -27,8 +27,8 @@ def behind(cell: Cell) -> frozenset[Cell]:
     """The cells farther ahead whose things a thing in `cell` hides, all of them but a rim.
 
     Example:
-        >>> sorted(behind((2, 0)))[:2], (3, 1) in behind((2, 1))
-        ([(3, 0), (4, 0)], True)
+        >>> sorted(behind((2, 0)))[:2], (3, 1) in behind((2, 0))
+        ([(3, 0), (4, 0)], False)
     """
     z = cell[0] + BACK
     middle, half = cell[1] / z, SIZE / 2 / z
