@@ -79,14 +79,14 @@ def walked(stand: Stand, key: str) -> Stand:
     return stood(stand, to, stand.heading) if to >= 0 > thing else stand
 
 
-def tour(state: Recall) -> list[str]:
-    """Moves after which all things that are asked for have been seen, each from what was seen before it; none where they cannot all be."""
+def tour(state: Recall) -> list[str] | None:
+    """Moves after which all things that are asked for have been seen, each from what was seen before it; None where they cannot all be."""
     stand, keys = state.stand, list[str]()
     cells = [cell for kind, cell in zip(stand.place.kinds, stand.where, strict=True) if kind in state.asked]
     while not all(known(stand) >> cell & 1 for cell in cells):
         leg = news(stand)
         if not leg:
-            return []
+            return None
         for key in leg:
             before = known(stand)
             stand = walked(stand, key)
@@ -110,7 +110,7 @@ class RecallGame:
         stand = stood(made, made.at, 0)
         state = Recall(stand, made.at, kinds, knobs["compass"])
         keys = tour(state)
-        if not knobs["least"] <= len(keys) <= 3 * knobs["least"] + 8:
+        if keys is None or not knobs["least"] <= len(keys) <= 3 * knobs["least"] + 8:
             return None
         place = replace(stand.place, budget=len(keys) * 3 // 2 + 3)
         return replace(state, stand=replace(stand, place=place))
@@ -162,7 +162,10 @@ class RecallGame:
     def advise(self, state: Recall) -> Answer:
         if state.said:
             return Unsolvable("the episode is over")
-        return Plan((*[CHOICES[key] for key in tour(state)], say(truth(state))))
+        keys = tour(state)
+        if keys is None:
+            return Unsolvable("not all of the things can be seen")
+        return Plan((*[CHOICES[key] for key in keys], say(truth(state))))
 
     def _told(self, state: Recall) -> str:
         """What is asked, one's own place if it is shown, and what was said."""
