@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -134,7 +135,8 @@ def test_a_run_that_is_stopped_before_it_begins_begins_with_the_resume(tmp_path,
 
     def stopped(*given):
         child = starts(*given)
-        signal.raise_signal(signal.SIGTERM)  # here the ranks have not met, however fast the machine is
+        os.kill(child.process.pid, signal.SIGSTOP)  # so that the ranks do not meet, however busy the machine is
+        signal.raise_signal(signal.SIGTERM)
         return child
 
     with monkeypatch.context() as patch:
