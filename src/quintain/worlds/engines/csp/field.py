@@ -199,7 +199,7 @@ def certain(width: int, height: int, seen: str, mines: int, quick: bool = False)
 
 @functools.lru_cache(maxsize=8192)
 def explained(width: int, height: int, seen: str, mines: int, safe: Ints) -> tuple[Ints, str]:
-    """Of the `safe` cells that which follows in fewest steps, and these; () where trials of single cells do not tell."""
+    """Of the `safe` cells one that follows in few steps (see `easiest`), and these; () where trials of single cells do not tell."""
     names, clues = names_of(width, height), Clues(width, height, seen, mines)
     wanted = {i: SAFE_BIT for i, c in enumerate(clues.border) if c in safe}
     if {*clues.inner} & {*safe}:

@@ -66,8 +66,8 @@ def told(note: str) -> Table:
     who, true = spoken(note)
     cells = tuple(dict.fromkeys(who))
     at = [cells.index(person) for person in who]
-    all_ = itertools.product((0, 1), repeat=len(cells))
-    return Table(cells, allowed(tuple([v for v in all_ if true(tuple([v[i] for i in at])) == (v[at[0]] == 0)])))
+    ways = itertools.product((0, 1), repeat=len(cells))
+    return Table(cells, allowed(tuple([v for v in ways if true(tuple([v[i] for i in at])) == (v[at[0]] == 0)])))
 
 
 def knave_model(page: Page) -> Model:
