@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 # metric key -> what people read, number format
@@ -62,6 +62,21 @@ def shown(metrics: Mapping[str, float]) -> dict[str, str]:
     return {k: "-" if k in unknown else ROWS[k][1].format(v) for k, v in metrics.items() if k in ROWS}
 
 
+def left(seconds: Sequence[float], steps: int) -> str:
+    """About how long so many more steps take, by the mean of the last ten; evaluations on the way come on top.
+
+    Example:
+        >>> left([9.0, 0.5, 0.7], 20), left([3.0], 100), left([40.0], 1000), left([1.0], 0)
+        ('68 s left', '5 min left', '11.1 h left', '')
+    """
+    last = seconds[-10:]
+    if steps <= 0 or not last:
+        return ""
+    rest = steps * sum(last) / len(last)
+    number = f"{rest:.0f} s" if rest < 120 else f"{rest / 60:.0f} min" if rest < 7200 else f"{rest / 3600:.1f} h"
+    return f"{number} left"
+
+
 def evaluated(step: int, metrics: Mapping[str, float]) -> str:
     """One line for an evaluation: each way of playing with its numbers, success first.
 
@@ -88,6 +103,7 @@ class Lines:
 
     def __init__(self, steps: int, out: TextIO | None = None) -> None:
         self.steps, self.out, self.start = steps, out or sys.stdout, time.perf_counter()
+        self.seconds: list[float] = []
 
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
         """Print the step's main numbers."""
@@ -98,7 +114,9 @@ class Lines:
         cells = [f"{SHORT.get(k, k)} {told[k]}" for k in BRIEF if k in told]
         phases = {k.split("/", 1)[1]: v for k, v in metrics.items() if k.startswith("seconds/")}
         where = " ".join(f"{k} {v:.2f}" for k, v in phases.items() if v >= 0.005)
-        self.say(f"step {step + 1}/{self.steps}  {'  '.join(cells)}  [{where}]")
+        self.seconds.append(metrics.get("seconds", 0.0))
+        rest = left(self.seconds, self.steps - step - 1)
+        self.say(f"step {step + 1}/{self.steps}  {'  '.join(cells)}  [{where}]  {rest}".rstrip())
 
     def say(self, text: str) -> None:
         """Print one line with the time since the start."""
@@ -145,9 +163,9 @@ class Table:
         from rich.table import Table as Grid
         from rich.text import Text
 
-        head = Text(
-            f"{self.title}   step {self.step}/{self.steps}   {time.perf_counter() - self.start:.0f} s", style="bold"
-        )
+        rest = left(self.history.get("seconds", []), self.steps - self.step)
+        told = f"{self.title}   step {self.step}/{self.steps}   {time.perf_counter() - self.start:.0f} s"
+        head = Text(f"{told}   {rest}".rstrip(), style="bold")
         notes = [Text(n, style="dim") for n in self.notes[-8:]]
         if not self.step:
             return Group(head, Text("warming up: the table comes with the first step"), *notes)

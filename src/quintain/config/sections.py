@@ -128,6 +128,16 @@ class EnvSection(BaseModel, extra="forbid", validate_default=True):
     )
 
 
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def _at_most_all(shares: dict[str, float]) -> dict[str, float]:
+    if sum(shares.values()) > 1 + 1e-9:
+        told = " + ".join(f"{share:g}" for share in shares.values())
+        raise ValueError(f"the shares {told} are together {sum(shares.values()):g}; they are parts of 1")
+    return shares
+
+
 class RolloutSection(BaseModel, extra="forbid", validate_default=True):
     """How episodes are played."""
 
@@ -148,6 +158,11 @@ class RolloutSection(BaseModel, extra="forbid", validate_default=True):
         3, ge=0, description="tries of a task, all spoiled by its env, after which it is set aside; 0 never"
     )
     drop_failed: bool = Field(False, description="train without the episodes that their env ended by a fault")
+    opponents: Annotated[dict[Literal["random", "oracle"], Share], AfterValidator(_at_most_all)] = Field(
+        default_factory=dict,
+        description="shares of the groups in which random or oracle plays the other seats, such as {random = 0.5}; in the rest the policy "
+        "plays all, and each seat in turn where it plays one",
+    )
     options: dict[str, Any] = Field(default_factory=dict, description="further options of the rollout part")
 
 

@@ -16,7 +16,7 @@ from quintain.evals.diagnose import findings
 from quintain.evals.page import PAGE, STYLE
 from quintain.ledger import RunDir
 from quintain.messages import png_of
-from quintain.runtime.opponents import rival
+from quintain.runtime.opponents import ITSELF, rival
 from quintain.types import Group, Kind, Message, Node, QuintainError, Trajectory
 
 Rows = Sequence[tuple[int, Mapping[str, float]]]
@@ -130,6 +130,16 @@ def _series(rows: Rows, key: str) -> tuple[list[float], list[float]]:
     return [x for x, _ in found], [y for _, y in found]
 
 
+def _successes(rows: Rows) -> dict[str, tuple[list[float], list[float]]]:
+    """Success in training; by who played the other seats in the steps in which somebody else did in some group."""
+    stem = "success/"
+    found = {"training": _series([(step, m) for step, m in rows if not any(k.startswith(stem) for k in m)], "success")}
+    for key in sorted({k for _, m in rows for k in m if k.startswith(stem)}):
+        who = key.removeprefix(stem)
+        found[f"training against {'itself' if who == ITSELF else who}"] = _series(rows, key)
+    return {name: series for name, series in found.items() if series[0]}
+
+
 def _charts(rows: Rows, evals: Rows) -> str:
     if not rows:
         return ""
@@ -138,7 +148,7 @@ def _charts(rows: Rows, evals: Rows) -> str:
         points = [(float(s), m[f"{kind}/success"]) for s, m in evals if f"{kind}/success" in m]
         if points:
             held[name] = ([x for x, _ in points], [y for _, y in points])
-    made = [chart.lines("Success", {"training": _series(rows, "success")}, held, floor=0.0)]
+    made = [chart.lines("Success", _successes(rows), held, floor=0.0)]
     for title, keys, floor in (
         ("Reward", {"reward": "reward"}, 0.0),
         ("Entropy in nats", {"entropy": "entropy"}, 0.0),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quintain.parts import Cast
+from quintain.runtime.opponents import AGAINST, ITSELF
 from quintain.types import Group, Stop
 
 NEWEST = ("engine_versions",)  # counts of engines that are states: the largest counts
@@ -53,7 +54,7 @@ def played(finished: Sequence[Seen], shown: Sequence[Seen], trained: Sequence[Gr
 
     What is rare is there only where it happened: `retries`, envs `rebuilt` on another worker, the largest learned `deadline_s`,
     `busy_s` that episodes had their slots, members started in races, those that lost, and their tokens, members that were added to
-    groups or forked from others.
+    groups or forked from others; success by who played the other seats.
 
     Args:
         finished: what was played since the last step; sums are theirs.
@@ -78,8 +79,21 @@ def played(finished: Sequence[Seen], shown: Sequence[Seen], trained: Sequence[Gr
         "lag_max": float(max(lags, default=0)),
         "malformed": sum(sum(g.malformed) for g in shown) / n,
     }
+    out |= _by_opponent(shown)
     out |= {f"stop/{stop}": stops[stop] / n for stop in Stop if stops[stop]}
     return out | {name: value for name, value in _cared(finished).items() if value}
+
+
+def _by_opponent(groups: Sequence[Seen]) -> dict[str, float]:
+    """`success/NAME` where NAME played the other seats, if anybody but the policy did in some group."""
+    by: dict[str, list[bool]] = {}
+    for group in groups:
+        by.setdefault(group.tags.get(AGAINST, ITSELF), []).extend(group.successes)
+    return (
+        {f"success/{who}": sum(won) / len(won) for who, won in sorted(by.items()) if won}
+        if by.keys() - {ITSELF}
+        else {}
+    )
 
 
 def _cared(groups: Sequence[Seen]) -> dict[str, float]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from quintain.config import Config
+from quintain.config import Config, ConfigError
 from quintain.engines.scripted import Player
 from quintain.envs.grammar import GRAMMARS
 from quintain.envs.scaffold import Scaffold
@@ -21,7 +22,9 @@ from quintain.worlds.kernel import Plan
 from quintain.worlds.noise import Rng
 
 ITSELF = "policy"  # who plays the other seats where nobody else does
+AGAINST = "against"  # tag of groups in which somebody else played them: who
 Move = Callable[[Any, Any, str, Request], str]  # (world, state, seat, request) -> action
+Cases = Sequence[tuple[float, Mapping[str, str]]]  # shares of groups, and by seat who plays there: `random` or `oracle`
 
 
 def random_move(world: Any, state: Any, seat: str, request: Request) -> str:
@@ -92,26 +95,52 @@ def facing(cast: Cast, seats: Collection[str], engine: Engine, like: Cast | None
     return replace(cast, **own)
 
 
-def against(config: Config, rollout: Rollout, players: Mapping[str, str]) -> Rollout:
-    """A rollout in which the named seats are played by `random` or `oracle`."""
-    engines = {seat: scripted(name, config) for seat, name in players.items()}
-    number = next((i for i, seat in enumerate(seats_of(config)) if seat not in players), 0)
+def against(config: Config, rollout: Rollout, cases: Cases) -> Rollout:
+    """A rollout in which others play some seats of some groups; the ticket says which. Their groups have the tag `against`.
+
+    Args:
+        config: of the run.
+        rollout: what plays a group.
+        cases: see `Cases`; groups of none are played as they were.
+    """
+    made = {name: scripted(name, config) for _, players in cases for name in players.values()}
+    seats = seats_of(config)
 
     async def play(task: Task, cast: Cast, ticket: int) -> Group:
-        cast = replace(
-            cast, seed=cast.seed + number
-        )  # else players that are alike would play the same game from each seat
-        for seat, engine in engines.items():
-            cast = facing(cast, (seat,), engine)
-        return await rollout(task, cast, ticket)
+        drawn, ends = Rng("opponents", cast.seed, ticket).uniform(), itertools.accumulate(share for share, _ in cases)
+        players = next((players for end, (_, players) in zip(ends, cases, strict=True) if drawn < end), None)
+        if players is None:
+            return await rollout(task, cast, ticket)
+        number = next((i for i, seat in enumerate(seats) if seat not in players), 0)
+        cast = replace(cast, seed=cast.seed + number)  # else players that are alike play the same game from each seat
+        for seat, name in players.items():
+            cast = facing(cast, (seat,), made[name])
+        group = await rollout(task, cast, ticket)
+        return replace(group, tags={**group.tags, AGAINST: next(iter(players.values()))})
 
     return play
+
+
+def mixture(config: Config) -> Cases:
+    """Who plays the other seats in training; the policy takes each seat as often.
+
+    Raises:
+        ConfigError: somebody is to play the other seats of what has one.
+    """
+    shares = {name: share for name, share in config.rollout.opponents.items() if share}
+    if shares and len(seats_of(config)) < 2:
+        raise ConfigError(
+            f"rollout.opponents has {', '.join(sorted(shares))} play the other seats, and {config.data or config.env.name} has one seat; "
+            "set rollout.opponents={}, or choose a world of several (`quintain list worlds` has a column of how many there are)"
+        )
+    left = others(config)
+    return [(share / len(left), dict.fromkeys(seats, name)) for name, share in sorted(shares.items()) for seats in left]
 
 
 def sides(config: Config) -> list[dict[str, Any]]:
     """Options of the rollouts of an evaluation: one in which the policy plays every seat, or one for each seat that it takes."""
     who = rival(config)
-    return [{"others": dict.fromkeys(seats, who)} for seats in others(config)] if who else [{}]
+    return [{"others": [(1.0, dict.fromkeys(seats, who))]} for seats in others(config)] if who else [{}]
 
 
 def joined(found: Sequence[Sequence[Group]]) -> list[Group]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -10,19 +10,19 @@ from quintain.config import Config, ConfigError
 from quintain.parts import Cast, Reward, Rollout
 from quintain.ports import Engine
 from quintain.registry import build
-from quintain.runtime.opponents import against
+from quintain.runtime.opponents import Cases, against, mixture
 from quintain.runtime.stage import Stage, env_of
 from quintain.runtime.words import turn_tokens
 from quintain.types import Sampling
 
 
-def make_rollout(config: Config, group_size: int, others: Mapping[str, str] | None = None, **more: Any) -> Rollout:
+def make_rollout(config: Config, group_size: int, others: Cases = (), **more: Any) -> Rollout:
     """The rollout part of a config, with groups of `group_size`.
 
     Args:
         config: of the run.
         group_size: episodes of a task.
-        others: who plays a seat that is not the policy's: `random` or `oracle`, by its name.
+        others: who plays seats that are not the policy's, and how often.
         more: options of the part.
 
     Raises:
@@ -52,10 +52,13 @@ def rollouts_of(config: Config, context: int, needs: Collection[str]) -> Callabl
 
 
 def training_only(config: Config) -> dict[str, Any]:
-    """The options that only the rollout of training has: evaluations start as many members as they score, and show no hints."""
-    section = config.rollout
-    redundancy = {"redundancy": section.redundancy} if section.redundancy else {}
-    return redundancy | {name: value for name, value in section.options.items() if name == "hint"}
+    """The options that only the rollout of training has: evaluations start as many members as they score, show no hints, and name
+    opponents of their own.
+    """
+    section, others = config.rollout, mixture(config)
+    own = {"redundancy": section.redundancy} if section.redundancy else {}
+    own |= {"others": others} if others else {}
+    return own | {name: value for name, value in section.options.items() if name == "hint"}
 
 
 def make_reward(config: Config) -> Reward:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,12 +20,15 @@ from quintain.evals.players import builtin, held_out, opposed
 from quintain.evals.stats import summary
 from quintain.learn.ranks import Ranks
 from quintain.ledger import RunDir
+from quintain.runtime.check import check
 from quintain.runtime.evaluate import make_evaluator, play
+from quintain.runtime.measure import played as by_step
+from quintain.runtime.measure import seen as measured
 from quintain.runtime.newmodel import write_model
-from quintain.runtime.opponents import facing, joined, oracle_move, others, rival, sides
-from quintain.runtime.playing import make_reward, make_rollout
+from quintain.runtime.opponents import against, facing, joined, oracle_move, others, rival, sides
+from quintain.runtime.playing import make_reward, make_rollout, training_only
 from quintain.runtime.stage import make_stage
-from quintain.types import Group, Request, Sampling
+from quintain.types import Group, Request, Sampling, Stop, Trajectory
 
 
 def duel(*more: str) -> configs.Config:
@@ -167,6 +172,69 @@ async def test_players_that_are_alike_play_another_game_from_each_seat():
     both = [make_rollout(config, 1, **side) for side in sides(config)]
     cast, reward, tasks = builtin("random", config), make_reward(config), held_out(config, 40, 5)
     assert mirrored(joined([await play(tasks, cast, one, reward) for one in both])) < 36
+
+
+@pytest.mark.parametrize("world", ["NimDuel", "PaddleMatch"])
+async def test_in_training_others_take_their_share_of_the_groups_and_the_policy_each_seat_as_often(world):
+    """Also with options that went to an actor and back."""
+    config = duel("rollout.opponents={random=0.5,oracle=0.25}", f"world={world}", "level=0")
+    options = json.loads(json.dumps(training_only(config)))
+    rollout, seen = make_rollout(config, 1, **options), Counter[tuple[str, tuple[str, ...]]]()
+
+    async def one(task: Any, cast: Any, ticket: int) -> Group:
+        return Group(task=task, trajectories=(), ticket=ticket, tags={"frozen": tuple(sorted(cast.frozen))})
+
+    (task,), cast = held_out(config, 1, 5), builtin("random", config)
+    for ticket in range(2000):
+        group = await against(config, one, options["others"])(task, cast, ticket)
+        seen[group.tags.get("against", "policy"), group.tags["frozen"]] += 1
+    seats = world_of(world).facts.seats
+    left = {seat: tuple(sorted(set(seats) - {seat})) for seat in seats}
+    assert seen.keys() == {("policy", ())} | {(who, rest) for who in ("random", "oracle") for rest in left.values()}
+    for who, share in (("random", 0.5), ("oracle", 0.25)):
+        for rest in left.values():
+            assert abs(seen[who, rest] / 2000 - share / len(seats)) < 0.04, (who, rest, seen)
+    groups = [await rollout(task, cast, ticket) for ticket in range(12)]
+    assert [len(g.trajectories) for g in groups] == [1 if "against" in g.tags else len(seats) for g in groups]
+    assert {g.tags.get("against") for g in groups} == {None, "random", "oracle"}
+
+
+def test_evaluations_have_opponents_of_their_own():
+    config = duel("rollout.opponents.random=1", "eval.against=oracle")
+    assert [side["others"][0][1] for side in sides(config)] == [{"second": "oracle"}, {"first": "oracle"}]
+    assert sides(duel("rollout.opponents.random=1")) == [{}]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["world=KeyDoor", "rollout.opponents.random=0.5"], "random play the other seats, and KeyDoor has one seat"),
+        (["rollout.opponents={random=0.7,oracle=0.7}"], "0.7 [+] 0.7 are together 1.4; they are parts of 1"),
+        (["rollout.opponents.orcale=0.5"], "orcale"),
+        (["rollout.opponents.random=-0.5"], "greater than or equal to 0"),
+    ],
+)
+def test_opponents_in_training_that_cannot_be(words, said):
+    with pytest.raises(configs.ConfigError, match=said):
+        check(configs.make(overrides=["world=NimDuel", *words]))
+
+
+def test_success_in_training_is_told_by_opponent_where_there_is_one():
+    def group(who: str, *rewards: float) -> Any:
+        one = Trajectory(id="a", agent="first", nodes=(), stop=Stop.done)
+        rows = tuple(replace(one, rewards={"success": r}) for r in rewards)
+        task = held_out(duel(), 1, 5)[0]
+        return measured(Group(task=task, trajectories=rows, ticket=0, tags={"against": who} if who else {}))
+
+    plain = by_step([], [group("", 1.0, 0.0)], [], 0)
+    assert not [k for k in plain if k.startswith("success/")]
+    found = by_step([], [group("", 1.0, 0.0), group("oracle", 0.0, 0.0, 0.0, 1.0), group("random", 1.0)], [], 0)
+    assert {k: v for k, v in found.items() if k.startswith("success")} == {
+        "success": 3 / 7,
+        "success/oracle": 0.25,
+        "success/policy": 0.5,
+        "success/random": 1.0,
+    }
 
 
 def test_who_is_named_goes_before_who_the_config_names():
