@@ -1,9 +1,10 @@
-"""`quintain config show [RECIPE|FILE] [key=value...]`: the resolved configuration, with the expanded chain."""
+"""`quintain config show [RECIPE|FILE|RUN] [key=value...]`: the resolved configuration, with the expanded chain."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 
 from quintain import config as configs
 from quintain.cli.args import one_of, sources
@@ -20,7 +21,7 @@ def main(arguments: list[str]) -> int:
         metavar="show|keys",
         help="show: the resolved tree; keys: every key, its default and meaning",
     )
-    parser.add_argument("items", nargs="*", metavar="RECIPE|FILE|key=value")
+    parser.add_argument("items", nargs="*", metavar="RECIPE|FILE|RUN|key=value")
     parser.add_argument("--all", action="store_true", help="defaults too")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)
@@ -33,6 +34,7 @@ def main(arguments: list[str]) -> int:
         )
         return 0
     files, overrides = sources(given.items)
+    files = [str(Path(w) / "config.toml") if (Path(w) / "run.json").is_file() else w for w in files]
     config = configs.make(*files, overrides=overrides)
     refused = why_refused(config)
     if given.json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import json
 import os
 import sys
@@ -85,11 +86,25 @@ def _envs(given: argparse.Namespace) -> list[Any]:
     from quintain.envs.world import WorldEnv, world_of
 
     scaffold = Scaffold.of(given.scaffold)
-    envs = [WorldEnv(world_of(name), scaffold) for name in given.worlds]
+    envs, once, levels = [WorldEnv(world_of(name), scaffold) for name in given.worlds], [], levels_of(given.levels)
     for env in envs:
         check(env, given.slips, given.why)
-        env.begin(next(_tasks(given, env.facts.name, levels_of(given.levels))))  # knobs, split
+        tasks = _tasks(given, env.facts.name, levels)
+        env.begin(next(tasks))  # knobs, split
+        if given.slips and all(_at_once(env.world, task) for task in itertools.islice(tasks, len(levels))):
+            once.append(env.facts.name)
+    if once and len(once) == len(envs):
+        raise QuintainError(
+            f"--slips {given.slips:g}: {', '.join(once)}: one answer is given, after which nothing can be mended"
+        )
+    if once:
+        print(f"no slips in {', '.join(once)}, where one answer is given", file=sys.stderr)
     return envs
+
+
+def _at_once(world: Any, task: Task) -> bool:
+    """Whether an instance has one turn."""
+    return world.turns(world.start(task.seed, task.level, split=task.split, **task.params)) == 1
 
 
 def _print(given: argparse.Namespace, envs: list[Any], levels: Sequence[int]) -> None:

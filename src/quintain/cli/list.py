@@ -167,23 +167,35 @@ def _made(place: Path) -> float:
 
 
 def runs(folder: Path = Path("runs")) -> list[dict[str, Any]]:
-    """The runs in a folder, the one that was begun last at the end: where each plays, steps taken, success at its last evaluation."""
+    """The runs in a folder, the one that was begun last at the end: where each plays, steps taken, success at its last evaluation and
+    when that was.
+    """
     from quintain.ledger import RunDir
     from quintain.types import QuintainError
 
     rows = []
     for place in sorted((path.parent for path in folder.glob("*/run.json")), key=_made):
-        row = {"name": str(place), "world": "?", "levels": "?", "algorithm": "?", "steps": "?", "success": "-"}
+        row = {
+            "name": str(place),
+            "world": "?",
+            "level": "?",
+            "algorithm": "?",
+            "steps": "?",
+            "success": "-",
+            "evaluated": "-",
+        }
         try:
             with RunDir.open(place) as store:
                 tree, newest = tomllib.loads(store.config), store.latest_checkpoint()
-                scores = [event.payload.get("eval/success") for event in store.events(["eval"])]
+                scores = [(e.payload.get("eval/success"), e.step) for e in store.events(["eval"])]
         except (QuintainError, OSError, ValueError):  # a damaged one; `quintain doctor RUN` says how
             rows.append(row)
             continue
         env, section = tree.get("env", {}), tree.get("run", {})
-        row |= {"world": tree.get("data") or env.get("name", "?"), "levels": ",".join(map(str, env.get("levels", [])))}
+        row |= {"world": tree.get("data") or env.get("name", "?"), "level": ",".join(map(str, env.get("levels", [])))}
         row |= {"algorithm": tree.get("algorithm", {}).get("name", "?")}
         row |= {"steps": f"{newest.step if newest else 0}/{section.get('steps', '?')}"}
-        rows.append(row | {"success": f"{scores[-1]:.3f}" if scores and scores[-1] is not None else "-"})
+        if scores and scores[-1][0] is not None:
+            row |= {"success": f"{scores[-1][0]:.3f}", "evaluated": f"step {scores[-1][1]}"}
+        rows.append(row)
     return rows

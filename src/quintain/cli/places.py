@@ -44,6 +44,10 @@ def places(items: Sequence[str], keys: Sequence[str] = ("scaffold", "params")) -
             raise QuintainError(f"{word} has no value; write {word}=VALUE")
     told = {"scaffold": "env.scaffold.KEY=VALUE", "params": "env.params.KNOB=VALUE"}
     for word in overrides:
+        if word.startswith(("level=", "levels=", "env.level=", "env.levels=")):
+            raise QuintainError(
+                f"{word}: this verb takes levels as an option; write --level {word.partition('=')[2] or 'N'}"
+            )
         if not word.startswith(("run.imports=", *(f"env.{key}." for key in keys))):
             takes = ", ".join(told[key] for key in keys)
             raise QuintainError(

@@ -49,6 +49,8 @@ def main(arguments: list[str]) -> int:
             f"step {given.step} has no trajectory: it trained no group, or run.record kept none of them; `quintain show {given.run} "
             "--list` has those of other steps"
         )
+    if given.list:
+        kept.sort(key=lambda pair: pair[0].ticket)  # they are written as they are trained on
     if given.list and given.json:
         rows = [
             {"id": t.id, "task": g.task.key, "reward": t.reward, "turns": t.turns, "stop": str(t.stop)} for g, t in kept

@@ -27,6 +27,13 @@ from quintain.runtime.watch import STALLED, StallError
 from quintain.runtime.words import fitted, keep_words, spelled, went_with
 from quintain.types import QuintainError
 
+FIXED = (  # settings that no run can change, and why
+    ("run", "name", "which names its folder"),
+    ("run", "folder", "where it stays"),
+    ("run", "seed", "which drew its tasks and its noise so far"),
+    ("runtime", "processes", "which share its tasks"),
+)
+
 
 def main(arguments: list[str]) -> int:
     """Start or continue a run and show it."""
@@ -168,7 +175,7 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
     A `config.toml` that was edited meanwhile is followed like key=value, and what it changes is said.
 
     Raises:
-        ConfigError: a recipe or a file is given, or another number of processes, here or in an edited `config.toml`.
+        ConfigError: a recipe or a file is given, or another value of one of `FIXED`, here or in an edited `config.toml`.
     """
     told(tell, os.fsencode(folder))
     files, overrides = sources(items)
@@ -222,10 +229,10 @@ def _agree(store: RunDir, config: configs.Config) -> configs.Config:
             f"{path}: model.words was edited, but the model of this run has the words that it has; put it back"
         )
     config = keep_words(config, own, store.about.get("words", ""))
-    if config.runtime.processes != own.runtime.processes:
-        raise configs.ConfigError(
-            f"runtime.processes is {config.runtime.processes}, but the run has {own.runtime.processes}, which share its tasks; leave it so"
-        )
+    for section, key, why in FIXED:
+        new, was = (getattr(getattr(tree, section), key) for tree in (config, own))
+        if new != was:
+            raise configs.ConfigError(f"{section}.{key} is {new!r}, but the run has {was!r}, {why}; leave it so")
     if edited:
         told_edits = "; ".join(f"{key}: {was} -> {new}" for key, (was, new) in edited.items())
         print(f"{path} was edited since the run last began; it goes on with {told_edits}", flush=True)

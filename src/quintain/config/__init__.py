@@ -85,6 +85,11 @@ def read(source: str | Path) -> dict[str, Any]:
     """
     path = Path(source)
     if path.suffix != ".toml" or not path.is_file():
+        if (path / "run.json").is_file():
+            raise UnknownName(
+                f"{source} is a run and no recipe: `quintain train --resume {source}` goes on with it, and {path / 'config.toml'} "
+                "has its settings, also for another one"
+            )
         found = recipes()
         if path.suffix == ".toml" or str(source) not in found:
             raise UnknownName(unknown("recipe or TOML file", str(source), found) + " (a world is said as world=NAME)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import os
 import threading
@@ -123,7 +124,10 @@ class RunDir:
             facts = json.loads((home / _MARKER).read_text())
         except (OSError, ValueError) as error:
             lacking = f"it has no readable {_MARKER}" if home.is_dir() else "there is no such folder"
-            raise NotARun(f"{home} is not a run folder: {lacking}; `quintain train` makes one") from error
+            runs = sorted(found.parent.name for found in home.parent.glob(f"*/{_MARKER}"))
+            near = difflib.get_close_matches(home.name, runs, n=1, cutoff=0.5)
+            what = f"did you mean {home.with_name(near[0])}?" if near else "`quintain train` makes one"
+            raise NotARun(f"{home} is not a run folder: {lacking}; {what}") from error
         if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
             raise NotARun(f"{home} was written in another format; this quintain reads format {_FORMAT}")
         recording = Recording(record)

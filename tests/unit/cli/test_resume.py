@@ -44,21 +44,31 @@ def test_a_hand_edited_config_is_followed_and_every_change_is_said_once(begun, c
     train.resume(folder, [], None)
     assert "edited" not in capsys.readouterr().out
     edit(folder, f"steps = {steps}\n", f"# longer\nsteps = {steps + 5}\n")
-    edit(folder, "seed = 0\n", "")
+    edit(folder, "look = 0\n", "")
     train.resume(folder, [], None)
     said = capsys.readouterr().out
     assert f"{folder / 'config.toml'} was edited since the run last began; it goes on with " in said
-    assert f"run.seed: 0 -> None; run.steps: {steps} -> {steps + 5}\n" in said and went[-1].run.steps == steps + 5
+    assert f"run.look: 0 -> None; run.steps: {steps} -> {steps + 5}\n" in said and went[-1].run.steps == steps + 5
     train.resume(folder, [], None)
     assert "edited" not in capsys.readouterr().out, "it is agreed on now"
 
 
-def test_an_edit_may_not_change_who_shares_the_tasks(begun):
+@pytest.mark.parametrize(
+    ("was", "new", "said"),
+    [
+        ("processes = 1", "processes = 2", "runtime.processes is 2, but the run has 1, which share its tasks"),
+        ("seed = 0", "seed = 5", "run.seed is 5, but the run has 0, which drew its tasks"),
+        (None, "run.folder=gone", "run.folder is 'gone', but the run has '.*', where it stays"),
+        (None, "run.name=other", "run.name is 'other', but the run has '.*', which names its folder"),
+    ],
+)
+def test_what_no_run_can_change_is_refused(begun, was, new, said):
     folder, _ = begun
-    edit(folder, "processes = 1\n", "processes = 2\n")
+    if was:
+        edit(folder, f"{was}\n", f"{new}\n")
     for _ in range(2):
-        with pytest.raises(configs.ConfigError, match="runtime.processes is 2, but the run has 1"):
-            train.resume(folder, [], None)
+        with pytest.raises(configs.ConfigError, match=said):
+            train.resume(folder, [] if was else [new], None)
 
 
 def test_overrides_are_no_edits_and_are_taken_back_when_the_run_fails_with_them(begun, capsys):

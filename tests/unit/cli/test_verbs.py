@@ -210,12 +210,17 @@ def test_runs_are_listed_with_where_they_play_and_how_far_they_are(tmp_path, cap
     assert first == {
         "name": "runs/b",
         "world": "Hanoi",
-        "levels": "1,2",
+        "level": "1,2",
         "algorithm": "grpo",
         "steps": "3/12",
         "success": "0.500",
+        "evaluated": "step 7",
     }
     assert (second["name"], second["success"], broken["world"], torn["name"]) == ("runs/a", "-", "?", "runs/d")
+    assert "KeyDoor  1,2    grpo       3/12   -        -" in told(capsys, "list", "runs")
+    assert 'name = "Hanoi"' in told(capsys, "config", "show", "runs/b")
+    assert main(["train", "runs/b"]) == 1
+    assert "runs/b is a run and no recipe: `quintain train --resume runs/b`" in capsys.readouterr().err
     assert [row["name"] for row in json.loads(told(capsys, "list", "runs", "KeyDoor", "--json"))] == ["runs/a"]
 
 

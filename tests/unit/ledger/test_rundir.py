@@ -246,6 +246,9 @@ def test_folders_that_are_not_runs_are_refused(home, tmp_path):
     (tmp_path / "mine").mkdir()
     with pytest.raises(NotARun, match="no readable run.json"):
         RunDir.open(tmp_path / "mine")
+    RunDir.create(tmp_path / "nim-3", "").close()
+    with pytest.raises(NotARun, match=f"no such folder; did you mean {tmp_path / 'nim-3'}[?]"):
+        RunDir.open(tmp_path / "nim3")
     (tmp_path / "mine" / "thesis.tex").write_text("precious")
     with pytest.raises(NotARun, match=r"thesis\.tex"):
         RunDir.create(tmp_path / "mine", "")
