@@ -22,12 +22,12 @@ def told(capsys, *arguments: str) -> str:
 
 
 def test_slips_are_for_worlds_of_several_turns(capsys):
-    assert main("demos MiniSudoku MazePlan -n 1 --slips 0.5".split()) == 1
+    assert main(["demos", "MiniSudoku", "MazePlan", "-n", "1", "--slips", "0.5"]) == 1
     assert "--slips 0.5: MiniSudoku, MazePlan: one answer is given" in capsys.readouterr().err
-    assert main("demos MiniSudoku KeyDoor -n 1 --slips 0.5".split()) == 0
+    assert main(["demos", "MiniSudoku", "KeyDoor", "-n", "1", "--slips", "0.5"]) == 0
     heard = capsys.readouterr()
     assert len(heard.out.splitlines()) == 2 and heard.err == "no slips in MiniSudoku, where one answer is given\n"
-    assert main("demos KeyDoor -n 1 --slips 0.5".split()) == 0 and not capsys.readouterr().err
+    assert main(["demos", "KeyDoor", "-n", "1", "--slips", "0.5"]) == 0 and not capsys.readouterr().err
 
 
 def test_demos_leave_no_file_that_is_not_whole(tmp_path, capsys, monkeypatch):
