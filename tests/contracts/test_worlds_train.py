@@ -11,7 +11,7 @@ from tests.looks import look
 
 from quintain import config as configs
 from quintain.engines.scripted import Player
-from quintain.envs.demos import demonstrations
+from quintain.envs.demos import Manner, demonstrations
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.parts import Cast
@@ -55,7 +55,7 @@ def test_what_is_imitated_is_what_a_policy_will_read_when_it_plays(name: str) ->
     config = fitted(configs.make("words", overrides=[f"world={name}"]))
     stage, world = make_stage(config), world_of(name)
     env, task = WorldEnv(world, Scaffold.of(config.env.scaffold)), next(drawn(stage.sampler("train", look(), (0, 1))))
-    made = list(demonstrations(env, iter([task]), 9, look(), reward=-1.0))
+    made = list(demonstrations(env, iter([task]), 9, Manner(seed=look(), reward=-1.0)))
     lines = {turns[0].seat: turns for _, turns in made}
     written = list(write_demos(made, stage.renderer, config.rollout.max_tokens))
     player = Player(lambda messages, state, request: lines[world.facts.seats[request.key[4]]][request.key[3]].text)

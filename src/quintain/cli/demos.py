@@ -79,6 +79,12 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _manner(given: argparse.Namespace) -> Any:
+    from quintain.envs.demos import Manner
+
+    return Manner(seed=given.seed, reward=given.reward, slips=given.slips, why=given.why)
+
+
 def _envs(given: argparse.Namespace) -> list[Any]:
     """The worlds that are to be demonstrated, all of them looked at before anything is written."""
     from quintain.envs.demos import check
@@ -88,7 +94,7 @@ def _envs(given: argparse.Namespace) -> list[Any]:
     scaffold = Scaffold.of(given.scaffold)
     envs, once, levels = [WorldEnv(world_of(name), scaffold) for name in given.worlds], [], levels_of(given.levels)
     for env in envs:
-        check(env, given.slips, given.why)
+        check(env, _manner(given))
         tasks = _tasks(given, env.facts.name, levels)
         env.begin(next(tasks))  # knobs, split
         if given.slips and all(_at_once(env.world, task) for task in itertools.islice(tasks, len(levels))):
@@ -123,11 +129,10 @@ def _print(given: argparse.Namespace, envs: list[Any], levels: Sequence[int]) ->
 def _write(given: argparse.Namespace, envs: list[Any], levels: Sequence[int], file: TextIO) -> int:
     from quintain.runtime.spread import cores, spread
 
-    how = {"seed": given.seed, "reward": given.reward, "slips": given.slips, "why": given.why}
     count, whole, far = 0, given.n * len(envs), Paced()
     for env in envs:
         tasks = _tasks(given, env.facts.name, levels)
-        for task, turns in spread(env, tasks, given.n, cores(), **how):
+        for task, turns in spread(env, tasks, given.n, cores(), _manner(given)):
             file.write(json.dumps(_line(env, task, turns), ensure_ascii=False) + "\n")
             count += 1
             far(f"{count} of {whole} demonstrations, {env.facts.name}")

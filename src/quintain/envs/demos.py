@@ -40,32 +40,42 @@ class Turn:
         return self.answer.text
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How an oracle is to play.
+
+    `seed` chooses among equally good moves: another one, another demonstration. `reward` is the least total reward that counts as a
+    demonstration. `slips` is the share of turns, in [0, 1), in which a random other move is made where the oracle still knows a way
+    within the turns left, so that the next turns show how to recover. `why` has a line before each answer that says how the oracle's
+    plan goes on, as far as what was shown tells (see `course.Course`); slips have none.
+    """
+
+    seed: int = 0
+    reward: float = 1.0
+    slips: float = 0.0
+    why: bool = False
+
+
+PLAIN = Manner()
 # what a task gave: the turns of each seat that earned the reward, or why there are none
 Attempt = tuple[Task, list[tuple[Turn, ...]] | NoDemonstration]
 
 
-def demonstrate(
-    env: WorldEnv, task: Task, seed: int = 0, reward: float = 1.0, slips: float = 0.0, why: bool = False
-) -> tuple[Turn, ...]:
+def demonstrate(env: WorldEnv, task: Task, how: Manner = PLAIN) -> tuple[Turn, ...]:
     """Play a task by its oracle, drawing evenly among equally good moves: use it to warm-start a policy.
 
     Args:
         env: of one seat; `seated` plays those of several. Its scaffold decides what is seen and how answers are written. It is reset.
         task: what is played.
-        seed: chooses among equally good moves; another seed, another demonstration.
-        reward: the least total reward that counts as a demonstration.
-        slips: the share of turns, in [0, 1), in which a random other move is made where the oracle still knows a way
-            within the turns left, so that the next turns show how to recover.
-        why: write a line before each answer that says how the oracle's plan goes on, as far as what was shown tells: see
-            `course.Course`. Slips have none.
+        how: see `Manner`.
 
     Returns:
         The turns in order. The oracle sees only the present state, never the noise to come. A world whose oracle knows more than is shown
         is registered with the tag `foresees`; here it is asked, turn by turn, about the state that the full caption tells.
 
     Raises:
-        NoDemonstration: there is no plan, or (on slippery ground, say) luck kept the reward below `reward`.
-        CannotDemonstrate: the world has several seats (see `seated`), `slips` is out of range, or the grammar has no room for a reason.
+        NoDemonstration: there is no plan, or (on slippery ground, say) luck kept the reward below `how.reward`.
+        CannotDemonstrate: the world has several seats (see `seated`), `how.slips` is out of range, or the grammar has no room for a reason.
 
     Example:
         >>> from quintain.envs.scaffold import Scaffold
@@ -79,23 +89,21 @@ def demonstrate(
         raise CannotDemonstrate(
             f"{env.facts.name} has the seats {env.facts.seats}; take `seated`, a demonstration each"
         )
-    return _good(env, task, seed, reward, slips, why)[0]
+    return _good(env, task, how)[0]
 
 
-def seated(
-    env: WorldEnv, task: Task, seed: int = 0, slips: float = 0.0, why: bool = False
-) -> dict[str, tuple[Turn, ...]]:
+def seated(env: WorldEnv, task: Task, how: Manner = PLAIN) -> dict[str, tuple[Turn, ...]]:
     """Play a task by the oracles of all seats: what each seat was told and said, whatever it earned.
 
     Args:
-        env: see `demonstrate`, as for `task`, `seed`, `slips` and `why`.
+        env: see `demonstrate`, as for `task` and `how`, of which the reward says nothing here.
 
     Returns:
         The turns of each seat that made any, in order.
 
     Raises:
         NoDemonstration: a seat that is to move has no plan.
-        CannotDemonstrate: `slips` is out of range or there are several seats to be led astray, or the grammar has no room for a reason.
+        CannotDemonstrate: `how.slips` is out of range or there are several seats to be led astray, or the grammar has no room for a reason.
 
     Example:
         >>> from quintain.envs.world import world_of
@@ -104,8 +112,8 @@ def seated(
         >>> list(turns), sum(turn.earned for turns in turns.values() for turn in turns)
         (['first', 'second'], 1.0)
     """
-    check(env, slips, why)
-    rng = Rng("demonstration", task.seed, task.level, seed)
+    check(env, how)
+    rng = Rng("demonstration", task.seed, task.level, how.seed)
     heard = env.begin(task)
     courses = {seat: Course(env, rng, seat) for seat in heard}
     fresh = {seat: said.messages for seat, said in heard.items()}
@@ -113,9 +121,9 @@ def seated(
     while any(said.acts for said in heard.values()):
         answers = {}
         for seat in [seat for seat, said in heard.items() if said.acts]:
-            stray = _stray(env, rng) if slips and rng.below(1000) < 1000 * slips else None
+            stray = _stray(env, rng) if how.slips and rng.below(1000) < 1000 * how.slips else None
             move, reason = (stray, "") if stray is not None else courses[seat].go_on()
-            answers[seat] = _written(env, move, reason if why else "")
+            answers[seat] = _written(env, move, reason if how.why else "")
             turns[seat].append(Turn(messages=fresh[seat], answer=answers[seat], slip=stray is not None, seat=seat))
             fresh[seat] = ()
         heard = env.advance(answers)
@@ -127,15 +135,15 @@ def seated(
     return {seat: tuple(made) for seat, made in turns.items() if made}
 
 
-def _good(env: WorldEnv, task: Task, seed: int, reward: float, slips: float, why: bool) -> list[tuple[Turn, ...]]:
-    """The turns of the seats that earned `reward`; an error where none did."""
-    played = seated(env, task, seed, slips, why)
+def _good(env: WorldEnv, task: Task, how: Manner) -> list[tuple[Turn, ...]]:
+    """The turns of the seats that earned the reward; an error where none did."""
+    played = seated(env, task, how)
     totals = {seat: sum(turn.earned for turn in turns) for seat, turns in played.items()}
-    good = [turns for seat, turns in played.items() if totals[seat] >= reward]
+    good = [turns for seat, turns in played.items() if totals[seat] >= how.reward]
     if not good:
         most, count = max(totals.values()), max(map(len, played.values()))
         raise NoDemonstration(
-            f"{task.key}: the oracle earned {most:g} of {reward:g} in {count} turn{'s' * (count != 1)}"
+            f"{task.key}: the oracle earned {most:g} of {how.reward:g} in {count} turn{'s' * (count != 1)}"
         )
     return good
 
@@ -164,37 +172,31 @@ def _written(env: WorldEnv, move: Move, reason: str) -> Message:
     return Message(answer.role, (Text(text=f"{reason}\n{answer.text}"),)) if reason else answer
 
 
-def check(env: WorldEnv, slips: float = 0.0, why: bool = False) -> None:
+def check(env: WorldEnv, how: Manner) -> None:
     """Refuse what can never be demonstrated; see `demonstrate`.
 
     Raises:
         CannotDemonstrate: as `demonstrate`.
     """
-    if not 0 <= slips < 1:
-        raise CannotDemonstrate(f"slips is {slips}; the share of stray moves lies in [0, 1)")
-    if slips and env.facts.seats != (SOLO,):
+    if not 0 <= how.slips < 1:
+        raise CannotDemonstrate(f"slips is {how.slips}; the share of stray moves lies in [0, 1)")
+    if how.slips and env.facts.seats != (SOLO,):
         raise CannotDemonstrate(
             f"{env.facts.name} has the seats {env.facts.seats}; slips are for one player: take slips=0"
         )
-    if why and env.scaffold.grammar not in ROOMY:
+    if how.why and env.scaffold.grammar not in ROOMY:
         raise CannotDemonstrate(
             f"the grammar {env.scaffold.grammar!r} has no room for a reason before an answer; take {', '.join(ROOMY)}"
         )
 
 
 def demonstrations(
-    env: WorldEnv,
-    tasks: Iterator[Task],
-    count: int,
-    seed: int = 0,
-    reward: float = 1.0,
-    slips: float = 0.0,
-    why: bool = False,
+    env: WorldEnv, tasks: Iterator[Task], count: int, how: Manner = PLAIN
 ) -> Iterator[tuple[Task, tuple[Turn, ...]]]:
     """The first `count` demonstrations of `tasks`, of each seat that earned the reward; tasks without are passed over.
 
     Args:
-        env: see `demonstrate`, as for `seed`, `reward`, `slips` and `why`; it may have several seats.
+        env: see `demonstrate`, as for `how`; it may have several seats.
         tasks: as many as it takes.
         count: how many.
 
@@ -202,49 +204,37 @@ def demonstrations(
         NoDemonstration: more than nine in ten tasks have none.
         CannotDemonstrate: as `seated`.
     """
-    return chosen(attempts(env, tasks, seed, reward, slips, why), count, reward, slips)
+    return chosen(attempts(env, tasks, how), count, how)
 
 
-def attempt(
-    env: WorldEnv, task: Task, seed: int = 0, reward: float = 1.0, slips: float = 0.0, why: bool = False
-) -> list[tuple[Turn, ...]] | NoDemonstration:
+def attempt(env: WorldEnv, task: Task, how: Manner = PLAIN) -> list[tuple[Turn, ...]] | NoDemonstration:
     """The turns of the seats that earned the reward, or why there are none; see `demonstrate`."""
     try:
-        return _good(env, task, seed, reward, slips, why)
+        return _good(env, task, how)
     except NoDemonstration as error:
         return error
 
 
-def attempts(
-    env: WorldEnv,
-    tasks: Iterable[Task],
-    seed: int = 0,
-    reward: float = 1.0,
-    slips: float = 0.0,
-    why: bool = False,
-) -> Iterator[Attempt]:
+def attempts(env: WorldEnv, tasks: Iterable[Task], how: Manner = PLAIN) -> Iterator[Attempt]:
     """`attempt` at each task.
 
     Raises:
         CannotDemonstrate: as `seated`.
     """
-    check(env, slips, why)
+    check(env, how)
     for task in tasks:
-        yield task, attempt(env, task, seed, reward, slips, why)
+        yield task, attempt(env, task, how)
 
 
-def chosen(
-    tries: Iterable[Attempt], count: int, reward: float, slips: float
-) -> Iterator[tuple[Task, tuple[Turn, ...]]]:
+def chosen(tries: Iterable[Attempt], count: int, how: Manner) -> Iterator[tuple[Task, tuple[Turn, ...]]]:
     """The first `count` demonstrations of what was attempted; see `demonstrations`."""
     made = tried = 0
     for task, found in tries:
         tried += 1
         if isinstance(found, NoDemonstration):
             if tried > 10 * (made + 1):
-                fewer = f"fewer slips than {slips:g}, " * (slips > 0) + f"a lower reward than {reward:g} or " * (
-                    reward > 0
-                )
+                fewer = f"fewer slips than {how.slips:g}, " * (how.slips > 0)
+                fewer += f"a lower reward than {how.reward:g} or " * (how.reward > 0)
                 less = f", or ask for {made}" * (made > 0)
                 raise NoDemonstration(
                     f"{made} of {tried} tasks have a demonstration, and {count} are asked for; the last: {found}; "

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from quintain.config import Config
+from quintain.envs.demos import Manner
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.models import build_model, save_model, self_test
@@ -35,7 +36,7 @@ def corpus(config: Config) -> Iterator[str]:
     env = WorldEnv(world_of(section.name), Scaffold.of(section.scaffold))
     options = {"env": section.name, "levels": section.levels, "params": section.params}
     played = drawn(build("sampler", {"name": "worlds", **options}))
-    for _, turns in spread(env, played, EPISODES, cores(), reward=0.0):
+    for _, turns in spread(env, played, EPISODES, cores(), Manner(reward=0.0)):
         for turn in turns:
             yield from (m.text for m in turn.messages)
             yield turn.text

@@ -9,12 +9,12 @@ import os
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from time import monotonic
 from typing import Any
 
 from quintain.codec import decode, dumps, encode
-from quintain.envs.demos import Attempt, NoDemonstration, Turn, attempt, attempts, chosen
+from quintain.envs.demos import PLAIN, Attempt, Manner, NoDemonstration, Turn, attempt, attempts, chosen
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.registry import import_file, imported
@@ -38,7 +38,7 @@ def cores(share: int = 1) -> int:
 
 
 def spread(
-    env: WorldEnv, tasks: Iterator[Task], count: int, helpers: int, **how: Any
+    env: WorldEnv, tasks: Iterator[Task], count: int, helpers: int, how: Manner = PLAIN
 ) -> Iterator[tuple[Task, tuple[Turn, ...]]]:
     """As `demonstrations`, and as many processes as `helpers` join in where it would take longer than they take to begin.
 
@@ -46,20 +46,17 @@ def spread(
         env: of a world that is registered, here or by a file that was imported.
         tasks: see `demonstrations`, as for `count`.
         helpers: 1 for nobody else.
-        how: `seed`, `reward`, `slips`, `why`.
+        how: see `Manner`.
 
     Raises:
         NoDemonstration, CannotDemonstrate: as `demonstrations`.
     """
-    made = _attempts(env, iter(tasks), count, helpers if not env.scaffold.image else 1, how)
-    return chosen(made, count, how.get("reward", 1.0), how.get("slips", 0.0))
+    return chosen(_attempts(env, iter(tasks), count, helpers if not env.scaffold.image else 1, how), count, how)
 
 
-def _attempts(
-    env: WorldEnv, tasks: Iterator[Task], count: int, helpers: int, how: Mapping[str, Any]
-) -> Iterator[Attempt]:
+def _attempts(env: WorldEnv, tasks: Iterator[Task], count: int, helpers: int, how: Manner) -> Iterator[Attempt]:
     begun, made = monotonic(), 0
-    for task, found in attempts(env, tasks, **how):
+    for task, found in attempts(env, tasks, how):
         yield task, found
         made += len(found) if isinstance(found, list) else 0
         spent = monotonic() - begun
@@ -70,14 +67,14 @@ def _attempts(
     yield from _together(env, tasks, helpers, how)
 
 
-def _together(env: WorldEnv, tasks: Iterator[Task], helpers: int, how: Mapping[str, Any]) -> Iterator[Attempt]:
+def _together(env: WorldEnv, tasks: Iterator[Task], helpers: int, how: Manner) -> Iterator[Attempt]:
     """The attempts at tasks that are dealt out in turn, in their order; what a helper cannot do is done here."""
     crew: list[_Helper] = []
     ahead: deque[tuple[Task, _Helper]] = deque()
 
     def next_one() -> Attempt:
         task, helper = ahead.popleft()
-        return task, helper.answer() or attempt(env, task, **how)
+        return task, helper.answer() or attempt(env, task, how)
 
     try:
         crew += [_Helper(env, how) for _ in range(helpers)]
@@ -96,7 +93,7 @@ def _together(env: WorldEnv, tasks: Iterator[Task], helpers: int, how: Mapping[s
 class _Helper:
     """A process that attempts tasks, a line each; it ends when its input does, so also with us."""
 
-    def __init__(self, env: WorldEnv, how: Mapping[str, Any]) -> None:
+    def __init__(self, env: WorldEnv, how: Manner) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM],
             stdin=subprocess.PIPE,
@@ -105,7 +102,7 @@ class _Helper:
             start_new_session=True,  # Ctrl-C is ours
         )
         scaffold = encode(env.scaffold)
-        self.tell({"world": env.facts.name, "scaffold": scaffold, "files": imported(), "how": dict(how)})
+        self.tell({"world": env.facts.name, "scaffold": scaffold, "files": imported(), "how": encode(how)})
 
     def tell(self, what: Any) -> None:
         """Write a line; to one that is gone nothing is written, and its answers are none."""
@@ -141,12 +138,12 @@ def main() -> None:
     try:
         for path in first["files"]:
             import_file(path)
-        env = WorldEnv(world_of(first["world"]), decode(Scaffold, first["scaffold"]))
+        env, how = WorldEnv(world_of(first["world"]), decode(Scaffold, first["scaffold"])), decode(Manner, first["how"])
     except QuintainError:  # such as a world that was registered by hand: it is left to who asked
         return
     for line in lines:
         try:
-            found = attempt(env, decode(Task, json.loads(line)), **first["how"])
+            found = attempt(env, decode(Task, json.loads(line)), how)
             told = {"none": str(found)} if isinstance(found, NoDemonstration) else {"made": encode(found)}
         except QuintainError:  # who asked meets it again, and says so
             told = {}

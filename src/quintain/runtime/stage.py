@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from quintain.config import Config, ConfigError
+from quintain.envs.demos import Manner
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.learn.pack import Demo
@@ -110,7 +111,7 @@ def _world_stage(config: Config, hold: Hold | None) -> Stage:
     def demos(count: int, seed: int) -> Iterable[Demo]:
         own, tasks = WorldEnv(world, scaffold), drawn(sampler("train", seed, (0, 1)))
         share = cores(config.runtime.processes)
-        made = spread(own, tasks, count, share, seed=seed, reward=config.warm_start.reward)
+        made = spread(own, tasks, count, share, Manner(seed=seed, reward=config.warm_start.reward))
         for demo in write_demos(made, renderer, turn_tokens(config)):
             if len(demo.tokens) > config.model.context:
                 raise ConfigError(

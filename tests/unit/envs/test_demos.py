@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from quintain.envs.course import shows_all
-from quintain.envs.demos import CannotDemonstrate, NoDemonstration, _stray, demonstrate, demonstrations, seated
+from quintain.envs.demos import CannotDemonstrate, Manner, NoDemonstration, _stray, demonstrate, demonstrations, seated
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.ports import SOLO
@@ -39,9 +39,9 @@ def test_a_demonstration_replays_to_the_reward(grammar: str) -> None:
 def test_seeds_choose_among_equally_short_plans() -> None:
     env = WorldEnv(world_of("EmptyRoom"), WORDS)
     task = task_of("EmptyRoom", 0, 9)
-    plans = {tuple(t.text for t in demonstrate(env, task, seed)) for seed in range(20)}
+    plans = {tuple(t.text for t in demonstrate(env, task, Manner(seed=seed))) for seed in range(20)}
     assert len(plans) >= 8 and len({tuple(sorted(p)) for p in plans}) == 1
-    assert demonstrate(env, task, 3) == demonstrate(env, task, 3)
+    assert demonstrate(env, task, Manner(seed=3)) == demonstrate(env, task, Manner(seed=3))
 
 
 def test_unlucky_walks_over_ice_are_passed_over() -> None:
@@ -55,7 +55,7 @@ def test_unlucky_walks_over_ice_are_passed_over() -> None:
 def test_what_has_no_plan_is_an_error() -> None:
     env = WorldEnv(world_of("FrozenLake"), WORDS)
     with pytest.raises(NoDemonstration, match="earned 1 of 2"):
-        demonstrate(env, task_of("FrozenLake", 1, 0), reward=2.0)
+        demonstrate(env, task_of("FrozenLake", 1, 0), Manner(reward=2.0))
     unlucky = next(t for t in (task_of("FrozenLake", seed, 4) for seed in range(100)) if not _succeeds(env, t))
     with pytest.raises(NoDemonstration, match="0 of 11 tasks"):
         next(demonstrations(env, iter([unlucky] * 50), 5), None)
@@ -63,13 +63,13 @@ def test_what_has_no_plan_is_an_error() -> None:
 
 def test_the_least_reward_of_a_demonstration_can_be_chosen() -> None:
     env, tasks = WorldEnv(world_of("KuhnPoker"), WORDS), [task_of("KuhnPoker", seed, 3) for seed in range(20)]
-    every = list(demonstrations(env, iter(tasks), 20, reward=0.0))
+    every = list(demonstrations(env, iter(tasks), 20, Manner(reward=0.0)))
     totals = [sum(turn.earned for turn in turns) for _, turns in every]
     assert [task for task, _ in every] == tasks and min(totals) < 0.5 < max(totals) <= 1.0
     good = [task for (task, _), total in zip(every, totals, strict=True) if total >= 0.5]
-    assert [task for task, _ in demonstrations(env, iter(tasks), 20, reward=0.5)] == good
+    assert [task for task, _ in demonstrations(env, iter(tasks), 20, Manner(reward=0.5))] == good
     with pytest.raises(NoDemonstration, match="take a lower reward than 1.5 or other levels"):
-        next(demonstrations(env, iter(tasks), 5, reward=1.5), None)
+        next(demonstrations(env, iter(tasks), 5, Manner(reward=1.5)), None)
 
 
 @pytest.mark.parametrize("name", ["NimDuel", "KuhnDuel", "PaddleMatch", "TicTacToeDuel"])
@@ -100,7 +100,7 @@ def test_each_seat_has_a_demonstration_of_its_own(name: str) -> None:
 
 def test_a_seat_draws_among_equally_good_moves() -> None:
     env, task = WorldEnv(world_of("TicTacToeDuel")), task_of("TicTacToeDuel", 4, 0)
-    first = {seated(env, task, seed)["X"][0].text for seed in range(20)}
+    first = {seated(env, task, Manner(seed=seed))["X"][0].text for seed in range(20)}
     state = env.world.start(task.seed, task.level)
     assert len(first) > 1 and {f"<action>{move.key}</action>" for move in env.world.solve(state, "X").first} >= first
 
@@ -109,7 +109,7 @@ def test_seats_that_earn_too_little_are_left_out_and_a_count_may_end_between_two
     env, tasks = WorldEnv(world_of("NimDuel")), [task_of("NimDuel", seed, 2) for seed in range(9)]
     winners = [(task, turns[0].seat) for task, turns in demonstrations(env, iter(tasks), 9)]
     assert [task for task, _ in winners] == tasks and {seat for _, seat in winners} <= {"first", "second"}
-    both = [(task, turns[0].seat) for task, turns in demonstrations(env, iter(tasks), 5, reward=0.0)]
+    both = [(task, turns[0].seat) for task, turns in demonstrations(env, iter(tasks), 5, Manner(reward=0.0))]
     assert both == [(task, seat) for task in tasks[:3] for seat in ("first", "second")][:5]
     with pytest.raises(CannotDemonstrate, match="take `seated`"):
         demonstrate(env, tasks[0])
@@ -127,7 +127,7 @@ def test_slips_are_mended_by_the_oracle_and_told_apart() -> None:
     slipped = 0
     for seed in range(10):
         task = task_of("KeyDoor", seed, 2)
-        turns = demonstrate(env, task, slips=0.3)
+        turns = demonstrate(env, task, Manner(slips=0.3))
         slipped += sum(turn.slip for turn in turns)
         env.begin(task)
         for turn in turns:
@@ -136,7 +136,7 @@ def test_slips_are_mended_by_the_oracle_and_told_apart() -> None:
             assert (turn.text in {m.key for m in plan.first}) is not turn.slip
             heard = env.advance({SOLO: turn.answer})[SOLO]
         assert heard.reward == {"success": 1.0}
-        assert demonstrate(env, task, slips=0.3) == turns != demonstrate(env, task)
+        assert demonstrate(env, task, Manner(slips=0.3)) == turns != demonstrate(env, task)
     assert 10 < slipped < 50
 
 
@@ -144,7 +144,7 @@ def test_slips_are_mended_by_the_oracle_and_told_apart() -> None:
 @pytest.mark.parametrize("name", ["KeyDoor", "MiniSudoku", "Game2048"])
 def test_reasons_stand_before_answers_that_still_read(name: str, grammar: str) -> None:
     env = WorldEnv(world_of(name), Scaffold(grammar=grammar))
-    turns = demonstrate(env, task_of(name, 3, 1), reward=0.0, why=True)
+    turns = demonstrate(env, task_of(name, 3, 1), Manner(reward=0.0, why=True))
     env.begin(task_of(name, 3, 1))
     told = []
     for turn in turns:
@@ -160,7 +160,7 @@ def test_reasons_stand_before_answers_that_still_read(name: str, grammar: str) -
 def test_what_is_announced_is_done(name: str) -> None:
     env = WorldEnv(world_of(name), Scaffold(grammar="free"))
     for seed in range(8):
-        turns = demonstrate(env, task_of(name, seed, 2), why=True)
+        turns = demonstrate(env, task_of(name, seed, 2), Manner(why=True))
         said = [turn.text.partition("\n") for turn in turns]
         done = [answer for _, _, answer in said]
         for i, (reason, _, _) in enumerate(said):
@@ -175,7 +175,7 @@ def test_a_page_solved_step_by_step_is_explained_cell_by_cell(name: str) -> None
     """How many are to go, and last the value that is written; the easiest cell comes first, with or without slips on the way."""
     env = WorldEnv(world_of(name), Scaffold(grammar="free"))
     for seed, slips in ((1, 0.0), (2, 0.0), (3, 0.4)):
-        turns = [t for t in demonstrate(env, task_of(name, seed, 3), slips=slips, why=True) if not t.slip]
+        turns = [t for t in demonstrate(env, task_of(name, seed, 3), Manner(slips=slips, why=True)) if not t.slip]
         counts = []
         for turn in turns:
             reason, _, answer = turn.text.partition("\n")
@@ -207,7 +207,7 @@ def test_a_page_is_explained_by_what_its_solver_finds(name: str) -> None:
     env = WorldEnv(world_of(name), Scaffold(grammar="free"))
     for seed in range(3):
         task = task_of(name, seed, 4)
-        (turn,) = demonstrate(env, task, why=True)
+        (turn,) = demonstrate(env, task, Manner(why=True))
         reason, _, answer = turn.text.partition("\n")
         cells = dict(
             re.findall(r"([a-z]\d*) ([A-Z]|\d+|yes|no|is a kn\w+)(?=[.,]|$)", re.sub(r"Try .*? fails\. ", "", reason))
@@ -226,7 +226,7 @@ def test_answers_are_the_same_with_and_without_reasons() -> None:
     for seed in range(8):
         task = task_of("KeyDoor", seed, 3)
         bare = [turn.text for turn in demonstrate(env, task)]
-        assert bare == [turn.text.partition("\n")[2] for turn in demonstrate(env, task, why=True)]
+        assert bare == [turn.text.partition("\n")[2] for turn in demonstrate(env, task, Manner(why=True))]
 
 
 PART = [e.name for e in entries("world") if world_of(e.name).facts.seats == (SOLO,) and not shows_all(world_of(e.name))]
@@ -239,7 +239,7 @@ def test_what_has_been_shown_alike_is_reasoned_about_alike(name: str) -> None:
     heard: dict[tuple[str, ...], str] = {}
     for seed in range(12):
         try:
-            turns = demonstrate(env, task_of(name, seed, seed % 4), reward=-1.0, why=True)
+            turns = demonstrate(env, task_of(name, seed, seed % 4), Manner(reward=-1.0, why=True))
         except NoDemonstration:
             continue
         past: tuple[str, ...] = ()
@@ -263,7 +263,7 @@ def test_identical_first_sights_of_different_mazes_have_one_reason() -> None:
     sights: dict[str, set[str]] = {}
     lengths: dict[str, set[int]] = {}
     for seed in range(60):
-        turns = demonstrate(env, task_of("TJunction3D", seed, 3), why=True)
+        turns = demonstrate(env, task_of("TJunction3D", seed, 3), Manner(why=True))
         sight = turns[0].messages[0].text.partition("You have")[2].partition("\n")[2]  # the turns tell the size
         sights.setdefault(sight, set()).add(turns[0].text)
         lengths.setdefault(sight, set()).add(len(turns))
@@ -301,8 +301,8 @@ def test_a_stray_move_does_not_rest_on_what_is_still_to_come() -> None:
 def test_what_can_never_be_demonstrated_is_told_at_once(name, options, asked, told) -> None:
     env = WorldEnv(world_of(name), Scaffold(**options))
     for call in (
-        lambda: demonstrate(env, task_of(name, 0, 0), **asked),
-        lambda: next(demonstrations(env, iter([]), 1, **asked)),
+        lambda: demonstrate(env, task_of(name, 0, 0), Manner(**asked)),
+        lambda: next(demonstrations(env, iter([]), 1, Manner(**asked))),
     ):
         with pytest.raises(CannotDemonstrate, match=told):
             call()
@@ -310,7 +310,7 @@ def test_what_can_never_be_demonstrated_is_told_at_once(name, options, asked, to
 
 def test_slips_are_for_one_player() -> None:
     with pytest.raises(CannotDemonstrate, match="slips are for one player: take slips=0"):
-        next(demonstrations(WorldEnv(world_of("NimDuel")), iter([]), 1, slips=0.1))
+        next(demonstrations(WorldEnv(world_of("NimDuel")), iter([]), 1, Manner(slips=0.1)))
 
 
 def test_where_slips_cost_too_much_a_few_tries_end_it_and_it_is_told_what_to_change() -> None:
@@ -321,7 +321,7 @@ def test_where_slips_cost_too_much_a_few_tries_end_it_and_it_is_told_what_to_cha
             tried.append(seed)
             yield task_of("Blackjack", seed, 2 + seed % 6)
 
-    made = demonstrations(env, tasks(), 8, slips=0.3)
+    made = demonstrations(env, tasks(), 8, Manner(slips=0.3))
     with pytest.raises(
         NoDemonstration,
         match=r"2 of 31 tasks .* 8 are .* fewer slips than 0.3, a lower reward than 1 or other levels, or ask for 2",

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from quintain.cli import main
-from quintain.envs.demos import CannotDemonstrate, NoDemonstration, demonstrations
+from quintain.envs.demos import CannotDemonstrate, Manner, NoDemonstration, demonstrations
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.runtime import spread as spreading
@@ -55,15 +55,15 @@ def helpers(monkeypatch):
 def test_they_are_the_same_in_the_same_order(name, how, helpers):
     scaffold = Scaffold() if "why" in how else WORDS
     env = WorldEnv(world_of(name), scaffold)
-    alone = list(demonstrations(env, tasks(name), 25, **how))
-    assert list(spread(env, tasks(name), 25, 3, **how)) == alone
+    alone = list(demonstrations(env, tasks(name), 25, Manner(**how)))
+    assert list(spread(env, tasks(name), 25, 3, Manner(**how))) == alone
     assert len(helpers) == 3
     assert all(helper.process.returncode == -signal.SIGKILL for helper in helpers), "nobody is left behind"
 
 
 def test_the_helpers_do_the_work(helpers, monkeypatch):
     here = []
-    monkeypatch.setattr(spreading, "attempt", lambda *args, **how: here.append(args))
+    monkeypatch.setattr(spreading, "attempt", lambda *args: here.append(args))
     assert len(list(spread(WorldEnv(world_of("KeyDoor"), WORDS), tasks("KeyDoor"), 12, 2))) == 12 and not here
 
 
@@ -101,16 +101,16 @@ def test_errors_are_those_of_one_process(helpers):
     with pytest.raises(
         NoDemonstration, match="0 of 11 tasks have a demonstration, and 5 are asked for; .* earned [01] of 2"
     ):
-        list(spread(env, tasks("FrozenLake"), 5, 2, reward=2.0))
+        list(spread(env, tasks("FrozenLake"), 5, 2, Manner(reward=2.0)))
     with pytest.raises(CannotDemonstrate, match="slips is 1.5"):
-        list(spread(env, tasks("FrozenLake"), 5, 2, slips=1.5))
+        list(spread(env, tasks("FrozenLake"), 5, 2, Manner(slips=1.5)))
 
     bad = (
         Task(key="bad", env="FrozenLake", seed=seed, level=2, params={"sides": 3} if seed == 7 else {})
         for seed in range(20)
     )
     with pytest.raises(Exception, match="sides"):
-        list(spread(env, bad, 20, 2, reward=0.0))
+        list(spread(env, bad, 20, 2, Manner(reward=0.0)))
 
 
 @pytest.mark.usefixtures("registered_for_now")

@@ -9,7 +9,7 @@ import pytest
 
 from quintain import waits
 from quintain.config import ConfigError, make
-from quintain.envs.demos import demonstrations
+from quintain.envs.demos import Manner, demonstrations
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.learn.ranks import Ranks
@@ -93,7 +93,7 @@ def test_what_a_demonstration_must_have_earned_is_a_setting(reward, lost):
     words = ["world=KuhnPoker", "level=3", "env.scaffold.style=words", f"warm_start.reward={reward}"]
     stage = make_stage(make("tiny", overrides=words))
     env = WorldEnv(world_of("KuhnPoker"), Scaffold.of({"style": "words"}))
-    every = demonstrations(env, drawn(stage.sampler("train", 7, (0, 1))), 30, 7, reward=-1.0)
+    every = demonstrations(env, drawn(stage.sampler("train", 7, (0, 1))), 30, Manner(seed=7, reward=-1.0))
     every = list(write_demos(every, stage.renderer, 1))
     assert (list(need_demos(stage)(30, 7)) == every) is lost
 
