@@ -11,7 +11,7 @@ from quintain.config import Config, EnvSection
 from quintain.ledger import RunDir
 from quintain.parts import Cast
 from quintain.registry import UnknownName, build, names, require_extra, unknown
-from quintain.runtime.opponents import ITSELF, PLAYERS, facing, others, rival, scripted, seats_of
+from quintain.runtime.opponents import ITSELF, PLAYERS, facing, rival, scripted, seats_of
 from quintain.runtime.stage import data_sampler, env_of, make_stage, tasks, world_sampler
 from quintain.runtime.words import keep_words, went_with
 from quintain.types import Sampling, Task
@@ -177,10 +177,8 @@ def opposed(
             f"one of {player} and {opponent} is a model of words and the other one of text, and a game is told in one way; take players "
             "that were trained alike"
         )
-    return config, [
-        replace(facing(own, seats, theirs.engines["policy"], theirs), seed=own.seed + number)  # no game twice
-        for number, seats in enumerate(others(config))
-    ]
+    seats, engine = seats_of(config), theirs.engines["policy"]
+    return config, [facing(own, seats, mine, engine, theirs) for mine in seats]
 
 
 def _is_run(player: str) -> bool:

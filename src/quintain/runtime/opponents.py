@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from quintain.worlds.noise import Rng
 ITSELF = "policy"  # who plays the other seats where nobody else does
 AGAINST = "against"  # tag of groups in which somebody else played them: who
 Move = Callable[[Any, Any, str, Request], str]  # (world, state, seat, request) -> action
-Cases = Sequence[tuple[float, Mapping[str, str]]]  # shares of groups, and by seat who plays there: `random` or `oracle`
+Cases = Sequence[tuple[float, str, str]]  # share of the groups, seat of the policy, `random` or `oracle` for the others
 
 
 def random_move(world: Any, state: Any, seat: str, request: Request) -> str:
@@ -65,33 +65,25 @@ def rival(config: Config) -> str:
     return config.eval.against if config.eval.against != ITSELF and len(seats_of(config)) > 1 else ""
 
 
-def others(config: Config) -> list[tuple[str, ...]]:
-    """For each seat of the config's world that the policy takes in turn, the seats that are left to somebody else.
+def facing(cast: Cast, seats: Sequence[str], mine: str, engine: Engine, like: Cast | None = None) -> Cast:
+    """A cast of which the policy plays the seat `mine` and `engine` the others, whose episodes are left out of groups.
 
-    Example:
-        >>> from quintain import config as configs
-        >>> others(configs.make(overrides=["world=NimDuel"])), others(configs.make(overrides=["world=KeyDoor"]))
-        ([('second',), ('first',)], [()])
-    """
-    seats = seats_of(config)
-    return [tuple(other for other in seats if other != seat) for seat in seats] or [()]
-
-
-def facing(cast: Cast, seats: Collection[str], engine: Engine, like: Cast | None = None) -> Cast:
-    """A cast in which `engine` plays `seats`, whose episodes are left out of groups.
+    Its noise is that of the seat, else players that are alike would play the same game from each.
 
     Args:
-        cast: who plays the rest.
-        seats: names.
+        cast: of the policy.
+        seats: all that there are.
+        mine: one of them.
         engine: of the others.
         like: whose renderer and sampling it has; None for one that needs none.
     """
-    own: dict[str, Any] = {"engines": {**cast.engines, **dict.fromkeys(seats, engine)}}
-    own["frozen"] = cast.frozen | frozenset(seats)
+    rest = [seat for seat in seats if seat != mine]
+    own: dict[str, Any] = {"engines": {**cast.engines, **dict.fromkeys(rest, engine)}}
+    own |= {"frozen": cast.frozen | frozenset(rest), "seed": cast.seed + seats.index(mine)}
     if like is not None:
         if renderer := like.renderers.get("policy"):
-            own["renderers"] = {**cast.renderers, **dict.fromkeys(seats, renderer)}
-        own["samplings"] = {**cast.samplings, **dict.fromkeys(seats, like.sampling)}
+            own["renderers"] = {**cast.renderers, **dict.fromkeys(rest, renderer)}
+        own["samplings"] = {**cast.samplings, **dict.fromkeys(rest, like.sampling)}
     return replace(cast, **own)
 
 
@@ -103,20 +95,17 @@ def against(config: Config, rollout: Rollout, cases: Cases) -> Rollout:
         rollout: what plays a group.
         cases: see `Cases`; groups of none are played as they were.
     """
-    made = {name: scripted(name, config) for _, players in cases for name in players.values()}
+    made = {name: scripted(name, config) for *_, name in cases}
     seats = seats_of(config)
 
     async def play(task: Task, cast: Cast, ticket: int) -> Group:
-        drawn, ends = Rng("opponents", cast.seed, ticket).uniform(), itertools.accumulate(share for share, _ in cases)
-        players = next((players for end, (_, players) in zip(ends, cases, strict=True) if drawn < end), None)
-        if players is None:
+        drawn, ends = Rng("opponents", cast.seed, ticket).uniform(), itertools.accumulate(share for share, *_ in cases)
+        case = next((case for end, case in zip(ends, cases, strict=True) if drawn < end), None)
+        if case is None:
             return await rollout(task, cast, ticket)
-        number = next((i for i, seat in enumerate(seats) if seat not in players), 0)
-        cast = replace(cast, seed=cast.seed + number)  # else players that are alike play the same game from each seat
-        for seat, name in players.items():
-            cast = facing(cast, (seat,), made[name])
-        group = await rollout(task, cast, ticket)
-        return replace(group, tags={**group.tags, AGAINST: next(iter(players.values()))})
+        _, mine, name = case
+        group = await rollout(task, facing(cast, seats, mine, made[name]), ticket)
+        return replace(group, tags={**group.tags, AGAINST: name})
 
     return play
 
@@ -128,19 +117,19 @@ def mixture(config: Config) -> Cases:
         ConfigError: somebody is to play the other seats of what has one.
     """
     shares = {name: share for name, share in config.rollout.opponents.items() if share}
-    if shares and len(seats_of(config)) < 2:
+    seats = seats_of(config)
+    if shares and len(seats) < 2:
         raise ConfigError(
             f"rollout.opponents has {', '.join(sorted(shares))} play the other seats, and {config.data or config.env.name} has one seat; "
             "set rollout.opponents={}, or choose a world of several (`quintain list worlds` has a column of how many there are)"
         )
-    left = others(config)
-    return [(share / len(left), dict.fromkeys(seats, name)) for name, share in sorted(shares.items()) for seats in left]
+    return [(share / len(seats), mine, name) for name, share in sorted(shares.items()) for mine in seats]
 
 
 def sides(config: Config) -> list[dict[str, Any]]:
     """Options of the rollouts of an evaluation: one in which the policy plays every seat, or one for each seat that it takes."""
     who = rival(config)
-    return [{"others": [(1.0, dict.fromkeys(seats, who))]} for seats in others(config)] if who else [{}]
+    return [{"others": [(1.0, mine, who)]} for mine in seats_of(config)] if who else [{}]
 
 
 def joined(found: Sequence[Sequence[Group]]) -> list[Group]:

@@ -25,7 +25,7 @@ from quintain.runtime.evaluate import make_evaluator, play
 from quintain.runtime.measure import played as by_step
 from quintain.runtime.measure import seen as measured
 from quintain.runtime.newmodel import write_model
-from quintain.runtime.opponents import against, facing, joined, oracle_move, others, rival, sides
+from quintain.runtime.opponents import against, facing, joined, oracle_move, rival, sides
 from quintain.runtime.playing import make_reward, make_rollout, training_only
 from quintain.runtime.stage import make_stage
 from quintain.types import Group, Request, Sampling, Stop, Trajectory
@@ -76,7 +76,7 @@ async def test_a_run_is_evaluated_against_whom_its_config_names():
 
 def test_worlds_of_one_seat_have_nobody_to_be_against():
     config = configs.make(overrides=["world=KeyDoor", "eval.against=random"])
-    assert rival(config) == "" and others(config) == [()]
+    assert rival(config) == "" and sides(config) == [{}]
     assert rival(duel("eval.against=random")) == "random" and rival(duel()) == ""
     _, casts = opposed("random", "", config, [], {})  # a recipe may say so for all worlds
     assert len(casts) == 1 and not casts[0].frozen
@@ -133,7 +133,8 @@ async def test_the_other_is_asked_with_its_own_sampling():
         return "take 1"
 
     own = builtin("random", config)
-    cast = facing(own, ("second",), Player(act), replace(own, sampling=Sampling(temperature=0.25)))
+    like = replace(own, sampling=Sampling(temperature=0.25))
+    cast = facing(own, ("first", "second"), "first", Player(act), like)
     await play(held_out(config, 6, 5), cast, make_rollout(config, 1), make_reward(config))
     assert asked and set(asked) == {0.25}
 
@@ -201,7 +202,7 @@ async def test_in_training_others_take_their_share_of_the_groups_and_the_policy_
 
 def test_evaluations_have_opponents_of_their_own():
     config = duel("rollout.opponents.random=1", "eval.against=oracle")
-    assert [side["others"][0][1] for side in sides(config)] == [{"second": "oracle"}, {"first": "oracle"}]
+    assert sides(config) == [{"others": [(1.0, seat, "oracle")]} for seat in ("first", "second")]
     assert sides(duel("rollout.opponents.random=1")) == [{}]
 
 
@@ -249,7 +250,8 @@ def test_who_is_named_goes_before_who_the_config_names():
 
 def test_temperature_0_is_the_players_alone():
     own = builtin("random", duel())
-    cast = facing(own, ("second",), Player(lambda *_: ""), replace(own, sampling=Sampling(temperature=0.5)))
+    like = replace(own, sampling=Sampling(temperature=0.5))
+    cast = facing(own, ("first", "second"), "first", Player(lambda *_: ""), like)
     calm = _calm(cast)
     assert (calm.sampling.temperature, calm.samplings["second"].temperature) == (0.0, 0.5)
 
