@@ -22,7 +22,7 @@ from quintain.worlds.painter import Painter, painted
 KEPT = 4096  # readings of short messages that are remembered
 SHORT = 200  # characters of a message whose reading is remembered
 MALFORMED = ("malformed",)
-CARRIED = ("task", "state", "turn", "limit", "stop", "past")  # what an env of the same world takes over as it is
+CARRIED = ("task", "state", "turn", "limit", "stop", "past", "unheard")  # what an env of the same world takes over as it is
 
 
 class NoEpisode(QuintainError):
@@ -127,6 +127,7 @@ class WorldEnv:
         self.stop: Stop | None = None
         self.movers: set[str] = set()
         self.past: tuple[str, ...] = ()
+        self.unheard: Mapping[str, tuple[str, ...]] = NOTHING  # events that a seat has not been told yet, as it was not to move
         self.calls: dict[str, str] = {}
 
     async def reset(self, task: Task) -> Mapping[str, Feedback]:
@@ -139,7 +140,7 @@ class WorldEnv:
 
     def begin(self, task: Task) -> dict[str, Feedback]:
         """`reset` without a coroutine."""
-        self.task, self.turn, self.stop, self.past, self.calls = task, 0, None, (), {}
+        self.task, self.turn, self.stop, self.past, self.unheard, self.calls = task, 0, None, (), NOTHING, {}
         self.state = self.reader.start(task)
         self.limit = self.world.turns(self.state)
         out = self.seen()
@@ -217,8 +218,11 @@ class WorldEnv:
                 self.movers.add(seat)
             messages: tuple[Message, ...] = ()
             if acts or stop is not None:
-                said = self.reader.say(happened, stop is not None) if happened and scaffold.feedback else ""
+                heard = self._heard(seat, happened)
+                said = self.reader.say(heard, stop is not None) if heard and scaffold.feedback else ""
                 messages = (self._message(self.style.go_on(view, self._said(said), scaffold), seat, view),)
+            elif happened:
+                self.unheard = {**self.unheard, seat: (*self.unheard.get(seat, ()), *happened)}
             out[seat] = Feedback(
                 messages=messages,
                 reward=reward,
@@ -229,6 +233,14 @@ class WorldEnv:
                 state=self.state,
             )
         return out
+
+    def _heard(self, seat: str, happened: tuple[str, ...]) -> tuple[str, ...]:
+        """What a seat is told of now: also what happened while it had nothing to say."""
+        if seat not in self.unheard:
+            return happened
+        happened = (*self.unheard[seat], *happened)
+        self.unheard = {other: events for other, events in self.unheard.items() if other != seat}
+        return happened
 
     def _said(self, said: str) -> str:
         return f"{said}\nLast actions: {', '.join(self.past)}.".lstrip() if self.past else said
@@ -260,6 +272,7 @@ class WorldEnv:
             "limit": self.limit,
             "stop": self.stop,
             "past": list(self.past),
+            "unheard": {seat: list(events) for seat, events in self.unheard.items()},
             "calls": dict(self.calls),
         }
         return sealed(self.facts.name, self.world.schema, held)
@@ -289,6 +302,7 @@ class WorldEnv:
         self.turn, self.limit = int(snapshot["turn"]), int(snapshot["limit"])
         self.stop = Stop(snapshot["stop"]) if snapshot["stop"] else None
         self.past, self.calls = tuple(map(str, snapshot["past"])), dict(snapshot["calls"])
+        self.unheard = {seat: tuple(map(str, events)) for seat, events in snapshot["unheard"].items()}
         if self.task is None:
             raise ValueError("there is no task")
         views = {seat: self.world.view(self.state, seat) for seat in self.facts.seats}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quintain.envs.scaffold import Scaffold
+from quintain.envs.scaffold import Scaffold, sentences
 from quintain.envs.snapshots import ABOUT, schema_digest, sealed
 from quintain.envs.world import BadSnapshot, NoEpisode, Reader, WorldEnv, world, world_of
 from quintain.messages import Message
@@ -343,3 +343,30 @@ def test_two_seats_take_turns_and_see_their_own_side() -> None:
     assert heard["left"].reward == {"success": 1.0} and heard["right"].reward == {}
     assert {f.stop for f in heard.values()} == {Stop.done} and heard["right"].messages[0].text == "5 gone"
     assert env.snapshot()["state"] == {"card": 3, "taken": [2, 2, 1]}
+
+
+@pytest.mark.parametrize("name", [name for name in names("world") if len(world_of(name).facts.seats) > 1])
+def test_a_seat_is_told_all_that_happened_to_it_also_while_the_others_moved(name: str) -> None:
+    """Forks and restored envs know what has not been told yet."""
+    env = WorldEnv(world_of(name), Scaffold(rules=False))
+    facts, waits = env.facts, dict.fromkeys(env.facts.seats, "")
+    env.begin(task_of(name, 1, 2))
+    for turn in range(60):
+        rng = Rng("told", turn)
+        answers = {seat: f"<action>{env.world.view(env.state, seat).sample(rng).key}</action>" for seat in env.movers}
+        answers = answers if turn % 5 else dict.fromkeys(env.movers, "?")
+        ways = [env.fork(), WorldEnv(env.world, env.scaffold), env]
+        ways[1].restore(json.loads(json.dumps(env.snapshot())))
+        all_heard = [
+            way.advance({seat: Message.of("assistant", text) for seat, text in answers.items()}) for way in ways
+        ]
+        heard = all_heard[-1]
+        assert all_heard == [heard] * 3
+        for seat, said in heard.items():
+            waits[seat] = f"{waits[seat]} {sentences(said.events, facts, env.stop is not None)}".strip()
+            if said.messages:
+                assert said.messages[0].text.startswith(waits[seat]), (seat, waits[seat])
+                waits[seat] = ""
+        if env.stop is not None:
+            break
+    assert not any(waits.values()) or env.stop is None
