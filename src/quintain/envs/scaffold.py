@@ -9,7 +9,7 @@ from typing import Any
 
 from quintain.envs.grammar import GRAMMARS
 from quintain.registry import UnknownName, unknown
-from quintain.types import QuintainError
+from quintain.types import QuintainError, Stop
 from quintain.worlds.kernel import CAPTION_LEVELS, Facts, View
 
 KINDS: dict[Any, str] = {bool: "true or false", int: "an integer", float: "a number", str: "a word"}
@@ -104,7 +104,10 @@ def _open_plain(view: View[Any], facts: Facts, scaffold: Scaffold, turns: int) -
     if not scaffold.rules:
         return shown
     ask = GRAMMARS[scaffold.grammar].ask.format(answer=facts.answer, example=facts.example)
-    budget = f"You have {turns} turns." if turns > 1 else "You have one turn."
+    who = "You have" if len(facts.seats) == 1 else "You and the other player have together"
+    none = "cannot be read ends them" if scaffold.strict else "cannot be read or is not allowed takes one, too"
+    budget = f"{who} {turns} turns; an answer that {none}."
+    budget = budget if turns > 1 else "You have one turn."
     return "\n\n".join(part for part in (facts.rules, f"{ask}\n{budget}", shown) if part)
 
 
@@ -127,29 +130,31 @@ STYLES: dict[str, Style] = {
 }
 
 
-def sentences(events: Sequence[str], facts: Facts, over: bool = False) -> str:
+def sentences(events: Sequence[str], facts: Facts, stop: Stop | None = None) -> str:
     """What the events of a turn read like, joined by spaces; events without a sentence are left out.
 
-    Where the episode is `over`, an action that could not be played has cost its last turn, and that is said.
+    Where the episode is over, an action that could not be played has cost its last turn, and that is said; also that no turn is left.
 
     Example:
         >>> sentences(("took:a",), Facts(name="", rules="", answer="", example="", sayings={"took": "You have {}."}))
         'You have a.'
-        >>> sentences(("malformed",), Facts(name="", rules="", answer="", example=""), over=True)
+        >>> sentences(("malformed",), Facts(name="", rules="", answer="", example=""), Stop.parse_error)
         'That is not an action that can be read; the episode is over.'
     """
-    said = []
+    said: list[str] = []
     for event in events:
         name, _, rest = event.partition(":")
         saying = facts.sayings.get(name) or _COMMON.get(name)
         if saying:
             said.append(saying.replace("{}", rest))
-            if over and name in _COMMON:
-                said[-1] = said[-1].removesuffix(_NOTHING).rstrip(".") + "; the episode is over."
+            if stop and name in _COMMON:
+                said[-1] = said[-1].removesuffix(_NOTHING).rstrip(".") + _OVER
+    if stop is Stop.truncated_turns and not any(text.endswith(_OVER) for text in said):
+        said.append("The turns are used up.")
     return " ".join(said)
 
 
-_NOTHING = "; nothing happened."
+_NOTHING, _OVER = "; the turn is spent.", "; the episode is over."
 _COMMON = {
     "malformed": f"That is not an action that can be read{_NOTHING}",
     "illegal": f"The rules do not allow that{_NOTHING}",

@@ -22,7 +22,15 @@ from quintain.worlds.painter import Painter, painted
 KEPT = 4096  # readings of short messages that are remembered
 SHORT = 200  # characters of a message whose reading is remembered
 MALFORMED = ("malformed",)
-CARRIED = ("task", "state", "turn", "limit", "stop", "past", "unheard")  # what an env of the same world takes over as it is
+CARRIED = (
+    "task",
+    "state",
+    "turn",
+    "limit",
+    "stop",
+    "past",
+    "unheard",
+)  # what an env of the same world takes over as it is
 
 
 class NoEpisode(QuintainError):
@@ -41,7 +49,7 @@ class Reader:
         self.world = world
         self.grammar: Grammar = GRAMMARS[scaffold.grammar]
         self.known: dict[tuple[str, str], Move | None] = {}
-        self.spoken: dict[tuple[tuple[str, ...], bool], str] = {}
+        self.spoken: dict[tuple[tuple[str, ...], Stop | None], str] = {}
         self.starts: dict[tuple[Any, ...], Any] = {}
 
     def read(self, message: Message, seat: str) -> Move | None:
@@ -73,13 +81,13 @@ class Reader:
             self.starts[key] = state
         return state
 
-    def say(self, events: tuple[str, ...], over: bool = False) -> str:
-        """What the events of a turn read like, and of the last one where the episode is `over`."""
-        key = events, over
+    def say(self, events: tuple[str, ...], stop: Stop | None = None) -> str:
+        """What the events of a turn read like, also of the one in which the episode stopped."""
+        key = events, stop
         if key not in self.spoken:
             if len(self.spoken) >= KEPT:
                 self.spoken.clear()
-            self.spoken[key] = sentences(events, self.world.facts, over)
+            self.spoken[key] = sentences(events, self.world.facts, stop)
         return self.spoken[key]
 
     def look(self, message: Message, seat: str) -> Move | None:
@@ -127,7 +135,9 @@ class WorldEnv:
         self.stop: Stop | None = None
         self.movers: set[str] = set()
         self.past: tuple[str, ...] = ()
-        self.unheard: Mapping[str, tuple[str, ...]] = NOTHING  # events that a seat has not been told yet, as it was not to move
+        self.unheard: Mapping[str, tuple[str, ...]] = (
+            NOTHING  # events that a seat has not been told yet, as it was not to move
+        )
         self.calls: dict[str, str] = {}
 
     async def reset(self, task: Task) -> Mapping[str, Feedback]:
@@ -219,7 +229,7 @@ class WorldEnv:
             messages: tuple[Message, ...] = ()
             if acts or stop is not None:
                 heard = self._heard(seat, happened)
-                said = self.reader.say(heard, stop is not None) if heard and scaffold.feedback else ""
+                said = self.reader.say(heard, stop) if scaffold.feedback and (heard or stop is not None) else ""
                 messages = (self._message(self.style.go_on(view, self._said(said), scaffold), seat, view),)
             elif happened:
                 self.unheard = {**self.unheard, seat: (*self.unheard.get(seat, ()), *happened)}

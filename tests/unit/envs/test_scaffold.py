@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from quintain.messages import Message
 from quintain.ports import SOLO
 from quintain.registry import UnknownName
 from quintain.testing.worlds import task_of
+from quintain.types import Stop
 from quintain.worlds.kernel import Facts
 
 TASK = task_of("KeyDoor", 1, 2)
@@ -28,7 +31,7 @@ def said(scaffold: Scaffold, *actions: str) -> list[Message]:
 def test_each_option_shows() -> None:
     base = Scaffold()
     opening = said(base)[0].text
-    assert "locked door" in opening and "<action>up</action>" in opening and "You have 16 turns." in opening
+    assert "locked door" in opening and "<action>up</action>" in opening and "You have 16 turns; " in opening
     assert opening.endswith(world_of("KeyDoor").view(world_of("KeyDoor").start(1, 2), SOLO).caption(2))
     assert "Each key" not in said(replace(base, rules=False))[0].text
     assert said(replace(base, caption=1))[0].text.endswith("The goal is at row 4, column 2.")
@@ -75,8 +78,28 @@ def test_events_become_sentences_in_order() -> None:
 
 def test_an_action_that_costs_the_last_turn_is_not_said_to_change_nothing() -> None:
     own = Facts(name="", rules="", answer="", example="", sayings={"illegal": "Not that.", "won": "You win."})
-    assert sentences(("malformed",), own, over=True) == "That is not an action that can be read; the episode is over."
-    assert sentences(("illegal", "won"), own, over=True) == "Not that; the episode is over. You win."
+    assert (
+        sentences(("malformed",), own, Stop.parse_error)
+        == "That is not an action that can be read; the episode is over."
+    )
+    assert sentences(("illegal", "won"), own, Stop.parse_error) == "Not that; the episode is over. You win."
     bare = Facts(name="", rules="", answer="", example="")
-    assert sentences(("illegal",), bare, over=True) == "The rules do not allow that; the episode is over."
-    assert sentences(("illegal",), bare) == "The rules do not allow that; nothing happened."
+    assert sentences(("illegal",), bare, Stop.truncated_turns) == "The rules do not allow that; the episode is over."
+    assert sentences(("illegal", "won"), own, Stop.truncated_turns) == "Not that; the episode is over. You win."
+    assert sentences(("won",), own, Stop.truncated_turns) == "You win. The turns are used up."
+    assert sentences((), own, Stop.truncated_turns) == "The turns are used up." and not sentences((), own, Stop.done)
+    assert sentences(("illegal",), bare) == "The rules do not allow that; the turn is spent."
+
+
+def test_the_opening_says_whose_turns_there_are_and_what_takes_one() -> None:
+    def opening(name: str, **options: Any) -> str:
+        env = WorldEnv(world_of(name), Scaffold(**options))
+        return next(iter(env.begin(task_of(name, 1, 1)).values())).messages[0].text
+
+    takes = "turns; an answer that cannot be read or is not allowed takes one, too."
+    assert re.search(rf"\nYou have \d+ {takes}\n", opening("KeyDoor"))
+    assert re.search(rf"\nYou and the other player have together \d+ {takes}\n", opening("NimDuel"))
+    assert re.search(
+        r"\nYou have \d+ turns; an answer that cannot be read ends them.\n", opening("KeyDoor", strict=True)
+    )
+    assert "\nYou have one turn.\n" in opening("MiniSudoku")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from quintain.envs.scaffold import Scaffold, sentences
-from quintain.envs.snapshots import ABOUT, schema_digest, sealed
+from quintain.envs.snapshots import ABOUT, FORMAT, schema_digest, sealed
 from quintain.envs.world import BadSnapshot, NoEpisode, Reader, WorldEnv, world, world_of
 from quintain.messages import Message
 from quintain.ports import SOLO, Env
@@ -225,11 +225,11 @@ def test_what_is_no_snapshot_of_the_world_is_refused_and_changes_nothing() -> No
     other.begin(task_of("Sokoban", 1, 2))
     say(env, "down")
     good = env.snapshot()
-    assert (good["format"], good["world"]) == (1, "KeyDoor") and set(good["state"]) <= set(good["fields"])
+    assert (good["format"], good["world"]) == (FORMAT, "KeyDoor") and set(good["state"]) <= set(good["fields"])
     wrong: list[tuple[Any, str]] = [
         (None, "a snapshot is an object, not None"),
-        ({"a": 1}, "has the format None, read is 1; give back what snapshot"),
-        ({**good, "format": 2}, "has the format 2, read is 1"),
+        ({"a": 1}, "has the format None, read is 2; give back what snapshot"),
+        ({**good, "format": 1}, "has the format 1, read is 2"),
         ({"format": 1}, "lacks version, world, fields, schema, task, state, turn, limit, stop, past, calls, check"),
         (other.snapshot(), "is of the world 'Sokoban'; restore it in an env of that"),
         ({**good, "fields": ["board", "lives"]}, r"has the fields \['board', 'lives'\], here they are board,"),
@@ -363,7 +363,7 @@ def test_a_seat_is_told_all_that_happened_to_it_also_while_the_others_moved(name
         heard = all_heard[-1]
         assert all_heard == [heard] * 3
         for seat, said in heard.items():
-            waits[seat] = f"{waits[seat]} {sentences(said.events, facts, env.stop is not None)}".strip()
+            waits[seat] = f"{waits[seat]} {sentences(said.events, facts, env.stop)}".strip()
             if said.messages:
                 assert said.messages[0].text.startswith(waits[seat]), (seat, waits[seat])
                 waits[seat] = ""

@@ -88,7 +88,7 @@ class PeerEnv:
         self.taken.append({} if wrong else read)
         if not wrong:
             return self._told(self._play(read), read, calls=calls)
-        then = "the episode is over" if len(self.taken) >= self.manner.turns else "nothing happened"
+        then = "the episode is over" if len(self.taken) >= self.manner.turns else "the turn is spent"
         texts = {
             s: f"{SAID[wrong[s]]}; {then}.\n{self.shown.get(s, '')}" if s in wrong else self.shown.get(s, "")
             for s in moves
