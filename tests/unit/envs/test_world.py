@@ -230,7 +230,10 @@ def test_what_is_no_snapshot_of_the_world_is_refused_and_changes_nothing() -> No
         (None, "a snapshot is an object, not None"),
         ({"a": 1}, "has the format None, read is 2; give back what snapshot"),
         ({**good, "format": 1}, "has the format 1, read is 2"),
-        ({"format": 1}, "lacks version, world, fields, schema, task, state, turn, limit, stop, past, calls, check"),
+        (
+            {"format": FORMAT},
+            "lacks version, world, fields, schema, task, state, turn, limit, stop, past, unheard, calls, check",
+        ),
         (other.snapshot(), "is of the world 'Sokoban'; restore it in an env of that"),
         ({**good, "fields": ["board", "lives"]}, r"has the fields \['board', 'lives'\], here they are board,"),
         ({**good, "schema": "00"}, "has the schema '00' of Quintain '.*', read is '.*' of '"),
