@@ -7,6 +7,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
+from quintain.runtime.opponents import ITSELF
+
 # metric key -> what people read, number format
 ROWS = {
     "reward": ("reward", "{:.3f}"),
@@ -62,19 +64,34 @@ def shown(metrics: Mapping[str, float]) -> dict[str, str]:
     return {k: "-" if k in unknown else ROWS[k][1].format(v) for k, v in metrics.items() if k in ROWS}
 
 
+def rivals(metrics: Mapping[str, float]) -> dict[str, str]:
+    """Success by who played the other seats, as text.
+
+    Example:
+        >>> rivals({"success": 0.5, "success/oracle": 0.1, "success/policy": 0.5})
+        {'oracle': '0.100', 'itself': '0.500'}
+    """
+    found = {k.partition("/")[2]: v for k, v in metrics.items() if k.startswith("success/")}
+    return {"itself" if who == ITSELF else who: ROWS["success"][1].format(v) for who, v in found.items()}
+
+
 def left(seconds: Sequence[float], steps: int) -> str:
     """About how long so many more steps take, by the mean of the last ten; evaluations on the way come on top.
 
     Example:
+        >>> left([99.0, *[1.0] * 10], 10)
+        'steps left: 10 s'
         >>> left([9.0, 0.5, 0.7], 20), left([3.0], 100), left([40.0], 1000), left([1.0], 0)
-        ('68 s left', '5 min left', '11.1 h left', '')
+        ('steps left: 68 s', 'steps left: 5 min', 'steps left: 11.1 h', '')
     """
     last = seconds[-10:]
     if steps <= 0 or not last:
         return ""
     rest = steps * sum(last) / len(last)
-    number = f"{rest:.0f} s" if rest < 120 else f"{rest / 60:.0f} min" if rest < 7200 else f"{rest / 3600:.1f} h"
-    return f"{number} left"
+    number = (
+        f"{max(rest, 1):.0f} s" if rest < 120 else f"{rest / 60:.0f} min" if rest < 7200 else f"{rest / 3600:.1f} h"
+    )
+    return f"steps left: {number}"
 
 
 def evaluated(step: int, metrics: Mapping[str, float]) -> str:
@@ -111,7 +128,10 @@ class Lines:
             self.say(evaluated(step, metrics))
             return
         told = shown(metrics)
-        cells = [f"{SHORT.get(k, k)} {told[k]}" for k in BRIEF if k in told]
+        by = "  ".join(f"against {who} {share}" for who, share in rivals(metrics).items())
+        cells = [
+            f"{SHORT.get(k, k)} {told[k]}" + f" ({by})" * (k == "success" and bool(by)) for k in BRIEF if k in told
+        ]
         phases = {k.split("/", 1)[1]: v for k, v in metrics.items() if k.startswith("seconds/")}
         where = " ".join(f"{k} {v:.2f}" for k, v in phases.items() if v >= 0.005)
         self.seconds.append(metrics.get("seconds", 0.0))
@@ -136,6 +156,7 @@ class Table:
         self.steps, self.title, self.start = steps, title, time.perf_counter()
         self.history: dict[str, list[float]] = {}
         self.now: dict[str, str] = {}
+        self.by: dict[str, str] = {}
         self.notes: list[str] = []
         self.step = 0
         self.live = Live(console=Console(), refresh_per_second=4, transient=False)
@@ -146,7 +167,7 @@ class Table:
         if "reward" not in metrics:
             self.say(evaluated(step, metrics))
             return
-        self.step, self.now = step + 1, shown(metrics)
+        self.step, self.now, self.by = step + 1, shown(metrics), rivals(metrics)
         for key, value in metrics.items():
             if self.now.get(key) != "-":
                 self.history.setdefault(key, []).append(float(value))
@@ -163,9 +184,9 @@ class Table:
         from rich.table import Table as Grid
         from rich.text import Text
 
-        rest = left(self.history.get("seconds", []), self.steps - self.step)
-        told = f"{self.title}   step {self.step}/{self.steps}   {time.perf_counter() - self.start:.0f} s"
-        head = Text(f"{told}   {rest}".rstrip(), style="bold")
+        head = Text(
+            f"{self.title}   step {self.step}/{self.steps}   {time.perf_counter() - self.start:.0f} s", style="bold"
+        )
         notes = [Text(n, style="dim") for n in self.notes[-8:]]
         if not self.step:
             return Group(head, Text("warming up: the table comes with the first step"), *notes)
@@ -176,11 +197,14 @@ class Table:
             if key in self.now:
                 last = self.history.get(key, [])[-10:]
                 grid.add_row(name, self.now[key], form.format(sum(last) / len(last)) if last else "-")
+        for who, share in self.by.items():
+            grid.add_row(f"success against {who}", share, "")
         phases = {k.split("/", 1)[1]: v[-1] for k, v in self.history.items() if k.startswith("seconds/")}
         total = sum(phases.values()) or 1.0
         where = "  ".join(f"{name} {100 * v / total:.0f} %" for name, v in phases.items() if v / total >= 0.01)
         course = Text(f"success  {sparkline(self.history.get('success', []))}", style="green")
-        return Group(head, grid, course, Text(f"time     {where}"), *notes)
+        rest = left(self.history.get("seconds", []), self.steps - self.step)
+        return Group(head, grid, course, Text(f"time     {where}   {rest}".rstrip()), *notes)
 
     def close(self) -> None:
         """Leave the last picture on the screen."""

@@ -46,7 +46,7 @@ def places(items: Sequence[str], keys: Sequence[str] = ("scaffold", "params")) -
     for word in overrides:
         if word.startswith(("level=", "levels=", "env.level=", "env.levels=")):
             raise QuintainError(
-                f"{word}: this verb takes levels as an option; write --level {word.partition('=')[2] or 'N'}"
+                f"{word}: this verb takes levels as an option; write --level {word.partition('=')[2].strip('[]') or 'N'}"
             )
         if not word.startswith(("run.imports=", *(f"env.{key}." for key in keys))):
             takes = ", ".join(told[key] for key in keys)

@@ -53,13 +53,15 @@ def main(arguments: list[str]) -> int:
         kept.sort(key=lambda pair: pair[0].ticket)  # they are written as they are trained on
     if given.list and given.json:
         rows = [
-            {"id": t.id, "task": g.task.key, "reward": t.reward, "turns": t.turns, "stop": str(t.stop)} for g, t in kept
+            {"id": t.id, "task": g.task.key, "reward": t.reward, "turns": t.turns, "stop": str(t.stop), **_rival(g)}
+            for g, t in kept
         ]
         print(json.dumps(rows, indent=1))
         return 0
     if given.list:
         for group, t in kept:
-            print(f"{t.id:<12} {group.task.key:<32} reward {t.reward:<6.3g} turns {t.turns:<3} {t.stop}")
+            against = "".join(f"   against {who}" for who in _rival(group).values())
+            print(f"{t.id:<12} {group.task.key:<32} reward {t.reward:<6.3g} turns {t.turns:<3} {t.stop}{against}")
         return 0
     found = [(g, t) for g, t in kept if t.id == given.id or not given.id]
     if not found:
@@ -78,11 +80,20 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _rival(group: Group) -> dict[str, str]:
+    """Who played the other seats, if that was not the policy."""
+    from quintain.runtime.opponents import AGAINST
+
+    return {AGAINST: group.tags[AGAINST]} if AGAINST in group.tags else {}
+
+
 def lines(group: Group, trajectory: Trajectory, colour: bool = False) -> Iterator[str]:
     """The trajectory as text: each message, and under what was sampled its probability, advantage and version."""
     t = trajectory
     parts = f" {dict(t.rewards)}" if t.rewards else ""
-    yield f"{t.id}   task {group.task.key}   reward {t.reward:g}{parts}   {t.stop} after {t.turns} turn{'' if t.turns == 1 else 's'}"
+    against = "".join(f"   against {who}" for who in _rival(group).values())
+    turns = f"{t.turns} turn{'' if t.turns == 1 else 's'}"
+    yield f"{t.id}   task {group.task.key}   reward {t.reward:g}{parts}   {t.stop} after {turns}{against}"
     turn = 0
     for i, node in enumerate(t.nodes):
         if node.kind is Kind.sampled:

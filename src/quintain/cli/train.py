@@ -200,7 +200,7 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
         config = _agree(store, asked)
         ends = list(store.events(["stopped"]))
     changed = config != absolute(configs.make(path))
-    ended = bool(ends) and ends[-1].payload["reason"] == "done" and not overrides
+    ended = bool(ends) and ends[-1].payload["reason"] == "done" and not changed
     fewer = config.run.steps < absolute(configs.make(path)).run.steps
     done = max([*there, ends[-1].step if ends else 0])
     if (ended or fewer) and done >= config.run.steps and step is None:
@@ -291,7 +291,7 @@ def _where(config: configs.Config, folder: Path) -> str:
     played = config.data or f"{config.env.name} level {','.join(map(str, config.env.levels))}"
     where = f"run folder {folder}: {played}; {section.processes} process{'es' if section.processes > 1 else ''}{actors}"
     if shares := {name: share for name, share in config.rollout.opponents.items() if share}:
-        where += f"; {', '.join(f'{name} in {share:.0%} of the groups' for name, share in shares.items())} in the other seats"
+        where += f"; {', '.join(f'{name} in {100 * share:g} % of the groups' for name, share in shares.items())} in the other seats"
     if (config.eval.instances or config.eval.final_instances) and (against := rival(config)):
         where += f"; evaluated against {against} in the other seats"
     return where

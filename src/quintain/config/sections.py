@@ -128,7 +128,7 @@ class EnvSection(BaseModel, extra="forbid", validate_default=True):
     )
 
 
-Share = Annotated[float, Field(ge=0, le=1)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 def _at_most_all(shares: dict[str, float]) -> dict[str, float]:

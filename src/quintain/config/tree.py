@@ -93,6 +93,12 @@ def fit(tree: Mapping[str, Any], form: Form[Model]) -> Model:
     if path[-1].startswith(("float", "dict[", "function")):  # which branch of a union it was is no key
         path.pop()
     said = first["msg"].removeprefix("Value error, ").lower()
+    if path[-1] == "[key]":  # a key of a table that takes only some
+        path.pop()
+        raise form.wrong(f"there is no {'.'.join(path)}: a name there {said.removeprefix('input ')}")
+    if first["type"] == "dict_type":
+        name = ".".join(path)
+        said += f"; write '{name}={{KEY=VALUE}}' (with the quotes; 0.5, not .5), or {name}.KEY=VALUE"
     raise form.wrong(f"{'.'.join(path)} is {first.get('input')!r}: {said}")
 
 

@@ -27,6 +27,7 @@ from quintain.types import QuintainError
 CARD = """---
 configs:
 - config_name: default
+  description: Quintain {version}, {digest}
   data_files:
 {files}
 ---
@@ -190,7 +191,8 @@ def write(
         asked = functools.partial(questions, levels=levels, scaffold=scaffold, params=params, asks=asks)
         with room_for(folder):
             written = _write(room, worlds, seeds, asked)
-            (room / "README.md").write_text(_card(worlds, levels, written, scaffold), encoding="utf-8")
+            card = _card(worlds, levels, written, scaffold, _digest(room))
+            (room / "README.md").write_text(card, encoding="utf-8")
         _name(room, folder)
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -229,7 +231,17 @@ def _write(
     return written
 
 
-def _card(worlds: Sequence[str], levels: Sequence[int], written: Mapping[str, int], scaffold: Scaffold) -> str:
+def _digest(folder: Path) -> str:
+    """Of all files in a folder: `datasets` caches what it loads by the card and the name of the folder, so each card must differ."""
+    found = hashlib.blake2b(digest_size=8)
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        found.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()
+
+
+def _card(
+    worlds: Sequence[str], levels: Sequence[int], written: Mapping[str, int], scaffold: Scaffold, digest: str
+) -> str:
     pattern = "*" if scaffold.image else "metadata.jsonl"
     files = "\n".join(f"  - split: {split}\n    path: {split}/{pattern}" for split, n in written.items() if n)
     told = ", ".join(worlds) if len(worlds) <= 6 else f"{len(worlds)} worlds"
@@ -240,6 +252,7 @@ def _card(worlds: Sequence[str], levels: Sequence[int], written: Mapping[str, in
         count=", ".join(f"{n} {split}" for split, n in written.items()),
         worlds=told,
         version=__version__,
+        digest=digest,
         levels=span,
         picture="a picture, " if scaffold.image else "",
     )

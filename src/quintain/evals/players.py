@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from quintain import config as configs
 from quintain.config import Config, EnvSection
-from quintain.ledger import RunDir
+from quintain.ledger import RunDir, nearest_run
 from quintain.parts import Cast
 from quintain.registry import UnknownName, build, names, require_extra, unknown
 from quintain.runtime.opponents import ITSELF, PLAYERS, facing, rival, scripted, seats_of
@@ -132,6 +133,8 @@ def cast_of(
         return of_run(folder, overrides, place=place)[:2]
     if (folder / "config.json").is_file():
         return config, of_folder(folder, config)
+    if (run := nearest_run(player)) and not difflib.get_close_matches(player, PLAYERS):
+        raise UnknownName(f"unknown player {player!r}; did you mean the run {run}?")
     near, all_of_them, _ = unknown("player", player, PLAYERS).partition("; there are")
     raise UnknownName(
         f"{near}{';' if all_of_them else ''} players are {', '.join(sorted(PLAYERS))}, a run folder, a Hugging Face folder, or an "

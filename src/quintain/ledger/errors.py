@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from pathlib import Path
+
 from quintain.types import QuintainError
 
 
@@ -31,3 +34,19 @@ class ReadOnlyRun(QuintainError):
 
 class MissingBlob(QuintainError):
     """No readable blob has this hash."""
+
+
+def nearest_run(path: str | Path, marker: str = "run.json") -> Path | None:
+    """The run that is most likely meant by a path that is none: its folder for a file in it, else one that is spelled alike.
+
+    Args:
+        path: as it was given; a bare name is also looked for in the folder `runs`.
+        marker: the file that makes a folder a run.
+    """
+    path = Path(path)
+    if (path.parent / marker).is_file():
+        return path.parent
+    places = [path.parent, *([Path("runs")] if path.parent == Path() else [])]
+    runs = {found.parent.name.lower(): found.parent for place in places for found in sorted(place.glob(f"*/{marker}"))}
+    near = difflib.get_close_matches(path.name.lower(), runs, n=1, cutoff=0.5)
+    return runs[near[0]] if near else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import json
 import os
 import threading
@@ -16,7 +15,7 @@ from typing import Any
 
 from quintain.ledger.checkpoints import Checkpoint, Checkpoints
 from quintain.ledger.disk import Disk, explained
-from quintain.ledger.errors import CorruptCheckpoint, NotARun, ReadOnlyRun
+from quintain.ledger.errors import CorruptCheckpoint, NotARun, ReadOnlyRun, nearest_run
 from quintain.ledger.groups import PackedGroup
 from quintain.ledger.index import keys_of
 from quintain.ledger.lock import alone
@@ -124,9 +123,8 @@ class RunDir:
             facts = json.loads((home / _MARKER).read_text())
         except (OSError, ValueError) as error:
             lacking = f"it has no readable {_MARKER}" if home.is_dir() else "there is no such folder"
-            runs = sorted(found.parent.name for found in home.parent.glob(f"*/{_MARKER}"))
-            near = difflib.get_close_matches(home.name, runs, n=1, cutoff=0.5)
-            what = f"did you mean {home.with_name(near[0])}?" if near else "`quintain train` makes one"
+            near = nearest_run(path, _MARKER)
+            what = f"did you mean {near}?" if near else "`quintain train` makes one"
             raise NotARun(f"{home} is not a run folder: {lacking}; {what}") from error
         if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
             raise NotARun(f"{home} was written in another format; this quintain reads format {_FORMAT}")

@@ -34,6 +34,7 @@ from quintain.runtime.launch import Place, groups_of_rank
 from quintain.runtime.leading import leading
 from quintain.runtime.learner_group import GroupLearner
 from quintain.runtime.memory import settle
+from quintain.runtime.opponents import mixture
 from quintain.runtime.playing import close_engines, make_cast, make_reward, rollouts_of, training_only
 from quintain.runtime.processes import Processes
 from quintain.runtime.run import LocalRun, Parts, Plan
@@ -157,7 +158,8 @@ def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] 
     learner.check(algorithm.needs)
     care = {"quarantine": config.rollout.quarantine, "drop_failed": config.rollout.drop_failed}
     every = {"eval_every": config.eval.every, "checkpoint_every": section.checkpoint_every}
-    plan = Plan(steps=section.steps, racing=config.rollout.redundancy > 0, **every, **care)
+    kinds = {"racing": config.rollout.redundancy > 0, "rivals": bool(mixture(config))}
+    plan = Plan(steps=section.steps, **kinds, **every, **care)
     run = LocalRun(parts, window, plan, Keeper(store, ranks), sinks)
     return Open(run=run, stage=stage, model=model, ranks=ranks, learner=learner)
 

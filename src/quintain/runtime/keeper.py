@@ -7,15 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from quintain.ledger import Checkpoint, CorruptCheckpoint, RunDir
+from quintain.runtime.measure import TALLIES
 from quintain.types import Event, Group, QuintainError, Stop, Ticket
 from quintain.waits import waiting
 
-RARE = ("retries", "rebuilt", "deadline_s", "busy_s", "members_started", "members_lost", "tokens_lost")
+MEMBERS = ("members_added", "members_forked", "members_started", "members_lost", "tokens_lost")
+RARE = ("retries", "rebuilt", "deadline_s", "busy_s", *MEMBERS, *TALLIES)
 COUNTS = (
     *("episodes", "groups_played", "groups_trained", "tokens_sampled", "tokens_context"),
     *("groups_withheld", "groups_refilled_for_lag"),
     *("engine_interrupted", "engine_carried", "engine_discarded", "engine_moved"),
-    *("retries", "rebuilt", "busy_s", "members_started", "members_lost", "tokens_lost"),
+    *("retries", "rebuilt", "busy_s", *MEMBERS, *TALLIES),
 )  # sums over ranks
 LARGEST = ("lag_max", "groups_waiting_max", "engine_versions")
 

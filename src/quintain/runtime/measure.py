@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quintain.parts import Cast
-from quintain.runtime.opponents import AGAINST, ITSELF
+from quintain.runtime.opponents import AGAINST, ITSELF, PLAYERS
 from quintain.types import Group, Stop
 
+TALLIES = tuple(f"{what}/{who}" for what in ("tally", "won") for who in (ITSELF, *sorted(PLAYERS)))
 NEWEST = ("engine_versions",)  # counts of engines that are states: the largest counts
 
 
@@ -54,7 +55,7 @@ def played(finished: Sequence[Seen], shown: Sequence[Seen], trained: Sequence[Gr
 
     What is rare is there only where it happened: `retries`, envs `rebuilt` on another worker, the largest learned `deadline_s`,
     `busy_s` that episodes had their slots, members started in races, those that lost, and their tokens, members that were added to
-    groups or forked from others; success by who played the other seats.
+    groups or forked from others; episodes and successes by who played the other seats.
 
     Args:
         finished: what was played since the last step; sums are theirs.
@@ -79,21 +80,31 @@ def played(finished: Sequence[Seen], shown: Sequence[Seen], trained: Sequence[Gr
         "lag_max": float(max(lags, default=0)),
         "malformed": sum(sum(g.malformed) for g in shown) / n,
     }
-    out |= _by_opponent(shown)
+    out |= _tallies(shown)
     out |= {f"stop/{stop}": stops[stop] / n for stop in Stop if stops[stop]}
     return out | {name: value for name, value in _cared(finished).items() if value}
 
 
-def _by_opponent(groups: Sequence[Seen]) -> dict[str, float]:
-    """`success/NAME` where NAME played the other seats, if anybody but the policy did in some group."""
-    by: dict[str, list[bool]] = {}
+def _tallies(groups: Sequence[Seen]) -> dict[str, float]:
+    """Episodes and successes by who played the other seats; as counts, which add up over ranks."""
+    out: Counter[str] = Counter()
     for group in groups:
-        by.setdefault(group.tags.get(AGAINST, ITSELF), []).extend(group.successes)
-    return (
-        {f"success/{who}": sum(won) / len(won) for who, won in sorted(by.items()) if won}
-        if by.keys() - {ITSELF}
-        else {}
-    )
+        who = group.tags.get(AGAINST, ITSELF)
+        out.update({f"tally/{who}": len(group.successes), f"won/{who}": sum(group.successes)})
+    return {name: float(count) for name, count in out.items()}
+
+
+def by_opponent(row: Mapping[str, float], told: bool) -> dict[str, float]:
+    """A row with `success/NAME`, by who played the other seats, for the tallies of that; where not `told`, with neither.
+
+    Example:
+        >>> by_opponent({"reward": 0.5, "tally/random": 4.0, "won/random": 3.0, "tally/policy": 0.0}, True)
+        {'reward': 0.5, 'success/random': 0.75}
+    """
+    kept = {name: value for name, value in row.items() if name not in TALLIES}
+    counts = {who: row.get(f"tally/{who}", 0.0) for who in (ITSELF, *sorted(PLAYERS))}
+    shares = {f"success/{who}": row.get(f"won/{who}", 0.0) / count for who, count in counts.items() if count}
+    return kept | shares if told else kept
 
 
 def _cared(groups: Sequence[Seen]) -> dict[str, float]:

@@ -120,7 +120,7 @@ def mixture(config: Config) -> Cases:
     seats = seats_of(config)
     if shares and len(seats) < 2:
         raise ConfigError(
-            f"rollout.opponents has {', '.join(sorted(shares))} play the other seats, and {config.data or config.env.name} has one seat; "
+            f"rollout.opponents: {', '.join(sorted(shares))} cannot play the other seats of {config.data or config.env.name}: it has one; "
             "set rollout.opponents={}, or choose a world of several (`quintain list worlds` has a column of how many there are)"
         )
     return [(share / len(seats), mine, name) for name, share in sorted(shares.items()) for mine in seats]

@@ -52,7 +52,8 @@ class Parts:
 class Plan:
     """The counts of a run: total steps, steps between evaluations (0 is never) and between checkpoints (0 is at the end).
 
-    `quarantine` and `drop_failed` are those of `Care`; `racing` says that groups have redundant members.
+    `quarantine` and `drop_failed` are those of `Care`; `racing` says that groups have redundant members, `rivals` that others than
+    the policy play seats of some.
     """
 
     steps: int
@@ -61,6 +62,7 @@ class Plan:
     quarantine: int = 0
     drop_failed: bool = False
     racing: bool = False
+    rivals: bool = False
 
 
 class LocalRun:
@@ -186,7 +188,8 @@ class LocalRun:
             self.sampler_state = self.parts.sampler.observe(self.sampler_state, group)
         self.care.see(finished, lambda kind, fact: self.keeper.write(step, kind, fact))
         counted = self.window.counts() | measure.engines(self.cast)
-        row = self.keeper.reduce(measure.played(fresh, shown, groups, step) | counted) | dict(metrics)
+        row = self.keeper.reduce(measure.played(fresh, shown, groups, step) | counted)
+        row = measure.by_opponent(row, self.plan.rivals) | dict(metrics)
         row |= self.parts.proof.row() if self.parts.proof is not None else {}
         row |= self.care.row(self.keeper.sums, self.plan.racing) | measure.timing(self.clock.restart(), row)
         self._write_dropped()

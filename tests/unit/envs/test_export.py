@@ -216,6 +216,18 @@ def test_hugging_face_datasets_loads_it(tmp_path, monkeypatch):
     assert {split: len(there) for split, there in found.items()} == {"train": 9, "test": 6}
     row = found["test"][0]
     assert row["image"].size == (64, 64) and score(row, row["answer"]) == 1.0
+    (tmp_path / "out").rename(
+        tmp_path / "old"
+    )  # what is in its place is not taken for it, though the cache goes by the name
+    write(
+        tmp_path / "out",
+        ["LightsOut"],
+        [1, 2],
+        {"train": range(3), "test": range(2)},
+        Scaffold(grammar="word", image=64),
+    )
+    found = datasets.load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
+    assert {row["world"] for row in found["test"]} == {"LightsOut"}
 
 
 def test_all_that_is_possible_is_a_question_for_worlds_that_have_no_plan(tmp_path, capsys):

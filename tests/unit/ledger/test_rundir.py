@@ -240,15 +240,20 @@ def test_a_second_writer_is_refused_and_says_who_writes(home):
     RunDir.open(home, "a").close()
 
 
-def test_folders_that_are_not_runs_are_refused(home, tmp_path):
+def test_folders_that_are_not_runs_are_refused(home, tmp_path, monkeypatch):
     with pytest.raises(NotARun, match="there is no such folder"):
         RunDir.open(home)
     (tmp_path / "mine").mkdir()
     with pytest.raises(NotARun, match="no readable run.json"):
         RunDir.open(tmp_path / "mine")
     RunDir.create(tmp_path / "nim-3", "").close()
-    with pytest.raises(NotARun, match=f"no such folder; did you mean {tmp_path / 'nim-3'}[?]"):
-        RunDir.open(tmp_path / "nim3")
+    for wrong in ("nim3", "NIM-3", "nim-3/config.toml"):
+        with pytest.raises(NotARun, match=f"no such folder; did you mean {tmp_path / 'nim-3'}[?]"):
+            RunDir.open(tmp_path / wrong)
+    monkeypatch.chdir(tmp_path)
+    RunDir.create(tmp_path / "runs" / "duel", "").close()
+    with pytest.raises(NotARun, match="did you mean runs/duel[?]"):
+        RunDir.open("duel")
     (tmp_path / "mine" / "thesis.tex").write_text("precious")
     with pytest.raises(NotARun, match=r"thesis\.tex"):
         RunDir.create(tmp_path / "mine", "")

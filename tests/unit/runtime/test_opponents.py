@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,14 +15,19 @@ import pytest
 from quintain import config as configs
 from quintain.cli.eval import _calm
 from quintain.cli.eval import main as evaluate
+from quintain.cli.show import main as show
+from quintain.cli.train import _where
 from quintain.engines.scripted import Player
 from quintain.envs.world import world_of
 from quintain.evals.players import builtin, held_out, opposed
+from quintain.evals.report import _successes
 from quintain.evals.stats import summary
 from quintain.learn.ranks import Ranks
 from quintain.ledger import RunDir
 from quintain.runtime.check import check
 from quintain.runtime.evaluate import make_evaluator, play
+from quintain.runtime.keeper import Keeper
+from quintain.runtime.measure import by_opponent
 from quintain.runtime.measure import played as by_step
 from quintain.runtime.measure import seen as measured
 from quintain.runtime.newmodel import write_model
@@ -87,12 +93,17 @@ def test_worlds_of_one_seat_have_nobody_to_be_against():
     [
         (["random", "KeyDoor", "--against", "oracle"], "nobody can play KeyDoor against oracle: it has no second seat"),
         (["random", "NimDuel", "--against", "orcale"], "players are oracle, random, a run folder"),
+        (["randm", "NimDuel"], "did you mean 'random'[?]"),
+        (["run/duelx", "NimDuel"], "did you mean the run run/duel[?]"),
         (["random", "--suite", "quick", "--against", "oracle"], "leave out --against"),
         (["random", "NimDuel", "eval.against=stockfish"], "eval.against"),
     ],
 )
-def test_opponents_that_there_are_not(words, said):
-    with pytest.raises(Exception, match=said.replace("(", r"\(")):
+def test_opponents_that_there_are_not(words, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("duel", "random-2"):
+        RunDir.create(tmp_path / "run" / name, "").close()
+    with pytest.raises(Exception, match=said):
         evaluate(words)
 
 
@@ -209,9 +220,17 @@ def test_evaluations_have_opponents_of_their_own():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["world=KeyDoor", "rollout.opponents.random=0.5"], "random play the other seats, and KeyDoor has one seat"),
+        (
+            ["world=KeyDoor", "rollout.opponents.random=0.5"],
+            "random cannot play the other seats of KeyDoor: it has one",
+        ),
         (["rollout.opponents={random=0.7,oracle=0.7}"], "0.7 [+] 0.7 are together 1.4; they are parts of 1"),
-        (["rollout.opponents.orcale=0.5"], "orcale"),
+        (["rollout.opponents.orcale=0.5"], "no rollout.opponents.orcale: a name there should be 'random' or 'oracle'"),
+        (
+            ["rollout.opponents={random=.5}"],
+            "write 'rollout.opponents={KEY=VALUE}' .with the quotes; 0.5, not .5., or rollout.opponents.KEY=VALUE",
+        ),
+        (["rollout.opponents={random=nan}"], "finite"),
         (["rollout.opponents.random=-0.5"], "greater than or equal to 0"),
     ],
 )
@@ -220,21 +239,95 @@ def test_opponents_in_training_that_cannot_be(words, said):
         check(configs.make(overrides=["world=NimDuel", *words]))
 
 
-def test_success_in_training_is_told_by_opponent_where_there_is_one():
-    def group(who: str, *rewards: float) -> Any:
-        one = Trajectory(id="a", agent="first", nodes=(), stop=Stop.done)
-        rows = tuple(replace(one, rewards={"success": r}) for r in rewards)
-        task = held_out(duel(), 1, 5)[0]
-        return measured(Group(task=task, trajectories=rows, ticket=0, tags={"against": who} if who else {}))
+async def test_who_is_named_for_a_group_plays_in_it_and_the_draw_hangs_on_the_seed_alone():
+    mixed = duel("rollout.opponents={random=0.5,oracle=0.5}")
+    rollout, cast, tasks = (
+        make_rollout(mixed, 1, **training_only(mixed)),
+        builtin("random", mixed),
+        held_out(mixed, 80, 5),
+    )
 
-    plain = by_step([], [group("", 1.0, 0.0)], [], 0)
-    assert not [k for k in plain if k.startswith("success/")]
-    found = by_step([], [group("", 1.0, 0.0), group("oracle", 0.0, 0.0, 0.0, 1.0), group("random", 1.0)], [], 0)
+    async def drawn(rollout: Any, cast: Any) -> list[Group]:
+        return [await rollout(task, cast, ticket) for ticket, task in enumerate(tasks)]
+
+    reward, by = make_reward(mixed), dict[str, list[float]]()
+    groups = await drawn(rollout, cast)
+    for group in groups:
+        by.setdefault(group.tags["against"], []).extend((await reward(group)).rewards)
+    assert sum(by["oracle"]) / len(by["oracle"]) < 0.25 < 0.35 < sum(by["random"]) / len(by["random"])
+    turned = duel("rollout.opponents={oracle=0.5,random=0.5}")
+    again = await drawn(make_rollout(turned, 1, **training_only(turned)), cast)
+    assert [g.tags for g in again] == [g.tags for g in groups]
+    other = await drawn(rollout, replace(cast, seed=cast.seed + 1))
+    assert [g.tags for g in other] != [g.tags for g in groups]
+
+
+def test_a_run_says_who_plays_the_other_seats_and_a_report_has_a_curve_for_each(tmp_path):
+    where = _where(duel("rollout.opponents={random=0,oracle=0.004}"), tmp_path)
+    assert "; oracle in 0.4 % of the groups in the other seats" in where and "random" not in where
+    rows = [(0, {"success": 0.5}), (1, {"success": 0.4, "success/policy": 0.5, "success/oracle": 0.1})]
+    assert _successes(rows) == {
+        "training": ([1.0], [0.5]),
+        "training against oracle": ([2.0], [0.1]),
+        "training against itself": ([2.0], [0.5]),
+    }
+
+
+def test_trajectories_are_listed_by_ticket_and_with_who_played_against_them(tmp_path, capsys, monkeypatch):
+    one = Trajectory(id="a", agent="first", nodes=(), stop=Stop.done)
+    task = held_out(duel(), 1, 5)[0]
+    groups = [Group(task=task, trajectories=(replace(one, id=f"{n}.0"),), ticket=n) for n in (12, 3)]
+    groups[1] = replace(groups[1], tags={"against": "oracle"})
+    RunDir.create(tmp_path / "run", "").close()
+    monkeypatch.setattr(RunDir, "groups", lambda self, step=None: groups)
+    assert show([str(tmp_path / "run"), "--list"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("3.0 ") and first.endswith("done   against oracle") and second.endswith("done")
+    assert show([str(tmp_path / "run"), "--list", "--json"]) == 0
+    assert [row.get("against") for row in json.loads(capsys.readouterr().out)] == ["oracle", None]
+
+
+def test_redundant_members_and_opponents_go_together():
+    options = training_only(duel("rollout.opponents.random=0.5", "rollout.redundancy=2"))
+    assert options["redundancy"] == 2 and len(options["others"]) == 2
+
+
+def measured_group(who: str, *rewards: float) -> Any:
+    one = Trajectory(id="a", agent="first", nodes=(), stop=Stop.done)
+    rows = tuple(replace(one, rewards={"success": r}) for r in rewards)
+    task = held_out(duel(), 1, 5)[0]
+    return measured(Group(task=task, trajectories=rows, ticket=0, tags={"against": who} if who else {}))
+
+
+def test_success_in_training_is_told_by_opponent_where_there_is_one():
+    plain = by_step([], [measured_group("", 1.0, 0.0)], [], 0)
+    assert not [k for k in by_opponent(plain, False) if k.startswith(("success/", "tally/", "won/"))]
+    assert by_opponent(plain, True)["success/policy"] == 0.5, "also in a step in which nobody else was drawn"
+    shown = [measured_group("", 1.0, 0.0), measured_group("oracle", 0.0, 0.0, 0.0, 1.0), measured_group("random", 1.0)]
+    found = by_opponent(by_step([], shown, [], 0), True)
     assert {k: v for k, v in found.items() if k.startswith("success")} == {
         "success": 3 / 7,
         "success/oracle": 0.25,
         "success/policy": 0.5,
         "success/random": 1.0,
+    }
+
+
+def test_ranks_that_met_other_opponents_give_the_same_names_and_the_shares_of_all_episodes(tmp_path):
+    shown = [[measured_group("", 1.0, 0.0)], [measured_group("oracle", 0.0, 0.0, 1.0), measured_group("", 1.0)]]
+    rows, given = [by_step([], groups, [], 0) for groups in shown], list[dict[str, float]]()
+
+    peers = SimpleNamespace(rank=0, size=2, sums=lambda values: given.append(dict(values)) or values, largest=dict)
+    with RunDir.create(tmp_path / "run", "") as store:
+        keeper = Keeper(store, peers)
+        for row in rows:
+            keeper.reduce(row)
+        assert given[0].keys() == given[1].keys()
+        peers.sums = lambda values: {k: given[0][k] + given[1][k] for k in given[0]}
+        found = by_opponent(keeper.reduce(rows[0]), True)
+    assert {k: v for k, v in found.items() if k.startswith("success/")} == {
+        "success/oracle": 1 / 3,
+        "success/policy": 2 / 3,
     }
 
 
