@@ -2,7 +2,7 @@
 
 A row per world goes to claims/worlds/honest.json, with a hash of all code that the world stands on; tests fail where it is another.
 Where only the form of the code has changed, `--as-at COMMIT` lets rows stand that were measured on that commit's code: those of worlds
-that are and look the same then and now, state by state, in a sample of every level and split, rules and captions of level 1 aside. What
+that are and look the same then and now, state by state, in a sample of every level and split, rules, sayings and captions of level 1 aside. What
 measures must be the same, and how fast they are is measured anew by `--paces`.
 `--suites` puts on record which instances the published test suites have; a test fails where a change of code gives them others.
 Exit status 1 where a world does not keep what it declares.
@@ -92,7 +92,7 @@ def apart(what: str, name: str) -> dict[str, Any]:
 def conduct(name: str) -> list[str]:
     """Digests of the code of a world and of what it does in a sample: runs on the code of any commit, so it asks little of it.
 
-    Rules and captions of level 1 are left out: nothing that a row tells depends on them.
+    Rules, sayings and captions of level 1 are left out: nothing that a row tells depends on them.
     """
     from quintain.codec import digest_of
     from quintain.envs.world import world_of
@@ -108,7 +108,7 @@ def conduct(name: str) -> list[str]:
     asked = {(n, level, "train") for level in range(10) for n in range(500, 510 if level != 5 else 700)}
     asked |= {(n, level, split) for n in range(3) for level in range(10) for split in SPLITS}
     seen = [
-        repr((replace(world.facts, rules=""), world.levels)),
+        repr((replace(world.facts, rules="", sayings={}), world.levels)),
         fingerprint(name, seeds=3, levels=range(10)),
         [digest_of(world.start(n, level, split=split)) for n, level, split in sorted(asked)],
         [(one.reward, str(one.stop), [move.key for move in one.moves], digest_of(one.states[-1])) for one in played],
