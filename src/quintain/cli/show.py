@@ -6,8 +6,9 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from quintain.types import Group, Kind, Node, Stop, Trajectory
 from quintain.worlds.kernel import Facts
@@ -51,17 +52,7 @@ def main(arguments: list[str]) -> int:
         )
     if given.list:
         kept.sort(key=lambda pair: pair[0].ticket)  # they are written as they are trained on
-    if given.list and given.json:
-        rows = [
-            {"id": t.id, "task": g.task.key, "reward": t.reward, "turns": t.turns, "stop": str(t.stop), **_rival(g)}
-            for g, t in kept
-        ]
-        print(json.dumps(rows, indent=1))
-        return 0
-    if given.list:
-        for group, t in kept:
-            against = "".join(f"   against {who}" for who in _rival(group).values())
-            print(f"{t.id:<12} {group.task.key:<32} reward {t.reward:<6.3g} turns {t.turns:<3} {t.stop}{against}")
+        print(json.dumps(_rows(kept), indent=1) if given.json else "\n".join(_listed(kept)) or "none was kept")
         return 0
     found = [(g, t) for g, t in kept if t.id == given.id or not given.id]
     if not found:
@@ -78,6 +69,20 @@ def main(arguments: list[str]) -> int:
     for line in legend(group, trajectory):
         print(f"\x1b[2m{line}\x1b[0m" if colour else line)
     return 0
+
+
+def _rows(kept: Sequence[tuple[Group, Trajectory]]) -> list[dict[str, Any]]:
+    """What a list of trajectories tells of each."""
+    return [
+        {"id": t.id, "task": g.task.key, "reward": t.reward, "turns": t.turns, "stop": str(t.stop), **_rival(g)}
+        for g, t in kept
+    ]
+
+
+def _listed(kept: Sequence[tuple[Group, Trajectory]]) -> Iterator[str]:
+    for group, t in kept:
+        against = "".join(f"   against {who}" for who in _rival(group).values())
+        yield f"{t.id:<12} {group.task.key:<32} reward {t.reward:<6.3g} turns {t.turns:<3} {t.stop}{against}"
 
 
 def _rival(group: Group) -> dict[str, str]:
