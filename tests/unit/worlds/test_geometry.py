@@ -242,6 +242,13 @@ def test_patches_are_the_components_of_networkx():
             assert networkx.number_connected_components(graph) == int(count)
 
 
+def test_no_full_stop_looks_like_a_cell():
+    world = world_of("BlockCount")
+    state = world.start(3, 3)
+    rows = [line for line in world.caption(state, SOLO, 2).split("\n") if line.startswith("row")]
+    assert {len(line.split()) for line in rows} == {2 + len(rows)} and not any(line.endswith("..") for line in rows)
+
+
 def test_rectangles_have_all_their_sides_drawn():
     for things, (count, squares, largest) in figures("RectTally")[:9]:
         drawn = shapely.unary_union([shapely.LineString((spot(a), spot(b))) for a, b in of(things, "line")])

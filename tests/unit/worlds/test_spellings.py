@@ -19,6 +19,7 @@ SURVO = "7 2 11 8 / 5 9 12 3 / 1 10 4 6"
     [
         ("MirrorPlace", ("b3 /", "B3/", "put b3 slash", "b3: /", "(3, 2) /"), "b3 /"),
         ("MirrorPlace", ("b3 \\", "b3 backslash", "b3=\\"), "b3 \\"),
+        ("CircuitSat", ("only c", "c only", "c on", "Only C"), "only c"),
         ("HueOrder", ("c2 a1", "swap A1 and C2", "a1, c2", "a1-c2", "a1->c2", "a1c2"), "a1 c2"),
         ("MentalMap", ("blue box −1 2", "blue box at (-1, 2)"), "blue-box -1 2"),
         ("NimGame", ("A2", "a 2", "take 2 from a"), "A-2"),

@@ -199,6 +199,8 @@ class DeskWorld:
         flat = self.size(self.levels[0])[1] == 1
         if flat and len(words) == 1:
             return None  # a letter alone may be any word of a sentence
+        if flat and words[-1:] in ([ONLY], ["on"]):
+            words = words[:-1]
         cells = []
         for word in words[flat and words[:1] == [ONLY] :]:
             if flat and len(word) == 1 and "a" <= word <= "z":
@@ -228,7 +230,7 @@ class DeskWorld:
         if self.marks:
             filled = [0 if v == BLANK else v for v in page.given]
             for y, x in value:
-                if y >= page.height or x >= page.width or page.given[y * page.width + x] != BLANK:
+                if y >= page.height or x >= page.width or page.given[y * page.width + x] not in (BLANK, 1):
                     return Outcome(state, events=ILLEGAL)
                 filled[y * page.width + x] = 1
         else:

@@ -23,7 +23,7 @@ from quintain.worlds.scene import Box, Shape
 from quintain.worlds.splits import canonical, symmetries
 from quintain.worlds.suite.logic.binary import UNIQUE, bits, both, lines_of, marking
 
-PRINTED = "A printed 1 is one of them, a printed 0 (x in the picture) is none; neither is part of the answer."
+PRINTED = "A printed 1 is one of them and need not be named, a printed 0 (x in the picture) is none."
 Knobs = Mapping[str, Any]
 
 
@@ -380,7 +380,7 @@ def battleships() -> DeskWorld:
     rules = f"""Ships lie on the grid, each a straight line of cells along a row or a column; no two touch, not even
 at a corner. The line that begins with * fleet lists their lengths, which the picture draws below the grid. The
 numbers above and on the left count the ship cells of each column and row. Name all cells of ships. A printed 1 is
-part of a ship, a printed 0 (x in the picture) is water; neither is part of the answer. {UNIQUE}"""
+part of a ship and need not be named, a printed 0 (x in the picture) is water. {UNIQUE}"""
     table = ((5,), (5,), (5,), (6,), (6,), (6,), (7,), (7,), (8,), (8,))
     return DeskWorld(
         facts=marking("Battleships", rules),

@@ -22,7 +22,7 @@ from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.logic.binary import UNIQUE, bits, both, lines_of, marking
 
-PRINTED = "A printed 1 is marked already, a printed 0 (a grey cell) is not; neither is part of the answer."
+PRINTED = "A printed 1 is marked already and need not be named, a printed 0 (a grey cell) is not marked."
 Knobs = Mapping[str, Any]
 
 
