@@ -179,9 +179,10 @@ def kakurasu_clue(rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
 @register("world", "Kakurasu", domain="logic", engine="csp")
 def kakurasu() -> DeskWorld:
     """Mark cells so that the places of the marks in each row and column add up to given sums, 4x4 to 8x8."""
-    rules = f"""Mark cells. A mark in the first column counts 1 for the sum of its row, in the second 2, and so on; a mark in the first row
-counts 1 for the sum of its column, in the second 2, and so on. The sums of the rows stand on the right, those of the columns
-at the bottom. A printed 1 is marked and need not be named, a printed 0 (x in the picture) is not marked. {UNIQUE}"""
+    rules = f"""Mark cells. A mark in the first column counts 1 for the sum of its row, in the second 2, and so on; a mark in
+the first row counts 1 for the sum of its column, in the second 2, and so on. The sums of the rows stand on the right, those of
+the columns at the bottom. A printed 1 is marked and need not be named, a printed 0 (x in the picture) is not marked.
+{UNIQUE}"""
     table = ((4,), (4,), (4,), (5,), (5,), (6,), (6,), (7,), (7,), (8,))
     return DeskWorld(
         facts=marking("Kakurasu", rules),
@@ -276,10 +277,10 @@ def tubes(page: Page) -> tuple[str, ...]:
 @register("world", "Thermometers", domain="logic", engine="csp")
 def thermometers() -> DeskWorld:
     """Fill thermometers from their bulbs so that each row and column holds the given number of filled cells."""
-    rules = f"""Every cell is part of a thermometer; a line below the grid that begins with * lists its cells from the bulb (the disc of the
-picture) to the tip. Mark the filled cells: a thermometer is filled from its bulb up to some cell, or not at all. The numbers
-above and on the left count the marked cells of each column and row. A printed 1 is marked and need not be
-named, a printed 0 is not marked. {UNIQUE}"""
+    rules = f"""Every cell is part of a thermometer; a line below the grid that begins with * lists its cells from the bulb (the
+disc of the picture) to the tip. Mark the filled cells: a thermometer is filled from its bulb up to some cell, or not at all.
+The numbers above and on the left count the marked cells of each column and row. A printed 1 is marked and need not be named, a
+printed 0 is not marked. {UNIQUE}"""
     table = ((4,), (4,), (5,), (5,), (5,), (6,), (6,), (7,), (7,), (8,))
     return DeskWorld(
         facts=marking("Thermometers", rules),
