@@ -75,7 +75,7 @@ def hue_order() -> SwapWorld:
         example="b1 b2",
         proof="solver",
         ceilings={"random": 0.02, "constant": 0.01, "first": 0.01, "blind": 0.02},
-        sayings={"illegal": "A tile that is fixed, or no tile, lies there; nothing changed."},
+        sayings={"illegal": "A tile that is fixed, or no tile, lies there; the turn is spent."},
     )
     lexicon = [shade(h, s) for h in range(HUES) for s in range(SHADES)]
     return SwapWorld(facts=facts, levels=LEVELS, make=_make, right=_right, paint=_paint, lexicon=lexicon)
