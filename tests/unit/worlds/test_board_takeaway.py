@@ -68,3 +68,4 @@ def test_nim_values_of_pins_agree_with_minimax() -> None:
     state = heap_duel().start(1, 3)
     rest = heap_duel().step(state, {SOLO: heap_duel().read("a1, f3", SOLO)})
     assert rest.state is state and rest.events == {SOLO: ("illegal",)}
+    assert {heap_duel().read(text, SOLO).key for text in ("b3 c3", "c3 b3", "c3, b3", "c3b3", "c3 and b3")} == {"b3 c3"}

@@ -533,3 +533,15 @@ def test_products_of_large_cages_are_words_and_one_knave_is_no_knaves() -> None:
             assert known.issuperset(cages.static(cages.start(seed, 9, split=split), SOLO))
         notes |= {note for note in world_of("KnightsKnaves").start(seed, 5).page.notes if "exactly" in note}
     assert {" ".join(note.split()[3:5]) for note in notes} == {"0 knaves", "1 knave", "2 knaves", "3 knaves"}
+
+
+def test_printed_marks_may_be_named_too_and_the_end_is_told() -> None:
+    world = world_of("Battleships")
+    state = next(s for s in (world.start(seed, 4) for seed in range(50)) if {0, 1} <= {*s.page.given})
+    plan, names = world.solve(state, SOLO), names_of(state.page.width, state.page.height)
+    assert isinstance(plan, Plan)
+    ones, zeros = ([n for n, v in zip(names, state.page.given, strict=True) if v == value] for value in (1, 0))
+    after = world.step(state, {SOLO: world.read(" ".join([plan.moves[0].key, *ones]), SOLO)})
+    assert after.rewards == {SOLO: {"success": 1.0}}
+    assert world.step(state, {SOLO: world.read(f"{plan.moves[0].key} {zeros[0]}", SOLO)}).events == {SOLO: ("illegal",)}
+    assert "At the end you wrote: " in world.caption(after.state, SOLO, 2)

@@ -242,6 +242,13 @@ def test_patches_are_the_components_of_networkx():
             assert networkx.number_connected_components(graph) == int(count)
 
 
+def test_no_full_stop_looks_like_a_cell():
+    world = world_of("BlockCount")
+    state = world.start(3, 3)
+    rows = [line for line in world.caption(state, SOLO, 2).split("\n") if line.startswith("row")]
+    assert {len(line.split()) for line in rows} == {2 + len(rows)} and not any(line.endswith("..") for line in rows)
+
+
 def test_rectangles_have_all_their_sides_drawn():
     for things, (count, squares, largest) in figures("RectTally")[:9]:
         drawn = shapely.unary_union([shapely.LineString((spot(a), spot(b))) for a, b in of(things, "line")])
@@ -292,6 +299,9 @@ def test_a_pair_of_paints_earns_its_share_in_either_order():
     other = next(t[0] for t in of(state.things, "paint") if t[0] not in (a, b, c, d))
     earned = [world.step(state, {SOLO: world.read(f"{x} {y} {c} {other}", SOLO)}).rewards for x, y in ((a, b), (b, a))]
     assert earned[0] == earned[1] and 0 < sum(earned[0][SOLO].values()) <= 0.2
+    for said in (f"{other} {a} {c} {d}", f"{b} {other} {c} {d}"):
+        assert world.step(state, {SOLO: world.read(said, SOLO)}).rewards[SOLO]["near"] == pytest.approx(0.15)
+    assert world.step(state, {SOLO: world.read(f"{a} {b} {c} Z", SOLO)}).events == {SOLO: ("illegal",)}
 
 
 def test_bars_and_hands_stand_at_whole_numbers_on_every_scale():
@@ -325,7 +335,7 @@ def test_an_answer_ends_it_and_shares_of_it_earn_little(name: str):
     assert outcome.done and outcome.rewards == {SOLO: {"success": 1.0}}
     assert isinstance(world.solve(outcome.state, SOLO), Unsolvable)
     assert world.step(outcome.state, {SOLO: move}).events == {SOLO: ("illegal",)}
-    stray = {"point": "(0,0)", "name": "Z"}.get(world.form.of, "0" if move.value[-1] != "0" else "1")
+    stray = {"point": "(0,0)", "name": move.value[0]}.get(world.form.of, "0" if move.value[-1] != "0" else "1")
     wrong = world.form.move((*move.value[:-1], stray))
     missed = world.step(state, {SOLO: wrong})
     assert missed.done and missed.events == {SOLO: ("wrong",)}

@@ -66,6 +66,9 @@ ONLY = "only"  # goes before a single letter
 LONGEST = 1200  # characters of an answer
 _NAME = re.compile(r"[a-z]\d{1,2}", re.ASCII)
 _ENTRY = re.compile(r"(?:write\s+|put\s+)?(.+?)\s*(?:=|:|\s|<-)\s*([0-9]{1,2})", re.ASCII)
+_HEAD, _AND = re.compile(r"^[a-z ]+:"), re.compile(r"\band\b|&")
+_PLACE = re.compile(r"\b([a-z])[\s,]+(\d)", re.ASCII)
+_LETTERS = re.compile(r"(?<=[a-z])(?=[a-z])")
 _BASE = (ONLY, "Top", "Left", "Right", "Bottom", "Clues", "Between", *"/=:,.-#*<>~!+x\\", NONE, BRICK, DOT)
 
 
@@ -174,9 +177,11 @@ class DeskWorld:
             return None
         if self.stepwise:
             return self._read_step(text)
-        words = words_in(text)
         if self.marks:
-            return self._read_marks(words)
+            return self._read_marks(text)
+        if self.signs and len(row_lengths(apart := _LETTERS.sub(" ", text))) > 1:
+            text = apart  # without rows it may be a word
+        words = words_in(text)
         known = {s.lower(): i for i, s in enumerate(self.signs)}
         rows = row_lengths(text)
         if not self.signs and (packed := packed_rows(words, rows, text)):
@@ -195,10 +200,13 @@ class DeskWorld:
             return None
         return whole(out, rows[0] if len(rows) > 1 else _widths(self).get(len(out), len(out)), self.signs)
 
-    def _read_marks(self, words: list[str]) -> Move | None:
-        flat = self.size(self.levels[0])[1] == 1
-        if flat and len(words) == 1:
+    def _read_marks(self, text: str) -> Move | None:
+        flat, told = self.size(self.levels[0])[1] == 1, _HEAD.sub("", text)
+        words = words_in(_AND.sub(" ", told if flat else _PLACE.sub(r"\1\2", told)))
+        if flat and len(words) == 1 and told == text:
             return None  # a letter alone may be any word of a sentence
+        if flat and words[-1:] in ([ONLY], ["on"]):
+            words = words[:-1]
         cells = []
         for word in words[flat and words[:1] == [ONLY] :]:
             if flat and len(word) == 1 and "a" <= word <= "z":
@@ -228,7 +236,7 @@ class DeskWorld:
         if self.marks:
             filled = [0 if v == BLANK else v for v in page.given]
             for y, x in value:
-                if y >= page.height or x >= page.width or page.given[y * page.width + x] != BLANK:
+                if y >= page.height or x >= page.width or page.given[y * page.width + x] not in (BLANK, 1):
                     return Outcome(state, events=ILLEGAL)
                 filled[y * page.width + x] = 1
         else:

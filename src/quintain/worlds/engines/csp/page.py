@@ -13,6 +13,7 @@ from quintain.worlds.splits import canonical
 
 BLANK, WALL = -1, -2  # of the cells: still to fill; no cell at all
 SIDES = ("Top", "Left", "Right", "Bottom")
+WROTE, DONE = "You wrote", "At the end you wrote"
 DOT, BRICK, NONE = ".", "#", "-"
 _GAP = re.compile(r"[\s,;/|\[\](){}]+")
 _TOKEN = re.compile(r"[a-z]\d+|\d+|[A-Za-z]+|[^\w\s]")
@@ -147,7 +148,7 @@ def full_caption(work: Work, signs: Lines) -> str:
     if work.cells != page.given or work.done:
         names = called(page.width, page.height)
         wrote = [f"{n}={sign_of(v, signs)}" for n, v, g in zip(names, work.cells, page.given, strict=True) if v != g]
-        lines.append(f"You wrote: {' '.join(wrote)}" + (" !" if work.done else ""))
+        lines.append(f"{DONE if work.done else WROTE}: {' '.join(wrote)}")
     return "\n".join(lines)
 
 
@@ -199,8 +200,8 @@ def _parsed(lines: list[str], values: dict[str, int]) -> Work:
         elif head in SIDES:
             sides[head] = tuple("" if s == NONE else s for s in rest.split())
         else:
-            done = rest.endswith("!")
-            for item in rest.rstrip("! ").split():
+            done = head == DONE
+            for item in rest.split():
                 name, _, sign = item.partition("=")
                 cells[index[name]] = number(sign)
     page = Page(

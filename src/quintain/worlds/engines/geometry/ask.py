@@ -22,8 +22,8 @@ NEAR = 0.2  # what all entries but none wrong would earn short of success
 WON = {SOLO: {"success": 1.0}}
 WRONG: Events = {SOLO: ("wrong",)}
 ILLEGAL: Events = {SOLO: ("illegal",)}
-SAYINGS = {"wrong": "That is not right.", "illegal": "That was answered already."}
-PARTIAL = f" A wrong answer earns {NEAR} times the share of entries that are right."
+SAYINGS = {"wrong": "That is not right.", "illegal": "That was answered already, or names what is not there."}
+PARTIAL = f" A wrong answer earns {NEAR} times the share of entries that are right, if as many are given as asked for."
 
 
 @seated
@@ -87,12 +87,16 @@ class AskWorld:
         if state.said:
             return Outcome(state, events=ILLEGAL)
         said = moves[SOLO].value
+        if self.form.of == "name" and not {*said} <= {word for thing in state.things for word in thing}:
+            return Outcome(state, events=ILLEGAL)
         after = Figure(state.things, said)
         if self.right(state.things, said):
             return Outcome(after, WON, True)
         right = _truth(self.truth, state.things)
         if self.near and len(said) == len(right):
-            share = sum([a == b for a, b in zip(said, right, strict=True)]) / len(right)
+            many = 1 + self.form.pairs  # entries whose order does not matter
+            parts = zip(zip(*[iter(said)] * many, strict=True), zip(*[iter(right)] * many, strict=True), strict=True)
+            share = sum([len({*a} & {*b}) for a, b in parts]) / len(right)
             return Outcome(after, {SOLO: {"near": NEAR * share}}, True, WRONG)
         return Outcome(after, {}, True, WRONG)
 

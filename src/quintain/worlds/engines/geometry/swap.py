@@ -24,7 +24,7 @@ WON = {SOLO: {"success": 1.0}}
 ILLEGAL: Events = {SOLO: ("illegal",)}
 Pieces = tuple[str, ...]
 Cell = tuple[int, int]
-_BETWEEN = re.compile(r"\s*(?:,|and|with|<->|->|-|\s)\s*")
+_BETWEEN = re.compile(r"\s*(?:,|/|and|with|<->|->|-|\s)\s*")
 _RUN = re.compile(r"(?<=\d)(?=[a-z])", re.ASCII)  # between two cells in one, as in b1c2
 
 

@@ -163,8 +163,8 @@ def _read(form: Form, text: str) -> Move | None:
     text = _AND.sub(", ", text.translate(_QUOTES).strip())
     if text.lower() == NONE:
         return Move(NONE) if form.none else None
-    one = form.parts[0] if len(form.parts) == 1 else ""
-    parts = [text.replace(";", "/" if one in ("groups", "rows") else ",")] if one else text.split(";")
+    one, between = form.parts[0] if len(form.parts) == 1 else "", ";" if ";" in text else ":"
+    parts = [text.replace(";", "/" if one in ("groups", "rows") else ",")] if one else text.split(between)
     if len(parts) != len(form.parts):
         return None
     if form.vertex == VERTEX and text == text.upper():

@@ -235,6 +235,8 @@ class Distances:
 
     def read(self, text: str) -> Move | None:
         signs = [part for part in _BETWEEN.split(text) if part]
+        if len(signs) > 2 and all(len(row) == len(signs) for row in signs):
+            signs = list("".join(signs))  # rows without gaps
         side = math.isqrt(len(signs))
         if side < 3 or side * side != len(signs):
             return None

@@ -29,7 +29,7 @@ def spread_time() -> TurnWorld[Chart]:
     facts = Facts(
         name="SpreadTime",
         rules=SPREAD,
-        answer="Write the minutes, a semicolon and the cells, as in 7; b3 d4.",
+        answer="Write the minutes, a semicolon and the cells, parted by spaces.",
         example="7; b3 d4",
         ceilings={"random": 0.03, "constant": 0.05, "first": 0.03, "blind": 0.06},
         sayings=SAYINGS,
@@ -47,7 +47,7 @@ def grid_distance() -> TurnWorld[Chart]:
     facts = Facts(
         name="GridDistance",
         rules=DISTANCE,
-        answer="Write the rows from top to bottom, parted by /, as in 0 1 2 / 1 # 3 / 2 3 4.",
+        answer="Write the rows from top to bottom, their cells parted by spaces and rows by /.",
         example="0 1 2 / 1 # 3 / 2 3 4",
         ceilings={"random": 0.06, "constant": 0.03, "first": 0.03, "blind": 0.08},
         sayings=SAYINGS,

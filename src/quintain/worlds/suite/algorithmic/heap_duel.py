@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,7 +38,12 @@ def _fits(game: MenGame, position: Ints, knobs: Mapping[str, Any]) -> bool:
     return game.rules.value(position) > 0 and game.peak(position) < 1
 
 
-LOOK = MenLook(Pins, ("columns", "rows"), {"I": "pin"}, fits=_fits)
+def _leftmost_first(text: str) -> str:
+    """The pins of an answer from left to right."""
+    return " ".join(sorted(re.findall(r"[a-z]\d+|\w+|\W+", text)))
+
+
+LOOK = MenLook(Pins, ("columns", "rows"), {"I": "pin"}, fits=_fits, tidy=_leftmost_first)
 
 
 @register("world", "HeapDuel", domain="algorithmic", engine="board")
@@ -46,7 +52,7 @@ def heap_duel() -> BoardWorld:
     facts = Facts(
         name="HeapDuel",
         rules=RULES,
-        answer="Name the pins that you take, from left to right.",
+        answer="Name the pins that you take.",
         example="b1 c1",
         proof="policy",
         floor=0.97,

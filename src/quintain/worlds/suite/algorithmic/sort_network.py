@@ -15,10 +15,10 @@ from quintain.worlds.engines.graph.sheet import GraphWorld, facts_of
 from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 
-TASK = """Numbers run along wires from left to right. An arrow between two wires compares the numbers on them: the
-larger one goes on along the wire at its tip, the smaller one along the other. Which numbers come out at the right, from
-the top wire to the bottom one? Text: the wires from top to bottom, each with its number, and its place in the picture
-in brackets; then the arrows in order from left to right, A>C with its tip on wire C."""
+TASK = """Numbers run along wires from left to right. An arrow between two wires compares the numbers on them: the larger one
+goes on along the wire at its tip, the smaller one along the other. Which numbers come out at the right, from the top wire to
+the bottom one? Text: as vertices the wires from top to bottom, each with its number, and its place in the picture in brackets;
+as edges the arrows in order from left to right, A>C with its tip on wire C."""
 # wires, comparators, how many in ten point upwards
 TABLE = (
     (4, 3, 0),

@@ -15,10 +15,10 @@ from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Scene
 
-RULES = """Tiles should run smoothly: along each row the hue changes in one direction only, along each column the shade does, all tiles
-of a column have one hue and all of a row one shade. The tiles with a dot are fixed and lie right. Each turn two other tiles change
-places. `b3 h7s2` is a tile of hue 7 and shade 2 in column b, row 3; `fixed` follows where a tile is fixed. Hues go round a wheel of
-24."""
+RULES = """Tiles should run smoothly: along each row the hue changes in one direction only, along each column the shade does,
+all tiles of a column have one hue and all of a row one shade. The tiles with a dot are fixed and lie where they belong. Each
+turn two other tiles change places. `b3 h7s2` is a tile of hue 7 and shade 2 in column b, row 3; `fixed` follows where a tile is
+fixed. Hues go round a wheel of 24."""
 TABLE = (
     (3, 3, 2, 3),
     (3, 3, 3, 3),
@@ -75,7 +75,7 @@ def hue_order() -> SwapWorld:
         example="b1 b2",
         proof="solver",
         ceilings={"random": 0.02, "constant": 0.01, "first": 0.01, "blind": 0.02},
-        sayings={"illegal": "A tile that is fixed, or no tile, lies there; nothing changed."},
+        sayings={"illegal": "A tile that is fixed, or no tile, lies there; the turn is spent."},
     )
     lexicon = [shade(h, s) for h in range(HUES) for s in range(SHADES)]
     return SwapWorld(facts=facts, levels=LEVELS, make=_make, right=_right, paint=_paint, lexicon=lexicon)

@@ -14,10 +14,10 @@ from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
 
 RULES = (
-    """Shapes were laid on a table one after the other, each over those that lay there. Name them in that order, the lowest first.
-Wherever two neighbours in the order overlap, it can be seen which one covers the other, so there is only one such order.
-A line `disc A (3,5) 4` is a disc round x=3, y=5 with radius 4, `square A (3,5) 4` reaches 4 to each side of its middle, `diamond A
-(3,5) 4` to each corner; `cover B A` says that B lies over A, where this can be seen."""
+    """Shapes were laid on a table one after the other, each over those that lay there. Name them in that order, the lowest
+first. Any two neighbours in the order overlap, and it can be seen which one covers the other; so there is only one such order.
+A line `disc A (3,5) 4` is a disc round x=3, y=5 with radius 4, `square A (3,5) 4` reaches 4 to each side of its middle,
+`diamond A (3,5) 4` to each corner; `cover B A` says that B lies over A, where this can be seen."""
     + PARTIAL
 )
 SIDE = 24

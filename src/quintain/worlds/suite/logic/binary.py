@@ -127,8 +127,8 @@ def _balance(name: str, strict: int, rules: str, table: Sequence[Sequence[int]])
 @register("world", "Binairo", domain="logic", engine="csp")
 def binairo() -> DeskWorld:
     """Fill a grid with zeros and ones, balanced and never three alike in a row, 6x6 or 8x8."""
-    rules = """Fill the grid with 0 and 1. Every row and every column holds as many 0 as 1, nowhere stand three alike next to each other
-in a row or column, no two rows are the same, and no two columns are."""
+    rules = """Fill the grid with 0 and 1. Every row and every column holds as many 0 as 1, no three equal digits stand next to each
+other in a row or column, no two rows are the same, and no two columns are."""
     table = ((6, 8), (6, 12), (6, 16), (6, 19), (6, 22), (6, 24), (8, 30), (8, 35), (8, 40), (8, 44))
     return _balance("Binairo", 1, rules, table)
 
@@ -137,7 +137,7 @@ in a row or column, no two rows are the same, and no two columns are."""
 def binairo_loose() -> DeskWorld:
     """Fill a grid with zeros and ones, balanced, with no two lines alike; threes in a row are allowed."""
     rules = """Fill the grid with 0 and 1. Every row and every column holds as many 0 as 1, no two rows are the same, and no two columns
-are. Any number of alike may stand next to each other."""
+are. Any number of equal digits may stand next to each other."""
     table = ((6, 5), (6, 8), (6, 11), (6, 13), (6, 15), (6, 17), (8, 20), (8, 24), (8, 28), (8, 32))
     return _balance("BinairoLoose", 0, rules, table)
 
@@ -179,9 +179,10 @@ def kakurasu_clue(rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
 @register("world", "Kakurasu", domain="logic", engine="csp")
 def kakurasu() -> DeskWorld:
     """Mark cells so that the places of the marks in each row and column add up to given sums, 4x4 to 8x8."""
-    rules = f"""Mark cells. A mark in the first column counts 1 for the sum of its row, in the second 2, and so on; a mark in the first row
-counts 1 for the sum of its column, in the second 2, and so on. The sums of the rows stand on the right, those of the columns
-at the bottom. A printed 1 is marked, a printed 0 (x in the picture) is not; neither is part of the answer. {UNIQUE}"""
+    rules = f"""Mark cells. A mark in the first column counts 1 for the sum of its row, in the second 2, and so on; a mark in
+the first row counts 1 for the sum of its column, in the second 2, and so on. The sums of the rows stand on the right, those of
+the columns at the bottom. A printed 1 is marked and need not be named, a printed 0 (x in the picture) is not marked.
+{UNIQUE}"""
     table = ((4,), (4,), (4,), (5,), (5,), (6,), (6,), (7,), (7,), (8,))
     return DeskWorld(
         facts=marking("Kakurasu", rules),
@@ -276,10 +277,10 @@ def tubes(page: Page) -> tuple[str, ...]:
 @register("world", "Thermometers", domain="logic", engine="csp")
 def thermometers() -> DeskWorld:
     """Fill thermometers from their bulbs so that each row and column holds the given number of filled cells."""
-    rules = f"""Every cell is part of a thermometer; a line of the caption that begins with * lists its cells from the bulb (the disc of the
-picture) to the tip. Mark the filled cells: a thermometer is filled from its bulb up to some cell, or not at all. The numbers
-above and on the left count the marked cells of each column and row. A printed 1 is marked, a printed 0 is not; neither is
-part of the answer. {UNIQUE}"""
+    rules = f"""Every cell is part of a thermometer; a line below the grid that begins with * lists its cells from the bulb (the
+disc of the picture) to the tip. Mark the filled cells: a thermometer is filled from its bulb up to some cell, or not at all.
+The numbers above and on the left count the marked cells of each column and row. A printed 1 is marked and need not be named, a
+printed 0 is not marked. {UNIQUE}"""
     table = ((4,), (4,), (5,), (5,), (5,), (6,), (6,), (7,), (7,), (8,))
     return DeskWorld(
         facts=marking("Thermometers", rules),

@@ -23,7 +23,7 @@ from quintain.worlds.scene import Box, Shape
 from quintain.worlds.splits import canonical, symmetries
 from quintain.worlds.suite.logic.binary import UNIQUE, bits, both, lines_of, marking
 
-PRINTED = "A printed 1 is one of them, a printed 0 (x in the picture) is none; neither is part of the answer."
+PRINTED = "A printed 1 is one of them and need not be named, a printed 0 (x in the picture) is none."
 Knobs = Mapping[str, Any]
 
 
@@ -221,9 +221,9 @@ def tent_clue(rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
 @register("world", "Tents", domain="logic", engine="csp")
 def tents() -> DeskWorld:
     """Pitch a tent beside each tree, none touching another, with counts for rows and columns, on 5x5 to 9x9 cells."""
-    rules = f"""Place tents on free cells: to each tree (T in the map) belongs one tent that shares a side with it,
-and to each tent one tree. No two tents touch, not even at a corner. The numbers above and on the left count the tents
-of each column and row. Name the cells of the tents. {PRINTED} {UNIQUE}"""
+    rules = f"""Place tents on free cells: to each tree (T in the map, - is none) belongs one tent that shares a side with it,
+and to each tent one tree; a tree may also touch tents of other trees. No two tents touch, not even at a corner. The numbers
+above and on the left count the tents of each column and row. Name the cells of the tents. {PRINTED} {UNIQUE}"""
     table = ((5, 4), (5, 4), (6, 6), (6, 6), (6, 7), (7, 9), (7, 9), (8, 12), (8, 12), (9, 16))
     return DeskWorld(
         facts=marking("Tents", rules),
@@ -377,10 +377,10 @@ def fleet_notes(page: Page) -> tuple[float, float, tuple[Shape, ...]]:
 @register("world", "Battleships", domain="logic", engine="csp")
 def battleships() -> DeskWorld:
     """Find a fleet from counts of rows and columns, on 5x5 to 8x8 cells."""
-    rules = f"""Ships lie on the grid, each a straight line of cells along a row or a column; no two touch, not even
-at a corner. The line that begins with * fleet lists their lengths, which the picture draws below the grid. The
-numbers above and on the left count the ship cells of each column and row. Name all cells of ships. A printed 1 is
-part of a ship, a printed 0 (x in the picture) is water; neither is part of the answer. {UNIQUE}"""
+    rules = f"""Ships lie on the grid, each a straight line of cells along a row or a column; no two touch, not even at a
+corner. The line that begins with * fleet lists their lengths, which the picture draws below the grid. The numbers above and on
+the left count the ship cells of each column and row. Name all cells of ships. A printed 1 is part of a ship and need not be
+named, a printed 0 (x in the picture) is water. {UNIQUE}"""
     table = ((5,), (5,), (5,), (6,), (6,), (6,), (7,), (7,), (8,), (8,))
     return DeskWorld(
         facts=marking("Battleships", rules),

@@ -113,9 +113,9 @@ def knave_clue(rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
 @register("world", "KnightsKnaves", domain="logic", engine="csp")
 def knights_knaves() -> DeskWorld:
     """Tell from what people say who of them lies: 5 to 14 people, each a knight or a knave."""
-    rules = f"""Each person, named by a letter, is a knight, whose statements are all true, or a knave, whose
-statements are all false. Lines that begin with * are statements: that somebody is a knight or a knave, that two are
-alike (both knights or both knaves) or differ, or exactly how many knaves are among three. Name the knaves. {ONE}"""
+    rules = f"""Each person, named by a letter, is a knight, whose statements are all true, or a knave, whose statements are all
+false; the dots below Grid stand for them. Lines that begin with * are statements: that somebody is a knight or a knave, that
+two are alike (both knights or both knaves) or differ, or exactly how many knaves are among three. Name the knaves. {ONE}"""
     return DeskWorld(
         facts=marking(
             "KnightsKnaves",
@@ -375,10 +375,10 @@ def circuit_clue(rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
 @register("world", "CircuitSat", domain="logic", engine="csp")
 def circuit_sat() -> DeskWorld:
     """Find the one setting of 4 to 10 switches that lights the lamp of a circuit."""
-    rules = f"""The switches, named by letters, are on or off. Each line that begins with * g is a gate: its output is
-on for "x and y" if both are, for "or" if at least one is, for "xor" if exactly one is, for "nand" unless both are,
-for "nor" if none is. The lamp is lit if all gates of the last line are on. Name the switches that are on; all others
-are off. {ONE}"""
+    rules = f"""The switches, named by letters, are on or off; the dots below Grid stand for them. Each line that begins with *
+g is a gate: its output is on for "x and y" if both are, for "or" if at least one is, for "xor" if exactly one is, for "nand"
+unless both are, for "nor" if none is. The lamp is lit if all gates of the last line are on. Name the switches that are on; all
+others are off. {ONE}"""
     return DeskWorld(
         facts=marking(
             "CircuitSat",

@@ -22,10 +22,11 @@ from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Polygon
 from quintain.worlds.splits import symmetries
-from quintain.worlds.suite.logic.latin import ANSWER, EXAMPLE
+from quintain.worlds.suite.logic.latin import ANSWER
 from quintain.worlds.suite.logic.sums import END
 
 Knobs = Mapping[str, Any]
+EXAMPLE = "1 2 3 4 5 6 / 4 5 6 1 2 3 / 2 3 1 5 6 4 / 5 6 4 2 3 1 / 3 1 2 6 4 5 / 6 4 5 3 1 2"
 BOXES = {6: 2, 9: 3}  # side -> rows of a box
 
 
@@ -82,9 +83,9 @@ def nine_layout(truth: Truth) -> str:
 @register("world", "SudokuStep", domain="logic", engine="csp")
 def sudoku_step() -> DeskWorld:
     """Solve a 9x9 sudoku cell by cell; a wrong entry costs a turn of the budget and may be written over."""
-    rules = f"""Fill the blank cells with the digits 1 to 9 so that every row, every column and every box of 3x3 cells
-holds each digit once; the map gives every cell the letter of its box. You write one cell a turn, and may write over
-what you wrote. {END}"""
+    rules = f"""Fill the blank cells with the digits 1 to 9 so that every row, every column and every box of 3x3 cells holds
+each digit once; the map gives every cell the letter of its box. You write one cell a turn, and may write over what you wrote;
+the text lists it after "You wrote", its grid stays as printed. {END}"""
     return DeskWorld(
         facts=Facts(
             name="SudokuStep",

@@ -141,7 +141,7 @@ def magic_square() -> DeskWorld:
 column and both diagonals have the same sum, which is 34 for 4x4 and 65 for 5x5 cells."""
     table = ((4, 4), (4, 5), (4, 6), (4, 7), (4, 8), (4, 9), (5, 10), (5, 11), (5, 12), (5, 13))
     return DeskWorld(
-        facts=facts("MagicSquare", rules),
+        facts=facts("MagicSquare", rules, "16 3 2 13 / 5 10 11 8 / 9 6 7 12 / 4 15 14 1"),
         levels=levels_of("size blanks", table),
         plant=magic_plant,
         clue=magic_clue,
@@ -249,7 +249,7 @@ def kakuro() -> DeskWorld:
     """Cross sums: runs of different digits with given sums, 3x3 to 6x6 cells."""
     rules = """Fill the blank cells with the digits 1 to 9. A run is a line of cells between walls (#), along a row or a column; no digit
 occurs twice in a run. A clue in a wall, as in a2=14\\6, gives the sum of the run below it (14) and of the run to its right
-(6); either may lack."""
+(6); either may be missing."""
     table = (
         (3, 1, 5),
         (3, 1, 6),
