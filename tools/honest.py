@@ -2,8 +2,8 @@
 
 A row per world goes to claims/worlds/honest.json, with a hash of all code that the world stands on; tests fail where it is another.
 Where only the form of the code has changed, `--as-at COMMIT` lets rows stand that were measured on that commit's code: those of worlds
-that are and look the same then and now, state by state, in a sample of every level and split, rules, sayings and captions of level 1 aside. What
-measures must be the same, and how fast they are is measured anew by `--paces`.
+that are and look the same then and now, state by state, in a sample of every level and split, rules, sayings and captions of level 1
+aside. What measures must be the same, and how fast they are is measured anew by `--paces`.
 `--suites` puts on record which instances the published test suites have; a test fails where a change of code gives them others.
 Exit status 1 where a world does not keep what it declares.
 """
