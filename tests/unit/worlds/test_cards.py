@@ -367,12 +367,28 @@ def test_the_short_caption_of_dice_says_less(name: str) -> None:
     assert len(short) < len(full) and "Rounds won" not in short and "Your dice" in short
 
 
-@pytest.mark.parametrize("name", ["KuhnDuel", "LeducDuel", "HoldemLimitDuel"])
-def test_a_fixed_raise_may_name_its_chips(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "size", "all_chips"), [("KuhnDuel", 1, 2), ("LeducDuel", 2, 3), ("HoldemLimitDuel", 2, 4)]
+)
+def test_a_fixed_raise_may_name_its_own_chips_alone(name: str, size: int, all_chips: int) -> None:
     world = world_of(name)
     state = world.start(1, 3)
-    plain, named = (world.step(state, {"first": world.read(text, "first")}) for text in ("raise", "raise to 4"))
-    assert plain == named and plain.state != state
+    for text in ("raise", f"raise to {all_chips}", f"raise {size}", f"raise by {size}", f"I raise by {size} chips"):
+        after = world.step(state, {"first": world.read(text, "first")})
+        assert after == world.step(state, {"first": world.view(state, "first").legal()[-1]}) and after.state != state
+    for text in ("raise 99", f"raise by {all_chips}", "all in"):
+        assert world.step(state, {"first": world.read(text, "first")}).events == {"first": ("illegal",)}
+
+
+def test_what_ends_a_hand_is_told() -> None:
+    world = world_of("HoldemFreeDuel")
+    state = world.start(1, 3)
+    for seat, text in (("first", "all in"), ("second", "I call")):
+        state, _, _, events = world.step(state, {seat: world.read(text, seat)})
+    assert [event.partition(":")[0] for event in events["first"]] == ["ended", "open", "shown", "hand"]
+    assert events["first"][0] == "ended:calls" and len(events["second"][0].split()) == 5
+    folded = world.step(state, {"second": world.read("I fold", "second")}).events
+    assert folded == {"first": ("ended:folds", "hand:+1 chip"), "second": ("hand:-1 chip",)}
 
 
 def test_all_in_is_the_highest_raise_or_a_call() -> None:
@@ -384,6 +400,10 @@ def test_all_in_is_the_highest_raise_or_a_call() -> None:
     legal = {move.key for move in world.view(after, "second").legal()}
     assert legal == {"fold", "call"}
     assert world.step(after, {"second": every}) == world.step(after, {"second": world.read("call", "second")})
+    for amount in (4, 6, 8):  # no more raises are left, and a call is not all
+        seat = world.facts.seats[world.game.mover(state)]
+        state = world.step(state, {seat: world.read(f"raise {amount}", seat)}).state
+    assert world.step(state, {"second": every}).events == {"second": ("illegal",)}
 
 
 @pytest.mark.parametrize(
