@@ -121,6 +121,7 @@ def test_a_move_has_many_spellings(name: str, texts: tuple[str, ...], key: str):
         ("GinRummy", ("take the pile", "draw from the pile"), "pile"),
         ("GinRummy", ("discard the 7H", "discard: 7H", "discard 7♥", "discard 7 of hearts"), "discard 7H"),
         ("GinRummy", ("knock, discard 7H", "knock with 7h"), "knock 7H"),
+        ("LiarsDice", ("2-5", "bid 2-5", "2–5"), "2x5"),
         ("LiarsDice", ("two fives", "2 fives", "bid: 2x5", "I bid two fives"), "2x5"),
         ("LiarsDice", ("call liar", "I doubt"), "doubt"),
         ("Hanabi2", ("clue: red", "give clue red", "clue colour red"), "clue red"),
