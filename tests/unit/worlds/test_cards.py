@@ -353,6 +353,19 @@ def test_every_number_of_a_caption_is_in_the_picture(name: str) -> None:
                     assert view.caption(2) != other or view.scene() != scene, (text, other)
 
 
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("Klondike", "Game: klondike, 2 suits, 4 ranks"),
+        ("FreeCell", "Game: freecell, 2 suits, 4 ranks"),
+        ("SpiderDeal", "Game: spider, 1 suit, 4 ranks, 2 runs"),
+    ],
+)
+def test_the_first_line_of_a_patience_tells_what_it_has(name: str, head: str) -> None:
+    world = world_of(name)
+    assert world.caption(world.start(0, 0), "agent", 2).split("\n")[0] == head
+
+
 @pytest.mark.parametrize("name", PATIENCE)
 def test_no_cards_are_no_move(name: str) -> None:
     world = world_of(name)
