@@ -353,6 +353,19 @@ def test_every_number_of_a_caption_is_in_the_picture(name: str) -> None:
                     assert view.caption(2) != other or view.scene() != scene, (text, other)
 
 
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("Klondike", "Game: klondike, 2 suits, 4 ranks"),
+        ("FreeCell", "Game: freecell, 2 suits, 4 ranks"),
+        ("SpiderDeal", "Game: spider, 1 suit, 4 ranks, 2 runs"),
+    ],
+)
+def test_the_first_line_of_a_patience_tells_what_it_has(name: str, head: str) -> None:
+    world = world_of(name)
+    assert world.caption(world.start(0, 0), "agent", 2).split("\n")[0] == head
+
+
 @pytest.mark.parametrize("name", PATIENCE)
 def test_no_cards_are_no_move(name: str) -> None:
     world = world_of(name)
@@ -364,15 +377,35 @@ def test_the_short_caption_of_dice_says_less(name: str) -> None:
     world = world_of(name)
     state, seat = world.start(0, 3), world.facts.seats[0]
     short, full = (world.caption(state, seat, level) for level in (1, 2))
+    assert (
+        " 1 die with" in world.caption(world.start(0, 3, dice=1 if name == "LiarsDice" else 2), seat, 2)
+        or name == "LiarsDuel"
+    )
     assert len(short) < len(full) and "Rounds won" not in short and "Your dice" in short
 
 
-@pytest.mark.parametrize("name", ["KuhnDuel", "LeducDuel", "HoldemLimitDuel"])
-def test_a_fixed_raise_may_name_its_chips(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "size", "all_chips"), [("KuhnDuel", 1, 2), ("LeducDuel", 2, 3), ("HoldemLimitDuel", 2, 4)]
+)
+def test_a_fixed_raise_may_name_its_own_chips_alone(name: str, size: int, all_chips: int) -> None:
     world = world_of(name)
     state = world.start(1, 3)
-    plain, named = (world.step(state, {"first": world.read(text, "first")}) for text in ("raise", "raise to 4"))
-    assert plain == named and plain.state != state
+    for text in ("raise", f"raise to {all_chips}", f"raise {size}", f"raise by {size}", f"I raise by {size} chips"):
+        after = world.step(state, {"first": world.read(text, "first")})
+        assert after == world.step(state, {"first": world.view(state, "first").legal()[-1]}) and after.state != state
+    for text in ("raise 99", f"raise by {all_chips}", "all in"):
+        assert world.step(state, {"first": world.read(text, "first")}).events == {"first": ("illegal",)}
+
+
+def test_what_ends_a_hand_is_told() -> None:
+    world = world_of("HoldemFreeDuel")
+    state = world.start(1, 3)
+    for seat, text in (("first", "all in"), ("second", "I call")):
+        state, _, _, events = world.step(state, {seat: world.read(text, seat)})
+    assert [event.partition(":")[0] for event in events["first"]] == ["ended", "open", "shown", "hand"]
+    assert events["first"][0] == "ended:calls" and len(events["second"][0].split()) == 5
+    folded = world.step(state, {"second": world.read("I fold", "second")}).events
+    assert folded == {"first": ("ended:folds", "hand:+1 chip"), "second": ("hand:-1 chip",)}
 
 
 def test_all_in_is_the_highest_raise_or_a_call() -> None:
@@ -384,6 +417,10 @@ def test_all_in_is_the_highest_raise_or_a_call() -> None:
     legal = {move.key for move in world.view(after, "second").legal()}
     assert legal == {"fold", "call"}
     assert world.step(after, {"second": every}) == world.step(after, {"second": world.read("call", "second")})
+    for amount in (4, 6, 8):  # no more raises are left, and a call is not all
+        seat = world.facts.seats[world.game.mover(state)]
+        state = world.step(state, {seat: world.read(f"raise {amount}", seat)}).state
+    assert world.step(state, {"second": every}).events == {"second": ("illegal",)}
 
 
 @pytest.mark.parametrize(

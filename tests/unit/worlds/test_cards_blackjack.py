@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from fractions import Fraction
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from quintain.envs.world import world_of
 from quintain.testing.worlds import oracle_player, play, task_of
 from quintain.worlds.engines.cards.blackjack import MILLION, House, count_of, worths
+from quintain.worlds.engines.cards.deck import CARDS
 
 SHOE = {1: 2, 5: 3, 6: 1, 10: 4}  # value -> cards
 
@@ -66,6 +68,21 @@ def test_decisions_are_worth_what_whole_hands_say(mine: tuple[int, ...], hits_so
     for up in (1, 5, 10):
         told = worths(house, up - 1, *count_of([4 * (value - 1) for value in mine]), True)
         assert told == pytest.approx({k: float(v) for k, v in valued(mine, up, hits_soft).items()})
+
+
+def test_the_card_that_ends_a_hand_is_told() -> None:
+    world = world_of("Blackjack")
+    state, told = world.start(1, 3), []
+    for _ in range(20):
+        before = state
+        state, _, done, events = world.step(state, {"agent": world.read("hit", "agent")})
+        drew, *rest = [event for event in events["agent"] if not event.startswith("cost")]
+        card, total = re.fullmatch(r"drew:(\w\w) and have (\d+)", drew).groups()
+        assert count_of((*before.mine, CARDS[card]))[0] == int(total)
+        told += [int(total)] * ("hand:-1 chip" in rest)
+        if done:
+            break
+    assert max(told) > 21
 
 
 def test_the_oracle_loses_nothing_and_always_standing_does() -> None:

@@ -44,18 +44,19 @@ def test_counts_are_the_least_of_all_ways_to_meld() -> None:
 
 def test_points_of_a_hand_are_what_is_told() -> None:
     world = world_of("GinRummy")
-    state, rng, scored = world.start(3, 4), Rng("play"), 0
+    state, rng, scored, seen = world.start(3, 4), Rng("play"), 0, set[str]()
     for _ in range(400):
         moves = [m for m in world.legal(state, SOLO) if "knock" in m.key] or world.legal(state, SOLO)
         if not moves:
             break
         before, after = state, world.step(state, {SOLO: rng.pick(moves)})
         state = after.state
+        seen |= {e.partition(":")[0] for e in after.events.get(SOLO, ())}
         told = [e.partition(":") for e in after.events.get(SOLO, ()) if e.startswith(("scored", "lost:"))]
-        gained = [int(n) if kind == "scored" else -int(n) for kind, _, n in told]
+        gained = [int(n.split()[0]) * (1 if kind == "scored" else -1) for kind, _, n in told]
         assert (state.points[0] - before.points[0]) - (state.points[1] - before.points[1]) == sum(gained)
         scored += len(gained)
-    assert scored >= 2
+    assert scored >= 2 and seen >= {"knock", "mine"}
 
 
 def tiles_of(state: Gin) -> list[str]:

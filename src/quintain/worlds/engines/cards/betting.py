@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quintain.types import Ints, QuintainError
@@ -19,16 +19,27 @@ from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Scene
 
 SAYINGS = {
+    "ended": "The opponent {}.",
+    "open": "The open cards are {}.",
     "shown": "The opponent shows {}.",
-    "hand": "The hand brings you {} chips.",
+    "hand": "The hand brings you {}.",
     "table": "With the same cards, the player in your seat at the other table makes {}.",
     "over": "The match is over.",
 }
-PLAIN = {name: Move(name, action) for name, action in (("fold", FOLD), ("check", PASS), ("call", PASS), ("raise", 1))}
+
+
+@dataclass(frozen=True, slots=True)
+class Bet(Move):
+    """A move, which may have other names where it is legal."""
+
+    names: tuple[str, ...] = field(default=(), compare=False)
+
+
+PLAIN = {name: Bet(name, action) for name, action in (("fold", FOLD), ("check", PASS), ("call", PASS), ("raise", 1))}
 _OTHER = {"k": "check", "pass": "check", "bet": "raise", "c": "call", "f": "fold", "r": "raise", "b": "raise"}
-_RAISE = re.compile(r"(?:re-?)?(?:raise|bet)(?: it)?(?::| to)? \$?(\d{1,3})(?: chips?)?", re.ASCII)
+_RAISE = re.compile(r"(?:re-?)?(?:raise|bet)(?: it)?(?::| to|( by))? \$?(\d{1,3})(?: chips?)?", re.ASCII)
 _CALL = re.compile(r"call \$?\d{1,3}(?: chips?)?", re.ASCII)
-ALL = Move("all in")
+ALL = Bet("all in")
 _HEAD = re.compile(
     r"Hand (\d+) of (\d+)\. Your score is (-?\d+); (\d+) is a full win\. You act (first|second)\."
     r"(?: Stacks of (\d+)\.)?(?: The opponent (calls|raises) in (\d+)% of its decisions\.)?"
@@ -149,16 +160,16 @@ class Betting:
         return PLAIN[rng.pick(tuple(PLAIN))]
 
     def read(self, text: str) -> Move | None:
+        text = " ".join(text.split()).removeprefix("i ")
         name = _OTHER.get(text, text)
         if name in PLAIN:
             return PLAIN[name]
-        text = " ".join(text.split())
         if text in _ALL:
             return ALL
         if _CALL.fullmatch(text):
             return PLAIN["call"]
         found = _RAISE.fullmatch(text)
-        return _raise(int(found[1])) if found and int(found[1]) else None
+        return _raise(int(found[2]), found[1] or "") if found and int(found[2]) else None
 
     def play(self, state: Table, move: Move) -> After[Table]:
         rules = self.rules(state.stakes.stack)
@@ -179,10 +190,13 @@ class Betting:
         events: tuple[list[str], list[str]] = ([], [])
         while True:
             won = self._won(table, table.said)
+            last = self._side(table, spot_of(rules, table.said[:-1]).role)
+            events[1 - last].append(f"ended:{_action_name(rules, table.said, len(table.said) - 1)}s")
             for side in (0, 1):
                 if spot_of(rules, table.said).folded < 0:
+                    events[side].extend([f"open:{names(table.board)}"] * bool(table.board))
                     events[side].append(f"shown:{names(table.holes[1 - side])}")
-                events[side].append(f"hand:{won if side == 0 else -won:+d}")
+                events[side].append(f"hand:{won if side == 0 else -won:+d} chip{'s' * (abs(won) != 1)}")
             score = table.score + won
             if not self.duel:
                 other = self._won(table, self._second(table, draws))
@@ -340,28 +354,30 @@ class Betting:
 
 
 def meant(move: Move, legal: tuple[Move, ...]) -> Move:
-    """What a move stands for: all of the stack is the highest raise, else a call, and a fixed raise may name its chips."""
-    last = legal[-1] if legal else move
-    if move == ALL:
-        return last
-    return last if last == PLAIN["raise"] and move.key.startswith("raise ") else move
+    """The legal move that one stands for, or that one itself."""
+    return next((m for m in legal if isinstance(m, Bet) and move.key in m.names), move)
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def _moves(rules: Poker, said: Ints) -> tuple[Move, ...]:
-    legal = actions_of(rules, said)
-    out = []
+    """A fixed raise may name its size or all its chips; to put in all of the stack is a raise or a call."""
+    legal, spot = actions_of(rules, said), spot_of(rules, said)
+    size, most, out = rules.bets[spot.round], max(*legal, *spot.paid), list[Bet]()
     for action in legal:
-        if action > 0 and not rules.bets[0]:
+        if action > 0 and not size:
             out.append(_raise(action))
         else:
             out.append(PLAIN["raise" if action > 0 else "fold" if action < 0 else "call" if FOLD in legal else "check"])
+    if size and out[-1:] == [PLAIN["raise"]]:
+        out[-1] = replace(out[-1], names=(f"raise {most}", f"raise {size}", f"raise by {size}"))
+    elif out and not size and most == rules.stack:
+        out[-1] = replace(out[-1], names=(ALL.key,))
     return tuple(out)
 
 
 @functools.lru_cache(maxsize=1024)
-def _raise(amount: int) -> Move:
-    return Move(f"raise {amount}", amount)
+def _raise(amount: int, by: str = "") -> Bet:
+    return Bet(f"raise{by} {amount}", amount)
 
 
 def _action_name(rules: Poker, said: Ints, index: int) -> str:

@@ -17,9 +17,10 @@ from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Scene
 
 SAYINGS = {
+    "drew": "You drew {}.",
     "cost": "In expectation the best decision was worth {} chips more.",
     "dealer": "The dealer ends with {}.",
-    "hand": "The hand brings you {} chips.",
+    "hand": "The hand brings you {}.",
     "over": "All hands are played.",
 }
 LIMIT, STAND = 21, 17
@@ -222,6 +223,7 @@ class Blackjack:
         said = [f"cost:{cost / MILLION:.2f}"] if cost else []
         if move.key in ("hit", "double"):
             mine = (*mine, draws.card())
+            said.append(f"drew:{NAMES[mine[-1]]} and have {count_of(mine)[0]}")
         total = count_of(mine)[0]
         lost = state.lost + cost
         if move.key == "hit" and total < LIMIT:
@@ -239,7 +241,7 @@ class Blackjack:
         elif move.key != "surrender":
             won = -2
         won *= 1 + (move.key == "double")
-        said.append(f"hand:{won / 2:g}")
+        said.append(f"hand:{won / 2:g} chip{'s' * (abs(won) != 2)}")
         played, chips = state.played + 1, state.chips + won
         if played == state.house.hands:
             last = Deal(state.house, played, chips, state.up, mine, lost, state.noise.after())

@@ -28,11 +28,11 @@ SAYINGS = {
     "lost": "You lost the match.",
 }
 DOUBT = Move("doubt", 0)
-_BID = re.compile(r"(?:bid:? )?(\d{1,2})\s*(?:x|×|\*| |times|of)\s*([1-9])'?(?:e?s)?", re.ASCII)
+_BID = re.compile(r"(?:bid:? )?(\d{1,2})\s*(?:x|×|\*| |-|times|of)\s*([1-9])'?(?:e?s)?", re.ASCII)
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBER = re.compile(rf"\b({'|'.join(_NUMBERS)})(?=\b|e?s\b)", re.ASCII)
 _HEAD = re.compile(
-    r"Rounds won: you (\d+), the opponent (\d+); (\d+) win the match\. Each has (\d) dice with (\d) faces\."
+    r"Rounds won: you (\d+), the opponent (\d+); (\d+) win the match\. Each has (\d) (?:dice|die) with (\d) faces\."
     r"(?: The opponent bluffs in (\d+)% of its bids\.)?"
 )
 _DOTS = {1: (4,), 2: (0, 8), 3: (0, 4, 8), 4: (0, 2, 6, 8), 5: (0, 2, 4, 6, 8), 6: (0, 2, 3, 5, 6, 8)}
@@ -261,7 +261,7 @@ class DiceGame:
     def caption(self, state: Liars, side: int, level: int) -> str:
         match, wins = state.match, (state.wins[side], state.wins[1 - side])
         head = f"Rounds won: you {wins[0]}, the opponent {wins[1]}; {match.goal} win the match. "
-        head += f"Each has {match.dice} dice with {match.faces} faces."
+        head += f"Each has {match.dice} {'dice' if match.dice > 1 else 'die'} with {match.faces} faces."
         head += f" The opponent bluffs in {match.bluff}% of its bids." if not self.duel else ""
         if level == 1:
             head = f"Dice of each: {match.dice}, faces: {match.faces}."

@@ -36,7 +36,7 @@ LAST = 2  # turns after the last card of the deck was drawn
 MISTAKES = 3  # cards played that do not fit, with which all is lost
 SURE, BOLD = 0.99, 0.6  # chances with which a card is played: at once, and when there is nothing better
 _OWN = re.compile(r"(play|discard):? (?:card |slot )?#?([1-5])", re.ASCII)
-_CLUE = re.compile(r"(?:clue|hint|tell):? (?:colour |rank )?(red|green|blue|yellow|white|[rgbyw]|[1-5])s?", re.ASCII)
+_CLUE = re.compile(r"(?:clue|hint|tell):? (?:colou?r |rank )?(red|green|blue|yellow|white|[rgbyw]|[1-5])s?", re.ASCII)
 _HEAD = re.compile(
     r"Points (\d+), mistakes (\d), full marks (\d+)\. Clues left: (\d) of (\d)\. Deck: (\d+)\. Ranks: (\d)\. Last turns: (\d)\."
 )

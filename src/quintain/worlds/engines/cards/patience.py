@@ -166,7 +166,8 @@ class PatienceGame:
             ends = [NAMES[p[-1]] if p else "empty" for p in state.piles]
             more = f" Open waste: {NAMES[state.waste[-1]]}." if state.waste else ""
             return f"{self._home(state)}\nLast cards of the columns: {', '.join(ends)}.{more}"
-        lines = [f"Game: {kind.game}, {kind.suits} suits, {kind.ranks} ranks, {kind.runs} runs", self._home(state)]
+        head = f"Game: {kind.game}, {kind.suits} suit{'s' * (kind.suits > 1)}, {kind.ranks} ranks"
+        lines = [f"{head}, {kind.runs} runs" if kind.runs else head, self._home(state)]
         if kind.cells:
             shown = [f"{s} {NAMES[c] if c >= 0 else 'empty'}" for s, c in zip(LETTERS, state.cells, strict=False)]
             lines.append("Cells: " + ", ".join(shown))
@@ -197,12 +198,14 @@ class PatienceGame:
     def rebuild(self, caption: str, side: int) -> Patience:
         """See `World.rebuild`; cards that are not seen come in the order of the deck."""
         head, home, *lines = caption.split("\n")
-        found = re.fullmatch(r"Game: (\w+), (\d) suits, (\d+) ranks, (\d+) runs", head)
+        found = re.fullmatch(r"Game: (\w+), (\d) suits?, (\d+) ranks(?:, (\d+) runs)?", head)
         if not found or found[1] != self.game:
             raise QuintainError(f"this is no full caption of {self.game}: {caption[:60]!r}")
         told = {name: rest for name, _, rest in (line.partition(": ") for line in lines)}
         columns = [told[name] for name in told if name.startswith("Column")]
-        kind = Kind(self.game, int(found[2]), int(found[3]), len(columns), 0, int(found[4]), 0, int("?" not in caption))
+        kind = Kind(
+            self.game, int(found[2]), int(found[3]), len(columns), 0, int(found[4] or 0), 0, int("?" not in caption)
+        )
         if self.game == "spider":
             homes: Ints = (int(home.rpartition(" ")[2]),)
             pool = [rank * 4 + 3 - run % kind.suits for run in range(kind.runs) for rank in range(kind.ranks)]

@@ -10,6 +10,18 @@ from typing import NamedTuple
 from quintain.types import Ints
 from quintain.worlds.engines.cards.deck import deck_of
 
+# what the rules of all worlds of poker tell alike: of the opponent, of the score of a duel, of a match
+OPPONENT = """
+Your score counts what you win more than the player in your seat at a second table, where two copies of the opponent play the same
+cards. The opponent plays {} but for one leak, told with the hand: in the told share of its decisions it calls (or checks), or it
+raises whenever it can{} and else calls (or checks). In a picture that share stands beside its cards: RAISE 80 is 80%."""
+DUEL = "\nYour score is the chips that you have won, or below zero lost, so far."
+MATCH = """
+With nothing to call one checks, else one calls or folds. In the text raise 3 says that its player has then put 3 chips into the pot of
+this hand in all. The roles change after each hand. Cards have a rank (T is a ten) and a suit. Reward grows with your score, from 0 at
+minus the full win over 1/2 at zero to 1 at the full win; a match that is not played to its end brings nothing. In a picture each row
+below your cards is a round of betting; your actions and chips are blue, +3 stands for 3 chips put in so far, and PAR is the full win."""
+
 FOLD, PASS = -1, 0  # actions; a raise is the number of chips that its player has put in after it
 
 

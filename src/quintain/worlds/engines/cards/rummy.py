@@ -22,9 +22,10 @@ SAYINGS = {
     "took": "The opponent takes {} from the pile.",
     "left": "The opponent discards {}.",
     "knock": "The opponent knocks.",
+    "mine": "You had {}.",
     "shown": "The opponent had {}.",
-    "scored": "The hand brings you {} points.",
-    "lost": "The hand brings the opponent {} points.",
+    "scored": "The hand brings you {}.",
+    "lost": "The hand brings the opponent {}.",
     "even": "The stock is used up; nobody scores.",
     "won": "You have more points; the match is won.",
     "over": "The match is over and not won.",
@@ -240,11 +241,13 @@ class Rummy:
         """After a knock: the lower count scores the difference."""
         counts = count(state.mine), count(state.theirs)
         mine, other = counts[knocker], counts[1 - knocker]
-        said.append(f"shown:{names(state.theirs)}")
+        said += [f"mine:{names(state.mine)}", f"shown:{names(state.theirs)}"][1 - knocker :]
         winner = knocker if mine < other else 1 - knocker
         gained = abs(other - mine) + (BONUS if winner != knocker or not mine else 0)
         points = (gained, 0) if winner == 0 else (0, gained)
-        return self._next(state, points, [f"{'lost' if winner else 'scored'}:{gained}"], said)
+        return self._next(
+            state, points, [f"{'lost' if winner else 'scored'}:{gained} point{'s' * (gained != 1)}"], said
+        )
 
     def _next(self, state: Gin, gained: tuple[int, int], told: Sequence[str], said: list[str]) -> Gin:
         """The next hand, or the end."""

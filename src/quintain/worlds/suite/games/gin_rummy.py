@@ -8,7 +8,8 @@ from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Gin rummy for two. The deck has four suits of the ranks that are told, from ace (low) up; an ace counts 1, other cards their
-number, jack, queen and king 10. A meld is three or four cards of a rank, or three or more in a row of one suit; no card is in two melds.
+number, ten (T), jack, queen and king 10. A meld is three or four cards of a rank, or three or more in a row of one suit; no card is in
+two melds.
 In a turn you first draw: stock (the next hidden card) or pile (the open card). Then you discard a card, or knock with it, which lays it
 down and ends the hand; you may knock only if your other cards count no more outside melds than is told. Then the counts of both are
 compared: the lower scores the difference; with equal counts who did not knock scores. There are 5 points more for a knock with a count

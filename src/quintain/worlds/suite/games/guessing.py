@@ -24,7 +24,7 @@ def mastermind() -> TurnWorld[Guessing]:
     facts = Facts(
         name="Mastermind",
         rules=PEGS,
-        answer="Write the letters of a code, as in a b c a.",
+        answer="Write all letters of a code, as in a b c a for a code of four.",
         example="a b c a",
         proof="policy",
         floor=0.9,

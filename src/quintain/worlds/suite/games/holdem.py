@@ -5,7 +5,7 @@ from __future__ import annotations
 from quintain.ports import SOLO
 from quintain.registry import register
 from quintain.worlds.engines.cards.betting import SAYINGS, Betting, Table, meant
-from quintain.worlds.engines.cards.poker import LIMIT, free
+from quintain.worlds.engines.cards.poker import DUEL, LIMIT, MATCH, OPPONENT, free
 from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
 
@@ -16,15 +16,7 @@ FIXED = """ A raise is 2 chips in the first two rounds and 4 in the last two."""
 FREE = """ A raise names the chips that you will have put into the pot in all, at most your stack. A raise adds at least
 2 chips to the highest bet, and at least as much as the raise before it in the round; to put in your whole stack is always enough.
 Stacks are full again in each hand."""
-CHIPS = """
-The roles change after each hand. Cards have a rank and a suit. Reward grows with your score, from 0 at minus the full
-win over 1/2 at zero to 1 at the full win. In a picture each row below your cards is a round of
-betting; your actions and chips are blue, +8 stands for 8 chips put in so far, and PAR is the full win."""
-TABLES = """
-Your score counts what you win more than the player in your seat at a second table, where two copies of the opponent play the same
-cards. The opponent plays soundly but for its leak: in a share of its decisions it calls (or checks), or it raises whenever it can{by}.
-In a picture that share stands beside its cards: RAISE 80 is 80%."""
-LEAP = ", by three chips more than it must or by all it may"
+LEAP = ", by three chips more than it must or by all it may,"
 KNOBS = ("hands", "par", "leak", "share", "stack")
 # hands, score for a full win (fixed raises, no limit), leak of the opponent, how often it shows, chips without a limit
 TABLE = (
@@ -46,7 +38,10 @@ def _world(name: str, limit: bool, numbers: tuple[float, float, float, float, fl
     duel = name.endswith("Duel")
     facts = Facts(
         name=name,
-        rules=RULES + (FIXED if limit else FREE) + ("" if duel else TABLES.format(by="" if limit else LEAP)) + CHIPS,
+        rules=RULES
+        + (FIXED if limit else FREE)
+        + (DUEL if duel else OPPONENT.format("soundly", "" if limit else LEAP))
+        + MATCH,
         answer="Say check, call, raise or fold."
         if limit
         else "Say check, call, fold, or raise and a number of chips, as in raise 8.",

@@ -5,23 +5,16 @@ from __future__ import annotations
 from quintain.ports import SOLO
 from quintain.registry import register
 from quintain.worlds.engines.cards.betting import SAYINGS, Betting, Table, meant
-from quintain.worlds.engines.cards.poker import KUHN, LEDUC, Poker
+from quintain.worlds.engines.cards.poker import DUEL, KUHN, LEDUC, MATCH, OPPONENT, Poker
 from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
 
 THREE = """Poker for two with three cards: a jack, a queen, a king. Each player puts in 1 chip and gets one card. The player who acts first
 checks or raises by 1 chip; facing a raise one folds or calls. There is one raise in a hand. The higher card takes the pot."""
 SIX = """Poker for two with six cards: two jacks, two queens, two kings. Each player puts in 1 chip and gets one card. After a
-first round of betting one card is laid open, and a second round follows. A raise is 2 chips in the first round and 4 in the second,
-two raises a round at most. A pair with the open card wins, otherwise the higher card; equal cards share the pot."""
-CHIPS = """
-The roles change after each hand. Cards have a rank and a suit. Reward grows with your score, from 0 at minus the full
-win over 1/2 at zero to 1 at the full win. In a picture each row below your cards is a round of
-betting; your actions and chips are blue, +3 stands for 3 chips put in so far, and PAR is the full win."""
-TABLES = """
-Your score counts what you win more than the player in your seat at a second table, where two copies of the opponent play the same
-cards. The opponent plays an equilibrium but for its leak: in a share of its decisions it calls (or checks), or it raises whenever
-it can. In a picture that share stands beside its cards: RAISE 80 is 80%."""
+first round of betting one card is laid open, and a second round follows; who acts first does so in both. A raise is 2 chips in the
+first round and 4 in the second, two raises a round at most. A pair with the open card wins, otherwise the higher card; equal cards
+share the pot."""
 KNOBS = ("hands", "par", "leak", "share", "stack")
 # hands, score for a full win in the two games and between seats, leak of the opponent, how often it shows
 TABLE = (
@@ -45,7 +38,7 @@ def _world(
     duel = name.endswith("Duel")
     facts = Facts(
         name=name,
-        rules=rules + CHIPS if duel else rules + TABLES + CHIPS,
+        rules=rules + (DUEL if duel else OPPONENT.format("an equilibrium", "")) + MATCH,
         answer="Say check, raise, call or fold.",
         example="check",
         seats=("first", "second") if duel else (SOLO,),

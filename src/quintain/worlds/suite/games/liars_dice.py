@@ -9,12 +9,13 @@ from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players throw their dice and see only their own. In turn each makes a higher bid, or doubts the last one. The bid 3x5
 says that among all dice of both players at least three show a five; a bid is higher if its quantity is, or with the same quantity its
-face. When a bid is doubted all dice are shown: if it is true its bidder wins the round, else the doubter does. Who lost bids first in
-the next round, with new dice. In a picture your bids are blue; `of` is how many rounds win the match."""
+face. A quantity is at most the number of all dice. When a bid is doubted all dice are shown: if it is true its bidder wins the round,
+else the doubter does. Who lost bids first in the next round, with new dice. In a picture your bids are blue; `of` is how many rounds
+win the match."""
 OPPONENT = """
-The opponent doubts a bid where that is likelier to be right than its own best bid, else makes that bid; in the share of its bids that
-is told it takes any of the next higher ones instead, as many as a die has faces.
-In a picture that share is called bluff."""
+The opponent's best bid is the higher bid that is likeliest to be true given its own dice, the lowest of equals. Where no bid is higher,
+or your bid is likelier to be false than its best bid to be true, it doubts. Else it makes its best bid, or, in the told share of its
+bids, any of the next F higher bids at random, where F is the number of faces. In a picture that share is called bluff."""
 # dice of a player, faces, rounds to win, bluffs in per cent
 TABLE = (
     (1, 4, 2, 40),

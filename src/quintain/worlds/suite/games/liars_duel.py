@@ -10,11 +10,11 @@ from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players throw their dice and see only their own. In turn each makes a higher bid, or doubts the last one. The bid
 3x5 says that among all dice of both players at least three show a five; a bid is higher if its quantity is, or with the same
-quantity its face. It may be at most as many bids higher as a die has faces: the same quantity with a higher face, or one more
-with no higher face; the first bid of a round has the quantity 1. When a bid is doubted all dice are shown: if it is true its
-bidder wins the round, else the doubter does. Who lost bids first in the next round, with new dice; the first player bids first
-in the first round. Who wins as many rounds as are told wins the match. In a picture your bids are
-blue; `of` is how many rounds win the match."""
+quantity its face. A quantity is at most the number of all dice. A bid may be at most as many bids higher as a die has
+faces: the same quantity with a higher face, or one more with no higher face; the first bid of a round has the quantity 1. When a
+bid is doubted all dice are shown: if it is true its bidder wins the round, else the doubter does. Who lost bids first in the next
+round, with new dice; the first player bids first in the first round. Who wins as many rounds as are told wins the match. In a
+picture your bids are blue; `of` is how many rounds win the match."""
 # dice of a player, faces, rounds to win
 TABLE = ((2, 3, 2), (3, 3, 2), (3, 3, 2), (2, 4, 3), (2, 5, 3), (3, 4, 3), (3, 5, 3), (3, 6, 4), (3, 6, 5), (3, 6, 6))
 
@@ -25,8 +25,8 @@ def liars_duel() -> TurnWorld[Liars]:
     facts = Facts(
         name="LiarsDuel",
         rules=RULES,
-        answer="Say doubt, or bid a quantity and a face, as in 2x5.",
-        example="2x3",
+        answer="Say doubt, or bid a quantity and a face, as in 1x3.",
+        example="1x3",
         seats=("first", "second"),
         proof="policy",
         floor=0.85,

@@ -9,14 +9,15 @@ from quintain.worlds.kernel import Facts, levels_of
 
 CARDS = """
 A card is a rank (A 2 3 4 5 6 7 8 9 T J Q K) and a suit (C D H S); C and S count as black, D and H as red, though the picture draws
-clubs (C) green and diamonds (D) blue to tell the suits apart. Columns are written from the bottom card to the last, free one."""
+clubs (C) green and diamonds (D) blue to tell the suits apart. The deck has as many suits as the first line tells, the last
+of C D H S, and as many ranks, from A on. Columns are written from the bottom card to the last, free one."""
 HOME = """Bring all cards home: each suit is stacked upwards from its ace. Columns are built downwards in alternating colours. """
 KLONDIKE = (
     HOME
     + """A card, or a run of cards that hang together, moves onto a card one rank higher; only the highest rank of the deck may
 start an empty column, and not from a column that it would leave empty.
-Cards in [brackets] lie face down: they can be read but not moved until they are free. `draw` turns the next
-card of the stock onto the waste, whose last card may be played; from an empty stock it turns the waste over, as often as you like."""
+Cards in [brackets] lie face down: they can be read but not moved until they are free. `draw` turns the first
+listed card of the stock onto the waste, whose last card may be played; with no stock left it turns the waste over, as often as you like."""
 )
 FREECELL = (
     HOME
@@ -25,7 +26,8 @@ room to move it card by card: n is at most (empty cells + 1), twice that with an
 )
 SPIDER = """Build runs of one suit, from the highest rank of the deck down to the ace; a complete run leaves the table. A card may be laid
 on any card one rank higher, but only a run of one suit moves as a whole. Any run may start an empty column. Cards in [brackets] lie face
-down: they can be read but not moved until they are free. `draw` deals one card of the stock onto each column. Finish all runs."""
+down: they can be read but not moved until they are free. `draw` deals one card of the stock onto each column, from the first
+column and the first listed card on, as far as the stock reaches. Finish as many runs as the first line tells."""
 MOVES = """
 A move names where the last card of a column goes: 3-5 from column 3 to column 5; 3x2-5 moves two cards"""
 KNOBS = ("suits", "ranks", "columns", "cells", "runs", "depth", "open")
