@@ -28,8 +28,8 @@ from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
-OTHER = {"l": "left", "turn left": "left", "r": "right", "turn right": "right"}
-OTHER |= dict.fromkeys(("f", "go", "ahead", "step", "go forward", "move forward", "step forward"), "forward")
+OTHER = {text: side for side in ("left", "right") for text in (side[0], f"turn {side}", f"{side} turn")}
+OTHER |= dict.fromkeys(("f", "fwd", "go", "ahead", "step", "go forward", "move forward", "step forward"), "forward")
 CHOICES = Choices("left", "right", "forward", synonyms=OTHER)
 HANDS = Choices(
     *("left", "right", "forward", "take", "drop"),
