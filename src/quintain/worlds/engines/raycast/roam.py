@@ -51,9 +51,9 @@ SAYINGS = {
     "wrong": "That was the {}, which is wrong.",
     "starved": "Your health is used up.",
 }
-LEGEND = """You see ahead, 45 degrees to either side, up to 8 cells far. The map of what is in sight has you (^) at the middle of its
-lowest row, looking up: `.` floor, `,` floor of which you see only an edge or that a thing hides (a thing may lie there), `#` wall,
-`?` not seen; letters are things."""
+LEGEND = """You see ahead from the back of your cell, 45 degrees to either side, up to 8 cells far. The map of what is in sight has you
+(^) at the middle of its lowest row, looking up: `.` floor, `,` floor of which you see only an edge or that a thing hides (a thing may
+lie there), `#` wall, `?` not seen; letters are things."""
 
 
 @seated
