@@ -49,8 +49,8 @@ def test_a_minute_too_few_is_told() -> None:
     assert isinstance(world.solve(late, SOLO), Unsolvable)
 
 
-def follow(caption: str) -> tuple[int, int]:
-    """Row and column of the corner where the directions of a full caption lead, from its text alone."""
+def follow(caption: str) -> tuple[int, int, int]:
+    """Row and column of the corner where the directions of a full caption lead, from its text alone, and the blocks of the walk."""
     head, told, _, *rows = caption.split("\n")
     signs = [row[2:].split(" ") for row in rows]
 
@@ -59,7 +59,7 @@ def follow(caption: str) -> tuple[int, int]:
         return 0 <= y < len(signs) and 0 <= x < len(signs[0]) and signs[y][x] in "|-"
 
     name = head.split()[1].rstrip(".")
-    y, x, way = 2 * (int(name[1:]) - 1), 2 * "abcdefg".index(name[0]), ""
+    y, x, way, blocks = 2 * (int(name[1:]) - 1), 2 * "abcdefg".index(name[0]), "", 0
     for leg in told.removeprefix("Directions: ").rstrip(".").split(". "):
         turn, _, where = leg.partition(", to ")
         word = turn.split()[1]
@@ -67,15 +67,15 @@ def follow(caption: str) -> tuple[int, int]:
         sides = [ROUND[(ROUND.index(way) + k) % 4] for k in (1, 3)]
         passed = 0
         while street(y, x, way):
-            y, x = y + 2 * STEP[way][0], x + 2 * STEP[way][1]
+            y, x, blocks = y + 2 * STEP[way][0], x + 2 * STEP[way][1], blocks + 1
             passed += any(street(y, x, side) for side in sides)
             if where == f"place {signs[y][x]}" or passed == ORDER.get(where.split()[1], 99):
                 break
-    return y // 2, x // 2
+    return y // 2, x // 2, blocks
 
 
 @pytest.mark.parametrize("level", [0, 2, 3, 5, 8])
-def test_directions_lead_where_the_text_says(level: int) -> None:
+def test_directions_lead_where_the_text_says_within_the_turns(level: int) -> None:
     world, ends = world_of("RouteMap"), set()
     for seed in range(12):
         state = world.start(seed, level)
@@ -83,7 +83,8 @@ def test_directions_lead_where_the_text_says(level: int) -> None:
         assert isinstance(plan, Plan)
         for move in plan.moves[:-1]:
             state = world.step(state, {SOLO: move}).state
-        assert divmod(state.at, state.town.width) == follow(world.caption(world.start(seed, level), SOLO, 2))
+        *end, blocks = follow(world.caption(world.start(seed, level), SOLO, 2))
+        assert divmod(state.at, state.town.width) == tuple(end) and world.turns(state) > blocks + 2
         ends.add(state.at)
     assert len(ends) > 3
 

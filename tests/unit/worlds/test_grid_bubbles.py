@@ -106,6 +106,6 @@ def test_plans_clear_the_heap_with_the_bubbles_in_order() -> None:
 
 def test_a_shot_is_read_in_many_spellings() -> None:
     world = world_of("BubbleShot")
-    said = {world.read(text, SOLO) for text in ("c left", "C L", "shoot from c to the left", "c<", "c-left")}
+    said = {world.read(text, SOLO) for text in ("c left", "C L", "shoot from c to the left", "c<", "c-left", "left c")}
     assert len(said) == 1 and None not in said
     assert world.read("c up", SOLO) is None

@@ -71,13 +71,23 @@ def test_no_route_is_shorter(seed: int, level: int) -> None:
 
 def test_any_route_within_the_limit_counts() -> None:
     chart = Chart(3, "P..#..G..", 6)
-    for text in ("r d d l", "rddl", "right, down, down, left", "r 2d l", "e s s w", "[r, d2, l]", "r r d d l l"):
+    for text in (
+        "r d d l",
+        "rddl",
+        "right, down, down, left",
+        "r 2d l",
+        "e s s w",
+        "[r, d2, l]",
+        "r r d d l l",
+        "rd2l",
+    ):
         assert earned("MazePlan", chart, text) == {"success": 1.0}, text
     for text in ("d d", "r d d", "r d d l l", "r u"):
         assert earned("MazePlan", chart, text) == {}, text
-    assert world_of("MazePlan").step(chart, {SOLO: world_of("MazePlan").read("r" * 7, SOLO)}).events == {
-        SOLO: ("illegal",)
-    }
+    world = world_of("MazePlan")
+    for text, event in (("r" * 7, "illegal"), ("r d", "ends:b2"), ("r d d l r", "ends:b3"), ("d d", "hit:1")):
+        assert world.step(chart, {SOLO: world.read(text, SOLO)}).events == {SOLO: (event,)}
+    assert {"illegal", "ends", "hit"} <= {*world.facts.sayings}
 
 
 def test_partial_credit_is_what_is_declared() -> None:

@@ -108,6 +108,10 @@ def test_targets_that_are_proven_out_of_reach_are(seed: int) -> None:
 
 def test_a_swap_is_read_in_many_spellings() -> None:
     world = world_of("GemSwap")
-    said = {world.read(text, SOLO) for text in ("b2-b3", "B3 b2", "swap b2 and b3", "b2 down", "b3 up", "b2 <-> b3")}
+    said = {
+        world.read(text, SOLO)
+        for text in ("b2-b3", "B3 b2", "swap b2 and b3", "b2 down", "b3 up", "b2 <-> b3", "b2b3", "b2:b3")
+    }
     assert len(said) == 1 and None not in said
-    assert world.read("b2-c3", SOLO) is None and world.read("a1 up", SOLO) is None
+    assert world.read("a1 up", SOLO) is None
+    assert world.step(world.start(0, 0), {SOLO: world.read("b2-c3", SOLO)}).events == {SOLO: ("illegal",)}

@@ -153,7 +153,9 @@ def test_where_belts_lead_every_step_back_nothing_is_legal() -> None:
     for word in ("up", "down", "left", "right"):
         outcome = world.step(state, {"agent": world.read(word, "agent")})
         assert outcome.state == state and outcome.events == {"agent": ("illegal",)}
-    assert isinstance(world.solve(state, "agent"), Unsolvable)
+    assert (
+        isinstance(world.solve(state, "agent"), Unsolvable) and "end where you stand" in world.facts.sayings["illegal"]
+    )
 
 
 def test_a_belt_that_no_step_leads_off_ends_the_walk() -> None:

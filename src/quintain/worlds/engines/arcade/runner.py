@@ -22,7 +22,8 @@ ACTIONS = Choices(
     *STEPS,
     synonyms=WAITS
     | {"l": "left", "r": "right", "j": "jump", "up": "jump"}
-    | {f"{how} {side}": f"jump-{side}" for side in ("left", "right") for how in ("jump", "jump to the", "up")},
+    | {f"{how} {side}": f"jump-{side}" for side in ("left", "right") for how in ("jump", "jump to the", "up")}
+    | {f"jump{side}": f"jump-{side}" for side in ("left", "right")},
 )
 
 

@@ -163,7 +163,7 @@ class StreetGame:
         width = knobs["width"]
         streets = _streets(rng, width, knobs["height"], knobs["gone"], knobs["places"])
         town = Town(width, streets, rng.below(width * knobs["height"]), ())
-        at, way, legs, seen = town.start, -1, [], {town.start}
+        at, way, legs, seen, walk = town.start, -1, [], {town.start}, 0
         for _ in range(knobs["legs"]):
             turns = [w for w in range(4) if town.to[at][w] >= 0 and (way < 0 or (w - way) % 2)]
             if not turns:
@@ -174,6 +174,7 @@ class StreetGame:
             goals += [(v, n) for n, v in enumerate([v for v in run if town.crossing(v, new)], 1)]
             goals += [(v, -PLACES.index(town.places[v]) - 1) for v in run if v in town.places]
             at, goal = rng.pick(goals)
+            walk += run.index(at) + 1
             turn = new if way < 0 or not knobs["turned"] else 4 if (new - way) % 4 == 3 else 5
             legs.append((turn, goal))
             if at in seen:
@@ -183,7 +184,8 @@ class StreetGame:
         length = _ways(Town(width, streets, town.start, tuple(legs)))[town.start][0]
         if length < knobs["legs"]:
             return None
-        return Walker(Town(width, streets, town.start, tuple(legs), length * 3 // 2 + 4), town.start)
+        budget = max(length * 3 // 2, walk) + 4  # enough for all that is told, which may lead round
+        return Walker(Town(width, streets, town.start, tuple(legs), budget), town.start)
 
     def layout(self, state: Walker) -> str:
         """The streets with start and goal, however they are turned or mirrored."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from quintain.types import QuintainError
 from quintain.worlds.cells import LETTERS, framed, unframed
+from quintain.worlds.directions import named_first
 from quintain.worlds.engines.grid.hues import EMPTY, HUES
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unknown, Unsolvable
@@ -257,7 +258,7 @@ class BubbleGame:
         return _MOVES[rng.below(state.width), rng.pick((-1, 1))]
 
     def read(self, text: str) -> Move | None:
-        found = _SHOT.fullmatch(text)
+        found = _SHOT.fullmatch(named_first(text.removeprefix("shoot ")))
         return _MOVES[LETTERS.index(found[1]), _WAYS[found[2]]] if found else None
 
     def play(self, state: Bubbles, move: Move) -> After[Bubbles] | None:

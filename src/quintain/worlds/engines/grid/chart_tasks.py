@@ -30,9 +30,14 @@ from quintain.worlds.kernel import Move
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Disc, Polygon, Run, Scene, Shape
 
-SAYINGS = {"wrong": "That is not right.", "hit": "Step {} leads into a wall or off the map."}
+SAYINGS = {
+    "wrong": "That is not right.",
+    "hit": "Step {} leads into a wall or off the map.",
+    "ends": "Your route ends at {}, not on G.",
+}
 _BETWEEN = re.compile(r"[\s,;/|\[\](){}]+")
 _STEP = re.compile(r"(\d{0,3})(up|down|left|right|north|south|east|west|[udlrnsew])(\d{0,3})", re.ASCII)
+_RUNS = re.compile(r"(?:[udlr]\d{0,3})+|(?:[nsew]\d{0,3})+", re.ASCII)  # letters, each with a count or none
 _TURN = {"n": "u", "s": "d", "w": "l", "e": "r"}
 STEPS = {"u": (-1, 0), "d": (1, 0), "l": (0, -1), "r": (0, 1)}
 
@@ -69,8 +74,8 @@ class Route:
                 if found[1] and found[3]:
                     return None
                 out.append(found[2][0] * int(found[1] or found[3] or 1))
-            elif part and (set(part) <= set("udlr") or set(part) <= set("nsew")):
-                out.append(part)
+            elif _RUNS.fullmatch(part):
+                out += [sign * int(count or 1) for sign, count in re.findall(r"([a-z])(\d*)", part)]
             else:
                 return None
         steps = "".join([_TURN.get(sign, sign) for one in out for sign in one[:1000]])
@@ -98,7 +103,8 @@ class Route:
         passed = walked(chart, value)
         if len(passed) <= len(value):
             return Verdict({}, f"hit:{len(passed)}")
-        return Verdict(WON) if chart.cells[passed[-1]] == GOAL else Verdict({}, "wrong")
+        end = passed[-1]
+        return Verdict(WON) if chart.cells[end] == GOAL else Verdict({}, f"ends:{name_of(*divmod(end, chart.width))}")
 
     def guess(self, chart: Chart, rng: Rng) -> Move:
         return _route("".join([rng.pick("udlr") for _ in range(chart.limit)]))

@@ -160,7 +160,9 @@ class FloodGame:
         return _MOVES[rng.pick(HUES[: state.colours])]
 
     def read(self, text: str) -> Move | None:
-        sign = read_hue(text.removeprefix("flood ").removeprefix("pick "))
+        for word in ("flood ", "pick ", "colour ", "color "):
+            text = text.removeprefix(word)
+        sign = read_hue(text)
         return _MOVES[sign] if sign else None
 
     def play(self, state: Flood, move: Move) -> After[Flood] | None:

@@ -24,7 +24,7 @@ PROVEN = 3  # swaps up to which no fewer would do
 LAYERS = 30  # tries to put one more match into a pile
 _HELD = {EMPTY: "gap"}
 _SAID, _LIMIT = "You said: ", "Swaps: at most "
-_BETWEEN = re.compile(r"(?:[\s,;/()\[\]>]|->)+")
+_BETWEEN = re.compile(r"(?:[\s,;/()\[\]>]|->|(?<=\s)-(?=\s))+")
 _DIGITS = re.compile(r"[1-9][1-9]", re.ASCII)  # row and column
 Columns = list[str]  # the gems of each column from the ground up
 

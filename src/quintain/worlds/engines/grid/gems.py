@@ -12,14 +12,14 @@ from quintain.worlds.scene import Box, Run, Shape
 
 Cell = tuple[int, int]
 _PAIR = re.compile(
-    r"(?:swap\s+)?([a-z]\s?\d{1,2})(?:\s*(?:<->|-|,|and|with)\s*|\s+)([a-z]\s?\d{1,2}|up|down|left|right)", re.ASCII
+    r"(?:swap\s+)?([a-z]\s?\d{1,2})\s*(?:(?:<->|[-,:]|and|with)\s*)?([a-z]\s?\d{1,2}|up|down|left|right)", re.ASCII
 )
 _TABLES = [
     bytes([49 if chr(code) == sign else 48 for code in range(256)]) for sign in HUES
 ]  # a colour's letter to 1, others to 0
 _TO_DIGIT = {ord(sign): str(i) for i, sign in enumerate(EMPTY + HUES)}
 _FROM_DIGIT = {ord(str(i)): sign for i, sign in enumerate(EMPTY + HUES)}
-_AWAY = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
+AWAY = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 
 
 def _masks(cells: str, width: int) -> list[int]:
@@ -136,22 +136,21 @@ def swap(one: Cell, other: Cell) -> Move:
 
 
 def read_swap(text: str) -> Move | None:
-    """The swap of cells beside each other that `text` spells.
+    """The swap of two cells that `text` spells, which need not be beside each other.
 
     Example:
-        >>> read_swap("swap b2 and b3") == read_swap("b3-b2") == read_swap("b2 down"), read_swap("b2-b4")
+        >>> read_swap("swap b2 and b3") == read_swap("b3-b2") == read_swap("b2b3"), read_swap("b2")
         (True, None)
     """
     found = _PAIR.fullmatch(text)
     one = read_cell(found[1]) if found else None
     if not found or one is None:
         return None
-    if found[2] in _AWAY:
-        other = (one[0] + _AWAY[found[2]][0], one[1] + _AWAY[found[2]][1])
+    if found[2] in AWAY:
+        other = (one[0] + AWAY[found[2]][0], one[1] + AWAY[found[2]][1])
     else:
         other = read_cell(found[2]) or one
-    beside = abs(one[0] - other[0]) + abs(one[1] - other[1]) == 1
-    return swap(one, other) if beside and min(other) >= 0 and other[1] < 26 else None
+    return swap(one, other) if min(other) >= 0 and other[1] < 26 else None
 
 
 def marked(number: int, row: int, column: int) -> tuple[Shape, Shape]:

@@ -19,7 +19,7 @@ UNDER = "You stand on "
 BOARDS = 128  # whose tables of a tuple for each cell are kept: many more make the garbage collector stop for long
 ARROWS = "^v<>"
 _UNTURNED = str.maketrans(ARROWS + "|!", ">>>>-=")  # what points somewhere points elsewhere on a turned board
-SAYINGS = {"illegal": "Something is in the way; nothing happened."}
+SAYINGS = {"illegal": "Something is in the way."}
 
 
 class Placed(Protocol):

@@ -28,8 +28,8 @@ from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated
 from quintain.worlds.splits import canonical, drawn
 
-OTHER = {"l": "left", "turn left": "left", "r": "right", "turn right": "right"}
-OTHER |= dict.fromkeys(("f", "go", "ahead", "step", "go forward", "move forward", "step forward"), "forward")
+OTHER = {text: side for side in ("left", "right") for text in (side[0], f"turn {side}", f"{side} turn")}
+OTHER |= dict.fromkeys(("f", "fwd", "go", "ahead", "step", "go forward", "move forward", "step forward"), "forward")
 CHOICES = Choices("left", "right", "forward", synonyms=OTHER)
 HANDS = Choices(
     *("left", "right", "forward", "take", "drop"),
@@ -51,9 +51,9 @@ SAYINGS = {
     "wrong": "That was the {}, which is wrong.",
     "starved": "Your health is used up.",
 }
-LEGEND = """You see ahead, a quarter of the plane, up to 8 cells. The map of what is in sight has you (^) at the middle of its lowest row,
-looking up: `.` floor, `,` floor of which you see an edge alone or that a thing hides (a thing may lie there), `#` wall, `?` not seen;
-letters are things."""
+LEGEND = """You see ahead from the back of your cell, 45 degrees to either side, up to 8 cells far. The map of what is in sight has you
+(^) at the middle of its lowest row, looking up: `.` floor, `,` floor of which you see only an edge or that a thing hides (a thing may
+lie there), `#` wall, `?` not seen; letters are things."""
 
 
 @seated

@@ -25,10 +25,13 @@ def named(kind: int) -> str:
     """The name of a kind.
 
     Example:
-        >>> named(1), named(SIGN), named(SIGN + 2)
-        ('green box', 'sign', 'sign that shows a green box')
+        >>> named(1), named(SIGN), named(SIGN + 2), named(SIGN + 4)
+        ('green box', 'sign', 'sign that shows a green box', 'sign that shows an orange box')
     """
-    return NAMES[kind] if kind <= SIGN else f"sign that shows a {NAMES[kind - SIGN - 1]}"
+    if kind <= SIGN:
+        return NAMES[kind]
+    name = NAMES[kind - SIGN - 1]
+    return f"sign that shows a{'n' * name.startswith('o')} {name}"
 
 
 def kind_of(name: str) -> int:
@@ -38,8 +41,8 @@ def kind_of(name: str) -> int:
         >>> kind_of("sign that shows a green box") == SIGN + 2
         True
     """
-    shown = name.removeprefix("sign that shows a ")
-    return KINDS[name] if shown == name else SIGN + 1 + KINDS[shown]
+    sign, _, shown = name.partition(" that shows ")
+    return SIGN + 1 + KINDS[shown.partition(" ")[2]] if shown else KINDS[sign]
 
 
 def word(kind: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from quintain.types import QuintainError
 from quintain.worlds.art import tiles
+from quintain.worlds.directions import named_first
 from quintain.worlds.engines.slide.blocks_make import (
     Node,
     Yard,
@@ -144,7 +145,7 @@ class Blocks:
         return along(self, board, now, trail(came, there), self._node)
 
     def spell(self, text: str) -> str:
-        found = _TEXT.fullmatch(text)
+        found = _TEXT.fullmatch(named_first(text))
         if not found or (found[2] and found[4]):
             return ""
         return f"{found[1]} {WAYS[found[3][0]]} {found[2] or found[4] or 1}"

@@ -10,7 +10,8 @@ from typing import Any
 
 from quintain.types import QuintainError
 from quintain.worlds.art import tiles
-from quintain.worlds.cells import bits_of, framed, labelled, names_of, read_cell, unframed
+from quintain.worlds.cells import bits_of, framed, labelled, name_of, names_of, read_cell, unframed
+from quintain.worlds.engines.grid.gems import AWAY
 from quintain.worlds.engines.slide.pose import Pose, along, budget, meet
 from quintain.worlds.kernel import Answer, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
@@ -29,11 +30,8 @@ def spell(text: str) -> str:
     """`b3 d3`, however it was written; nothing if it is no pair of cells."""
     text = _JOINED.sub(r"\1 \2", text.removeprefix("move ").removeprefix("jump ").removeprefix("knight "))
     ends = [read_cell(part) for part in _BETWEEN.split(text)]
-    cells = [cell for cell in ends if cell and max(cell) < LARGEST]
-    if len(ends) != 2 or len(cells) != 2 or cells[0] == cells[1]:
-        return ""
-    names = names_of(LARGEST, LARGEST)
-    return " ".join(names[row * LARGEST + column] for row, column in cells)
+    cells = [name_of(*cell) for cell in ends if cell]
+    return " ".join(cells) if len(ends) == len(cells) == 2 else ""
 
 
 def signs_words(knobs: Mapping[str, Any], signs: tuple[str, ...]) -> tuple[str, ...]:
@@ -125,6 +123,10 @@ class Pegs:
         return along(self, board, now, path, lambda text: bits_of(text, "o"))
 
     def spell(self, text: str) -> str:
+        cell, _, way = text.removeprefix("jump ").rpartition(" ")
+        one = read_cell(cell) if way in AWAY else None
+        if one and max(one) < LARGEST:
+            text = f"{cell} {name_of(one[0] + 2 * AWAY[way][0], one[1] + 2 * AWAY[way][1])}"
         return spell(text)
 
     def caption(self, board: str, now: str, level: int) -> str:

@@ -110,7 +110,7 @@ class Jugs:
 
     def spell(self, text: str) -> str:
         found = _TEXT.fullmatch(text)
-        if not found or (found[3] and found[3] == found[4]):
+        if not found:
             return ""
         return f"{found[1]} {found[2]}" if found[1] else f"pour {found[3]} {found[4]}"
 

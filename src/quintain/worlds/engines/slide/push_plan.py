@@ -18,16 +18,15 @@ from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Run, Scene
 from quintain.worlds.seats import seated
 
-WRONG = {SOLO: ("wrong",)}
 ILLEGAL = {SOLO: ("illegal",)}
-SAYINGS = {"wrong": "After these moves not every box is on a target, or one of the moves was not possible."}
+SAYINGS = {"wrong": "After these moves not every box is on a target.", "barred": "Move {} was not possible."}
 LONGEST = 600  # moves in an answer
 CHARACTERS = 4 * LONGEST
 WORDS = {"u": "up", "d": "down", "l": "left", "r": "right"}
 SHOWN = 48  # letters of a plan in pictures
 GUESS = (8, 20)  # moves in a random answer, at least and fewer than
-_ONE = re.compile(r"up|down|left|right|[udlr]", re.ASCII)
-_ALL = re.compile(r"(?:(?:up|down|left|right|[udlr])[\s,;./>\-]*)+", re.ASCII)
+_ONE = re.compile(r"(up|down|left|right|[udlr])(\d{0,2})", re.ASCII)
+_ALL = re.compile(r"(?:(?:up|down|left|right|[udlr])\d{0,2}[\s,;./>\-]*)+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +65,12 @@ class PlanWorld:
         return View(self, state, seat)
 
     def read(self, text: str, seat: str) -> Move | None:
-        """Letters or words, with or without spaces and commas between them."""
+        """Letters or words, each with a count or none, with or without spaces and commas between them."""
         text = text[: CHARACTERS + 1].strip().lower()
         if not text or len(text) > CHARACTERS or not _ALL.fullmatch(text):
             return None
-        found = [word[0] for word in _ONE.findall(text)]
-        return _move("".join(found)) if len(found) <= LONGEST else None
+        found = "".join([word[0] * int(count or 1) for word, count in _ONE.findall(text)])
+        return _move(found) if 0 < len(found) <= LONGEST else None
 
     def turns(self, state: Planned) -> int:
         return 1
@@ -85,14 +84,14 @@ class PlanWorld:
         if state.plan:
             return Outcome(state, events=ILLEGAL)
         after, inner, at = Planned(state.crates, plan), self.inner, state.crates
-        for letter in plan:
+        for i, letter in enumerate(plan, 1):
             outcome = inner.step(at, {SOLO: Move(WORDS[letter])})
             if outcome.done:
                 return Outcome(after, WON, True)
             if outcome.events:
-                break
+                return Outcome(after, done=True, events={SOLO: (f"barred:{i} ({WORDS[letter]})",)})
             at = outcome.state
-        return Outcome(after, done=True, events=WRONG)
+        return Outcome(after, done=True, events={SOLO: ("wrong",)})
 
     def solve(self, state: Planned, seat: str) -> Answer:
         """What the oracle of the played world says, as one answer."""

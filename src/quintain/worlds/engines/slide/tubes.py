@@ -127,8 +127,8 @@ class Tubes:
         return Unknown(nodes)
 
     def spell(self, text: str) -> str:
-        found = _TEXT.fullmatch(text)
-        if not found or found[1] == found[2] or not (0 < int(found[1]) <= MOST and 0 < int(found[2]) <= MOST):
+        found = _TEXT.fullmatch(" ".join(text) if len(text) == 2 else text)  # 14: from 1 to 4
+        if not found or not (0 < int(found[1]) <= MOST and 0 < int(found[2]) <= MOST):
             return ""
         return f"{int(found[1])} {int(found[2])}"
 

@@ -27,12 +27,14 @@ WAYS = {
     "ccw": "left",
     "right": "right",
     "left": "left",
+    "r": "right",
+    "l": "left",
     "clockwise": "right",
     "anticlockwise": "left",
     "counterclockwise": "left",
 }
 _TEXT = re.compile(
-    r"(?:turn |rotate )?([a-d] ?\d)[ ,:=]*(right|left|cw|ccw|clockwise|anticlockwise|counterclockwise)", re.ASCII
+    r"(?:turn |rotate )?([a-d] ?\d)[ ,:=]*(right|left|r|l|cw|ccw|clockwise|anticlockwise|counterclockwise)", re.ASCII
 )
 
 

@@ -9,18 +9,18 @@ from quintain.worlds.engines.raycast.strip import SAYINGS, Strip, StripGame
 from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
 
-EYE = """Frames show what somebody saw on a walk through a maze, first to last: a quarter of the plane ahead, up to 8 cells, and
-the cells directly left and right; walls hide what is behind them. From each frame to the next there are as many moves as are
-told: f one cell forward, l a quarter turn to the left, r a quarter turn to the right. Say all moves from the first frame to the
-last, in order. Whatever moves show these frames in some maze are right; there is one such list. In text, each frame is a map of
-what is in sight, with you (^) in the middle of its lowest row, looking up: `.` floor, `#` wall, `?` not seen."""
-MAP = """You walk through a flat of rooms, each turn left or right (a quarter turn) or forward (one cell), and look for the
-things told; they do not move, and you cannot step on them. Then say where all of them are: for each its name, how many cells
-east of your first place it is and how many north (west and south are negative); that ends the episode. At first you look north.
-Reward is the share of the things whose places are right. You see ahead, a quarter of the plane, up to 8 cells, and an edge of
-the cells directly left and right; walls hide what is behind them, and near things other things. In text, a map of what is in
-sight has you (^) in the middle of its lowest row, looking up: `.` floor, `,` floor of which you see an edge alone (a thing may
-lie there), `#` wall, `?` not seen; letters are things. Some levels tell your own place: `You are at 2 -1, facing west` means 2
+EYE = """Frames show what somebody saw on a walk through a maze, first to last: ahead from the back of a cell, 45 degrees to either
+side (so the cells directly left and right, too), up to 8 cells far; walls hide what is behind them. From each frame to the next there
+are as many moves as are told: f one cell forward, l a quarter turn to the left, r a quarter turn to the right. Say all moves from the
+first frame to the last, in order. Whatever moves show these frames in some maze are right; there is one such list. In text, each frame
+is a map of what is in sight, with you (^) in the middle of its lowest row, looking up: `.` floor, `#` wall, `?` not seen."""
+MAP = """You walk through a flat of rooms, each turn left or right (a quarter turn) or forward (one cell), and look for the things told;
+they do not move, and you cannot step on them. Then say where all of them are: for each its name, how many cells east of your first
+place it is and how many north (west and south are negative); that ends the episode. At first you look north. Reward is the share of the
+things whose places are right. You see ahead from the back of your cell, 45 degrees to either side (so an edge of the cells directly
+left and right, too), up to 8 cells far; walls hide what is behind them, and near things other things. In text, a map of what is in
+sight has you (^) in the middle of its lowest row, looking up: `.` floor, `,` floor of which you see only an edge (a thing may lie
+there), `#` wall, `?` not seen; letters are things. Some levels tell your own place: `You are at 2 -1, facing west` means 2
 cells east and 1 south of your first place."""
 # side of the maze, walls opened, frames, moves from each to the next
 STRIPS = (

@@ -11,9 +11,9 @@ from quintain.worlds.kernel import Facts, levels_of
 ATTACK = f"""Clear a whole pile of gems with a few swaps, all said in one answer. A swap exchanges what two cells beside each
 other in one row hold: two gems, or a gem and an empty cell; it is named by the left one of the two cells. After each swap gems without
 support fall straight down; then all gems that stand three or more in a line of one colour, across or down, vanish at once; the rest
-falls, and again, until nothing moves; then comes the next swap. A swap that exchanges nothing spoils the answer. There is one answer,
-of no more swaps than are allowed; any that clears the pile is right, and one that leaves gems earns {gem_pile.NEAR} times the share
-that vanished.
+falls, and again, until nothing moves; then comes the next swap. A swap of two gems of one colour or of two
+empty cells spoils the answer. There is one answer, of no more swaps than are allowed; any that clears the pile is right, and one that
+leaves gems earns {gem_pile.NEAR} times the share that vanished.
 Board: {LEGEND}, . empty; columns have letters, rows have numbers from the top."""
 SWAP = f"""Swap two gems beside each other, across or down, so that three or more gems of one colour stand in a line. They vanish,
 the gems above them fall, and lines that form so vanish as well, until nothing moves. No new gems come. A swap that makes no line is not

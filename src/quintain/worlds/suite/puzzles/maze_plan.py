@@ -42,7 +42,7 @@ def maze_plan() -> TurnWorld[Chart]:
         answer="Write the steps, as in u u r d, or with counts, as in u2 r d.",
         example="u u r d",
         ceilings={"random": 0.03, "constant": 0.01, "first": 0.01, "blind": 0.01},
-        sayings=SAYINGS,
+        sayings=SAYINGS | {"illegal": "Your route has more steps than are allowed."},
     )
     levels = levels_of(("side", "loops", "spare"), TABLE)
     return TurnWorld(facts=facts, levels=levels, game=ChartGame(Route(_maze)), schema=Chart, longest=1200)

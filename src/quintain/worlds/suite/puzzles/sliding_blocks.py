@@ -15,7 +15,7 @@ BLOCKS = """A tray with wooden blocks of one to four cells, each named by a lett
 cells, never through another one, and is not turned. Bring the large red block, a, of 2 x 2 cells, to the lowest rows right above the
 exit in the lower rim. A turn slides one block in a straight line by one cell or by several. Map: a letter on each cell of that
 block, . a free cell; the last line is the rim: # wall, v the exit."""
-ANSWER = "A block, a direction and how many cells it slides, as in b left 2; without a number it slides by one."
+ANSWER = "A {}, a direction and how many cells it slides, as in b left 2; without a number it slides by one."
 CARS_KNOBS = ("width", "height", "cars", "low", "high", "nodes")
 BLOCKS_KNOBS = ("width", "height", "singles", "doubles", "low", "high")
 
@@ -26,7 +26,7 @@ def rush_hour() -> TurnWorld[Pose]:
     facts = Facts(
         name="RushHour",
         rules=CARS,
-        answer=ANSWER,
+        answer=ANSWER.format("car"),
         example="b left 2",
         ceilings={"random": 0.05, "constant": 0.01, "first": 0.01, "blind": 0.02},
         sayings=SAYINGS,
@@ -52,7 +52,7 @@ def klotski() -> TurnWorld[Pose]:
     facts = Facts(
         name="Klotski",
         rules=BLOCKS,
-        answer=ANSWER,
+        answer=ANSWER.format("block"),
         example="b left 2",
         ceilings={"random": 0.05, "constant": 0.01, "first": 0.01, "blind": 0.02},
         sayings=SAYINGS,

@@ -14,7 +14,7 @@ MAZE = f"""You stand in a maze and look for one thing, told below the picture; s
 {LEGEND}"""
 JUNCTION = f"""A sign at the blind end of a corridor shows a thing. At the other end the corridor parts into {{}} arms, with a thing at the
 end of each. Step into the cell of the thing that the sign shows; any other ends the episode. A sign can be read when it stands at
-most 3 rows ahead; it cannot be stepped on.
+most 3 rows ahead, farther off you see just a sign; it cannot be stepped on. Remember what it shows: nothing else tells you.
 {LEGEND}"""
 
 

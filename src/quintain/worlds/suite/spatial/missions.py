@@ -25,7 +25,7 @@ the thing (go to), you hold it (fetch), the door is open (open), or the first th
 where the second lies (put next to).
 {HANDS}
 {LEGEND}"""
-SAYINGS = {"illegal": "That cannot be done here; nothing happened.", "done": "One task of the mission is done."}
+SAYINGS = {"illegal": "That cannot be done here.", "done": "One task of the mission is done."}
 KNOBS = ("size", "across", "down", "things", "locked", "tasks", "verbs", "low", "high")
 MOST = 4  # tasks
 

@@ -14,13 +14,15 @@ from quintain.worlds.kernel import Facts, levels_of
 FLAT = f"""You stand in a flat and look for one thing, told below the picture; step into its cell. It is in another room.
 {LEGEND}"""
 SIGNPOST = f"""A sign in the room shows one of the things in it. Step into the cell of that thing; any other ends the episode. A sign can be
-read when it stands at most 3 rows ahead; it cannot be stepped on.
+read when it stands at most 3 rows ahead, farther off you see just a sign; it cannot be stepped on. Remember what it shows: nothing
+else tells you.
 {LEGEND}"""
 FETCH = f"""Take all things of the kind told below the picture: step into their cells. All other things are in the way.
 {LEGEND}"""
-HEALTH = f"""Stay alive for the turns told below the picture. Each action takes one of your health and one of the turns to go;
-stepping into the cell of a heart takes it and gives some back. With no health left the episode is lost, unless that was the last
-turn to go.
+HEALTH = f"""Stay alive until there are no turns to go; their number is told below the picture. Each action, a bump too, takes one of your
+health and one of the turns to go. To step into the cell of a heart takes it and gives 5 to 9 health, in an episode always the same,
+with no upper limit; that saves you also with your last health. With no health left the episode is lost, unless that was the last
+turn to go. An answer that cannot be read takes neither: the turns that you have are more than the turns to go for such answers only.
 {LEGEND}"""
 PAIR = f"""Put the first of the two things told below the picture beside the second, so that their cells share an edge. Take it when it is
 in the cell ahead; drop it into the cell ahead when that is free. In the picture a ring marks what you hold.

@@ -11,7 +11,7 @@ RULES = """A street map and directions are given, which begin at the start. Each
 west; where the directions end you say stop, which ends the episode. Only where you stop counts, not how you got there.
 A direction names a point of the compass, or left or right as seen by somebody who walks along; one goes straight on, to the first,
 second ... crossing, to a place, or to the end of the street, where one cannot go straight on. A crossing is a corner at which a street
-leaves to the left or to the right of one's way; corners without are not counted, nor is the one at which one sets out.
+leaves to the left or to the right of one's way; corners without such a street are not counted, nor is the one at which one sets out.
 In a picture the start has a green ring, you are blue, and directions are short: N 2 goes north to the second crossing, left B turns left
 and goes to place B, right end goes to the end of the street. In text + is a corner, a letter a place, - and | are blocks of street."""
 # columns and rows of corners, blocks taken out at most, places, legs, left and right

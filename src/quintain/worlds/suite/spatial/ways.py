@@ -33,10 +33,10 @@ one portal: a step onto one end puts you onto the other at once. To go back, ste
 Map: P you, G goal, # wall, . floor, a b c and so on the portals; below the map the one on which you stand."""
 BELT = """You walk to the goal. Belts carry you: after a step onto a belt you move on in the way its arrow points, from belt
 to belt, until you are off the belts or a wall or the edge of the map stops you; all that takes one turn. From a belt on
-which you were stopped you can step any way, unless you would be carried straight back; if that
-leaves no step, you have lost.
+which you were stopped you can step any way. A step after which you would end where you stand is not possible; if no step is
+possible, you have lost.
 Map: P you, G goal, # wall, . floor, ^ v < > belts; below the map the belt on which you stand."""
-EVENTS = SAYINGS | {
+EVENTS = {
     "opened": "The door is open now.",
     "burned": "You stepped into lava.",
     "stuck": "No step leads off this belt.",
@@ -59,7 +59,7 @@ def _world(
     return world(facts, levels_of(knobs.split(), table), game, Way)
 
 
-def _facts(name: str, rules: str, ceilings: Sequence[float]) -> Facts:
+def _facts(name: str, rules: str, ceilings: Sequence[float], illegal: str = SAYINGS["illegal"]) -> Facts:
     kinds = ("random", "constant", "first", "blind")
     return Facts(
         name=name,
@@ -67,7 +67,7 @@ def _facts(name: str, rules: str, ceilings: Sequence[float]) -> Facts:
         answer=ANSWER,
         example="up",
         ceilings=dict(zip(kinds, ceilings, strict=True)),
-        sayings=EVENTS,
+        sayings=EVENTS | {"illegal": illegal},
     )
 
 
@@ -133,6 +133,7 @@ def conveyor_floor() -> TurnWorld[Way]:
         *((4, 2, 0, 2, 6), (5, 3, 1, 3, 7), (6, 5, 1, 4, 9), (7, 8, 2, 5, 10), (8, 11, 4, 6, 12)),
         *((9, 14, 6, 8, 14), (10, 18, 9, 9, 16), (12, 26, 14, 11, 19), (14, 36, 20, 13, 23), (16, 48, 28, 16, 30)),
     )
-    facts = _facts("ConveyorFloor", BELT, (0.05, 0.03, 0.03, 0.06))
+    barred = "Something is in the way, or you would end where you stand."
+    facts = _facts("ConveyorFloor", BELT, (0.05, 0.03, 0.03, 0.06), barred)
     nouns = dict(zip(BELTS, ("belts up", "belts down", "belts left", "belts right"), strict=True))
     return _world(facts, table, "size belts walls low high", lay_belts, BELTS, nouns)

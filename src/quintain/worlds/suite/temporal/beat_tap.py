@@ -8,11 +8,11 @@ from quintain.worlds.engines.arcade.loop import SAYINGS, Frame, arcade
 from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
 
-RULES = """Notes fall in four lanes, each at its own speed: 1, 2 or 3 cells per turn (chevrons in the picture). The last
-row is the line. Each turn, press exactly the lanes in which a note reaches the line in this turn, or would fall past it:
-tap1 for the leftmost lane, tap24 for the second and the fourth at once, wait for none. A note that is pressed is a hit. A note
-that reaches the line unpressed is a miss, and so is a lane pressed for nothing. Make the hits you still need before you
-have had more misses than are allowed and before the turns are used up.
+RULES = """Notes enter in the top row and fall in four lanes, each at its own speed: 1, 2 or 3 cells per turn (chevrons
+in the picture). The last row is the line. Each turn, press exactly the lanes in which a note reaches the line in this
+turn, or would fall past it: tap1 for the leftmost lane, tap24 for the second and the fourth at once, wait for none. A
+note that is pressed is a hit. A note that reaches the line unpressed is a miss, and so is a lane pressed for nothing.
+Make the hits you still need before you have had more misses than are allowed and before the turns are used up.
 Map: 1 2 3 notes of that speed, . free. Counters: hits still needed, misses still allowed."""
 
 # cells to the line, top speed, notes per 100 lanes and turns, hits, misses allowed, turns to spare, turns at most

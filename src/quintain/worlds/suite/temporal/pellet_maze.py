@@ -13,7 +13,8 @@ lies there. Then the ghosts step, one after another in reading order, row by row
 ghost onto you. Ghosts do not eat. To a ghost the other ghosts are walls, and it waits if it has no way at all.
 A patrol goes straight on, and turns round where it cannot. A roamer keeps to its left hand: it goes left if it can, else
 straight on, else right, else back. A hunter steps only when the number of turns left, before your step, is a multiple of
-three: to a neighbour that is nearer to you by the shortest way through the maze, the first such of up, down, left, right.
+three: to a neighbour that is nearer to you by the shortest way through the maze (other ghosts do not count for that); of
+the free neighbours that are nearer, the first of up, down, left, right.
 Eat as many pellets as you still need before the turns are used up.
 Map: P you, o pellet, # wall, ghosts with their heading up, down, left, right: n s w e patrols (square in the picture),
 u d l r roamers (round), h hunter (horned); a capital letter means that a pellet lies under the ghost; X you when caught,
