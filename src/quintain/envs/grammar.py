@@ -17,7 +17,7 @@ TOOL = "act"
 LONG = 400  # characters of an action that may have words around it
 LONGEST = 20_000  # characters of a message that are looked at, from its end
 _TAG = re.compile(r"<action>((?:(?!</?action>).)*)</action>", re.DOTALL)
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_WORD = re.compile(r"(?:[−–—-](?=\d))?[^\W_]+(?:['’][^\W_]+)*")  # a number with a sign is another one
 _END = re.compile(r"(?<=[^\s.])[.!]$")
 _PART = re.compile(r"[,;.!?(\n]")
 _OPEN, _CLOSED = "([{\"'`*“‘", ")]}\"'`*”’"

@@ -352,10 +352,28 @@ def test_an_answer_ends_it_and_shares_of_it_earn_little(name: str):
         ("AngleChase", ("50", "50°", "50 degrees", "x = 50"), "50"),
         ("ClockDial", ("3:05, 17", "3:05 and 17"), "3:05 17"),
         ("VisibleLines", ("C -> A -> B", "c, a, b", "C then A then B"), "C A B"),
+        ("CoordinateRead", ("A (5,2), B (11,8)", "a: 5,2 b: 11,8", "(5,2) - (11,8)", "(5,2)-(11,8)"), "(5,2) (11,8)"),
+        ("VoronoiAsk", ("1 C 2 D", "1=C 2=D", "1: C, 2: D", "1. C\n2. D"), "C D"),
+        ("PolygonArea", ("24-21", "24 - 21", "- 24\n- 21", "1: 24, 2: 21"), "24 21"),
     ],
 )
 def test_an_answer_has_many_spellings(name: str, texts: tuple[str, ...], key: str):
     assert {world_of(name).read(text, SOLO).key for text in texts} == {key}
+
+
+@pytest.mark.parametrize("text", ["11 15 -25", "11, 15, - 25", "11 −15 25", "-(11) 15 25", "1: 11, 15, 2: 25"])
+def test_a_sign_or_a_label_too_few_is_not_read_over(text: str):
+    assert world_of("MinCircle").read(text, SOLO) is None
+
+
+def test_gates_may_be_told_with_their_rays_and_rows_end_in_a_cell():
+    world = world_of("ReflectRay")
+    state = world.start(3, 1)
+    told = zip(of(state.things, "ray"), world.truth(state.things), strict=True)
+    said = world.read(", ".join(f"{ray}: {gate}" for (ray,), gate in told), SOLO)
+    assert world.step(state, {SOLO: said}).rewards == {SOLO: {"success": 1.0}}
+    rows = [line.split() for line in world.caption(state, SOLO, 2).split("\n") if line.startswith("row")]
+    assert {(len(row), len(row[-1])) for row in rows} == {(len(rows) + 2, 1)}
 
 
 @pytest.mark.parametrize("name", ASKS)

@@ -339,6 +339,46 @@ def test_answers_have_one_normal_form() -> None:
     assert Form(("set",), vertex="[a-i][1-9]").read("B2, A1").key == "a1 b2"
 
 
+@pytest.mark.parametrize(
+    "name, texts, key",
+    [
+        ("FlowMax", ("B>A 3. C>B 3", "B>A 3. C>B 3."), "B>A 3 C>B 3"),
+        ("SpanMin", ("A-B. C-D.", "A-B 1 C-D 5", "A-B 1. C-D 5.", "A-B: 1, C-D: 5"), "A-B C-D"),
+        ("SpanCountMin", ("6 5; A-E. B-C.", "6 5\nA-E B-C", "6 5: A-E B-C"), "6 5 ; A-E B-C"),
+        ("TreeColours", ("1:8 2:16 3:0", "1=8, 2=16, 3=0", "1. 8\n2. 16\n3. 0"), "8 16 0"),
+        ("TriadList", ("A B D, C E G", "ABD CEG", "ABD, CEG", "A,B,D C,E,G", "a b d and c e g"), "A B D / C E G"),
+        ("AchromMax", ("A B D, C E", "ABD CE", "A B D. C E.", "(A, B, D), (C, E)"), "A B D / C E"),
+        ("AchromMax", ("A, B, D", "ABD", "A B D"), "A B D"),
+        ("GridIslands", ("4 islands; c2 d3", "4\nc2 d3", "4: c2 d3", "4; (c,2) (d,3)"), "4 ; c2 d3"),
+        ("TreeCentre", ("F / E F", "F\nE F", "F: E F"), "F ; E F"),
+        ("IsoMatch", ("A 3, B 1", "A-3 B-1", "(A,3) (B,1)", "3 A 1 B", "1=B A=3"), "A=3 B=1"),
+        ("CliqueMax", ("A-D-E", "ADE"), "A D E"),
+        ("HamPath", ("no", "None.", "No."), "none"),
+        ("CopsRobber", ("stay", " Stay"), "stay"),
+        ("MetroTrip", ("2F", "2: F", "2, to F", "line 2 to F"), "2 F"),
+        ("Tangram", ("A 180 a2", "put A turned 180 at a2"), "A a2 180"),
+    ],
+)
+def test_an_answer_has_many_spellings(name: str, texts: tuple[str, ...], key: str) -> None:
+    moves = {text: world_of(name).read(text, SOLO) for text in texts}
+    assert {text: move and move.key for text, move in moves.items()} == dict.fromkeys(texts, key)
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("TriadList", "A B / C D E"),
+        ("ShortestWalk", "no"),
+        ("SpanMin", "A-B 1 C-D"),
+        ("TreeColours", "1:8 16 2:0"),
+        ("IsoMatch", "A=-3 B=1"),
+        ("IndepGrid", "a1-a4"),
+    ],
+)
+def test_what_is_no_answer_is_not_read(name: str, text: str) -> None:
+    assert world_of(name).read(text, SOLO) is None
+
+
 def test_the_form_that_decides_the_split_does_not_know_names_or_places() -> None:
     for seed in range(5):
         graph = world_of("SpanMin").start(seed, 5).graph
@@ -375,7 +415,8 @@ def test_the_robber_flees_and_is_caught() -> None:
     assert world.step(here, {SOLO: Move("C")}).events and world.step(here, {SOLO: Move("C")}).state is here
     assert [m.key for m in world.solve(here, SOLO).moves] == ["B", "C", "D"]
     caught = world.step(Trip(line, (("cops", "C"), ("robber", "D"))), {SOLO: Move("D")})
-    assert caught.done and caught.rewards == {SOLO: {"success": 1.0}}
+    assert caught.done and caught.rewards == {SOLO: {"success": 1.0}} and caught.events == {SOLO: ("won",)}
+    assert world.facts.sayings["won"] and world.step(here, {SOLO: Move("stay")}) == world.step(here, {SOLO: Move("A")})
     assert isinstance(world.solve(caught.state, SOLO), Unsolvable) and not world.view(caught.state, SOLO).legal()
 
 

@@ -47,6 +47,10 @@ def test_a_minute_too_few_is_told() -> None:
     assert isinstance(world.solve(state, SOLO), Plan)
     late = type(state)(state.metro, state.at, state.left - 1)
     assert isinstance(world.solve(late, SOLO), Unsolvable)
+    ride = world.solve(state, SOLO).moves[0]
+    short = world.step(type(state)(state.metro, state.at, 1), {SOLO: ride})
+    assert short.done and short.events == {SOLO: ("late",)} and (short.state.at, short.state.left) == (state.at, 0)
+    assert "in 1 minute." in world.caption(type(state)(state.metro, state.at, 1), SOLO, 1)
 
 
 def follow(caption: str) -> tuple[int, int, int]:

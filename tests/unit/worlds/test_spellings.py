@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 
 from quintain.envs.grammar import GRAMMARS
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
+from quintain.messages import Message
+from quintain.registry import entries
 from quintain.worlds.kernel import Plan
 
 SURVO = "7 2 11 8 / 5 9 12 3 / 1 10 4 6"
@@ -172,3 +175,15 @@ def test_a_grid_in_rows_of_another_length_is_not_that_grid(name: str, level: int
             move = env.reader.read(GRAMMARS["word"].write(text), seat)
             assert move != plan.moves[0] and (move is None or not world.step(state, {seat: move}).rewards)
     assert others and world.read(" / ".join((" ".join(signs[:3]), " ".join(signs[3:]))), seat) is None
+
+
+@pytest.mark.parametrize("grammar", ["word", "free"])
+@pytest.mark.parametrize("name", [e.name for e in entries("world")])
+def test_a_number_with_a_minus_is_another_number(name: str, grammar: str) -> None:
+    env = WorldEnv(world_of(name), Scaffold(grammar=grammar))
+    seat = env.facts.seats[0]
+    plan = env.world.solve(env.world.start(5, 1), seat)
+    for move in plan.moves[:1] if isinstance(plan, Plan) else ():
+        for sign, count in itertools.product("-−", (0, 1)):
+            text = re.sub(r"(?<![a-z0-9-])(?=\d)", sign, move.key, count=count, flags=re.IGNORECASE)
+            assert text == move.key or env.reader.read(Message.of("assistant", text), seat) != move

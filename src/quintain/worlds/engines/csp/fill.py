@@ -63,7 +63,7 @@ def read_whole(text: str) -> Move | None:
         >>> read_whole("[[1, 2], [2, 1]]") == read_whole("12/21") == read_whole("1 2 2 1")
         True
     """
-    if len(text) > 1000:
+    if len(text) > 1000 or re.search(r"(?<![\w-])-\d", text, re.ASCII):  # below 0
         return None
     signs = _BETWEEN.sub("", text)
     size = next((s for s in range(2, 10) if s * s == len(signs)), 0)

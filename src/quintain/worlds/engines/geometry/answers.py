@@ -14,6 +14,16 @@ _FLUFF = re.compile(
     r"\b(?:and|answer|is|then|points?|names?|area|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?|x|y|r2)\b"
 )
 _BETWEEN = re.compile(r"[\s,;:/|\[\](){}=><°+&-]*")
+_DASHES = str.maketrans("−–—－", "----")
+_POINT = re.compile(r"^\s*[-*•]\s+", re.MULTILINE)  # of a list in lines
+# a sign, where it cannot part two entries
+_MINUS = re.compile(r"(?<![\w)\]}°])-(?=[\d(\[])|(?:^|[^\w\s)\]}°])\s*-\s*(?=[\d(\[])")
+# what may stand before the entries, counted from 1 or A on
+_LABELS = {
+    "name": re.compile(r"(?<!\w)(\d{1,2})[\s:=.)>-]*(?=[a-z]\b)", re.ASCII),
+    "number": re.compile(r"(?<![\d.:=])(\d{1,2})\s*[:=]\s*(?=\d)", re.ASCII),
+    "point": re.compile(r"\b([a-z])\b[\s:=]*(?=[(\[]?\s*\d)", re.ASCII),
+}
 _RUN = re.compile(r"(?<=[A-Z])(?=[A-Z])")
 _TOKENS = {
     "name": re.compile(r"(?<![a-z0-9])[a-z](?![a-z0-9])", re.ASCII),
@@ -30,6 +40,13 @@ def _number(text: str) -> str:
 
 def _point(text: str) -> str:
     return "({},{})".format(*(int(n) for n in re.findall(r"\d+", text)))
+
+
+def _unlabelled(of: str, text: str) -> tuple[str, int]:
+    """A text without the labels of its entries, and how many these were."""
+    labels = _LABELS[of].findall(text) if of in _LABELS else []
+    counted = [chr(96 + i) if of == "point" else str(i) for i in range(1, len(labels) + 1)]
+    return (_LABELS[of].sub(" ", text), len(labels)) if len(labels) > 1 and labels == counted else (text, 0)
 
 
 _NORMAL: dict[str, Callable[[str], str]] = {"name": str.upper, "number": _number, "time": _number, "point": _point}
@@ -67,11 +84,17 @@ class Form:
         # names in one, as in BDFG; words are seldom in capitals
         if self.of == "name" and text == text.upper() and not _FLUFF.search(low):
             low = _RUN.sub(" ", text.strip()).lower()
+        low = low.translate(_DASHES)
+        if self.of != "name" and _MINUS.search(_POINT.sub("", low) if "\n" in low else low):
+            return None  # no answer is below 0
+        low, labels = _unlabelled(self.of, low)
         pattern = _TOKENS[self.of]
         normal = _NORMAL[self.of]
         words = [normal(token) for token in pattern.findall(low)]
         count = len(set(words) if self.unordered else words)
         if not self.low <= count <= self.high or not _BETWEEN.fullmatch(_FLUFF.sub(" ", pattern.sub(" ", low))):
+            return None
+        if labels and len(words) != labels:
             return None
         if self.least and min(int(w) for w in words) < self.least:
             return None

@@ -43,6 +43,7 @@ class AskWorld:
         guess: a random answer to a figure, well formed.
         side: figures live in the square 0..side, and splits hold its symmetries apart; 0 for figures without points.
         check: whether an answer is right, where `truth` is one of several.
+        labels: what may stand before each entry of an answer.
         near: a wrong answer earns by the share of its entries that are right.
     """
 
@@ -57,6 +58,7 @@ class AskWorld:
     guess: Callable[[Things, Rng], Words]
     side: int = 0
     check: Callable[[Things, Words], bool] | None = None
+    labels: Callable[[Things], Words] = lambda things: ()
     near: bool = False
     schema: type[Figure] = Figure
 
@@ -87,6 +89,8 @@ class AskWorld:
         if state.said:
             return Outcome(state, events=ILLEGAL)
         said = moves[SOLO].value
+        if len(said) > 1 and said[::2] == self.labels(state.things):
+            said = said[1::2]
         if self.form.of == "name" and not {*said} <= {word for thing in state.things for word in thing}:
             return Outcome(state, events=ILLEGAL)
         after = Figure(state.things, said)

@@ -42,6 +42,7 @@ _MOVE = re.compile(
     r"(?:put |place )?(?:piece )?([a-l])[\s,]+(?:(?:at|on|to) )?([a-z]\s?\d{1,2})(?:[\s,]+(?:turned |turn |by )?(0|90|180|270)°?)?",
     re.ASCII,
 )
+_EARLY = re.compile(r"[\s,]+(?:turned |turn |by )?(0|90|180|270)°?[\s,]+(?:(?:at|on|to) )?([a-z]\s?\d{1,2})$", re.ASCII)
 _TAKE = re.compile(r"(?:take|remove)(?: back| out)? (?:piece )?([a-l])", re.ASCII)
 
 
@@ -117,7 +118,7 @@ class FitGame:
         found = _TAKE.fullmatch(text)
         if found:
             return take(NAMES.lower().index(found[1]))
-        found = _MOVE.fullmatch(text)
+        found = _MOVE.fullmatch(_EARLY.sub(r" \2 \1", text))
         cell = read_cell(found[2]) if found else None
         if not found or cell is None:
             return None

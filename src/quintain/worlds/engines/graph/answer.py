@@ -18,6 +18,8 @@ _DASH = r"\s*(?:--?>?|>|→|–|—)\s*"
 _GAP = r"[\s,]+"
 _ROW = r"\s*[/|\n]\s*"
 _AND = re.compile(r"(?<=[\w)\]}])[\s,]+and\s+(?=[\w(\[{])", re.ASCII | re.IGNORECASE)
+_STOP = re.compile(r"\.(?=\s|$)")  # behind an item, as captions have it
+_APART = ";\n:/"  # what parts the parts of an answer, the first of these that does
 _QUOTES = str.maketrans("", "", "\"'`")
 _RUN = re.compile(rf"(?<={VERTEX})(?={VERTEX})")
 # what is missing between names written in one, as in BACD; capitals alone, as many English words could be spelt with these letters
@@ -47,14 +49,16 @@ def _path(text: str, vertex: str) -> tuple[str, ...] | None:
 
 
 def _set(text: str, vertex: str) -> tuple[str, ...] | None:
-    found = _tokens(text, vertex)
+    found = _tokens(text, vertex, rf"{_DASH}|{_GAP}" if vertex == VERTEX else _GAP)
     return tuple(sorted(set(found))) if found else None
 
 
 def _arcs(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
     text = re.sub(rf"[(\[{{]\s*({vertex})[\s,]+({vertex})\s*[)\]}}]", r"\1-\2", text)
-    parts = _tokens(re.sub(_DASH, "-", text), f"{vertex}-{vertex}")
-    if parts is None:
+    parts = _tokens(re.sub(_DASH, "-", re.sub(r"\s*[=:]\s*", " ", text)), rf"{vertex}-{vertex}|\d{{1,4}}") or ()
+    if len(parts) % 2 == 0 and all(part.isdecimal() for part in parts[1::2]):
+        parts = parts[::2]  # each edge with its weight, which is not asked for
+    if not parts or any(part.isdecimal() for part in parts):
         return None
     return tuple(sorted({(a, b) for a, b in (part.split("-") for part in parts)}))
 
@@ -64,6 +68,17 @@ def _edges(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
     return tuple(sorted({(min(e), max(e)) for e in found})) if found else None
 
 
+def _grouped(text: str) -> str:
+    """Groups with `/` between them, also where blanks part groups written in one, or commas groups that have blanks inside."""
+    if re.search(r"[/|\n(\[{]", text):
+        return text
+    if re.search(rf"{VERTEX}{VERTEX}", text):
+        return re.sub(_GAP, "/", text)
+    if re.search(rf"{VERTEX},{VERTEX}", text, re.IGNORECASE):
+        return re.sub(r"\s+", "/", text)
+    return text.replace(",", "/") if re.search(rf"{VERTEX}[\s-]+{VERTEX}", text, re.IGNORECASE) else text
+
+
 def _groups(text: str, vertex: str) -> tuple[tuple[str, ...], ...] | None:
     text = re.sub(r"[})\]]\s*,?\s*[{(\[]", "/", text)
     parts = [_set(part, vertex) for part in re.split(_ROW, text.strip())]
@@ -71,7 +86,10 @@ def _groups(text: str, vertex: str) -> tuple[tuple[str, ...], ...] | None:
 
 
 def _map(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
-    parts = _tokens(re.sub(r"\s*(?:=|:|->|→)\s*", "=", text), rf"{vertex}=\d\d?|\d\d?={vertex}")
+    one, two = (r"\d\d?", vertex) if text.lstrip("([ ")[:1].isdecimal() else (vertex, r"\d\d?")
+    text = re.sub(rf"[(\[]\s*({one})\s*,\s*({two})\s*[)\]]", r"\1=\2", text)
+    text = re.sub(rf"({one})(?:\s*(?:=|:|->|→)\s*|\s+-\s+|-|\s+)({two})", r"\1=\2", text)
+    parts = _tokens(text, rf"{vertex}=\d\d?|\d\d?={vertex}")
     if parts is None:
         return None
     pairs = (part.split("=") for part in parts)
@@ -88,12 +106,18 @@ def _flow(text: str, vertex: str) -> tuple[tuple[str, str, int], ...] | None:
 
 
 def _numbers(text: str, vertex: str) -> tuple[int, ...] | None:
-    found = _tokens(text, r"\d{1,6}")
+    labelled = r"(\d+)\s*(?:[:=]\s*|\.\s+)(?=\d)"
+    labels = re.findall(labelled, text)
+    counted = len(labels) > 1 and labels == [str(i) for i in range(1, len(labels) + 1)]
+    found = _tokens(re.sub(labelled, " ", text) if counted else text, r"\d{1,6}")
+    if counted and found and len(found) != len(labels):
+        return None
     return tuple(map(int, found)) if found and len(found) > 1 else None
 
 
 def _number(text: str, vertex: str) -> int | None:
-    return int(text) if re.fullmatch(r"\s*\d{1,6}\s*", text, re.ASCII) else None
+    found = re.fullmatch(r"\s*(\d{1,6})(?:\s+[a-z]{4,})?[\s,]*", text, re.ASCII | re.IGNORECASE)  # as in `4 islands`
+    return int(found[1]) if found else None
 
 
 def _bits(text: str, vertex: str) -> tuple[int, ...] | None:
@@ -135,6 +159,7 @@ class Form:
         parts: kinds, parted by `;` in the text.
         none: `none` is an answer as well.
         vertex: the pattern of a vertex name.
+        size: vertices of each group, if that is settled.
 
     Example:
         >>> Form(("number", "edges")).read("7; C-A, (B,D)").key, Form(("order",)).read("BACD").key
@@ -144,6 +169,7 @@ class Form:
     parts: tuple[str, ...]
     none: bool = False
     vertex: str = VERTEX
+    size: int = 0
 
     def read(self, text: str) -> Move | None:
         """The answer that `text` spells, in its normal form, or None. Never raises."""
@@ -161,17 +187,32 @@ class Form:
 @functools.lru_cache(maxsize=8192)
 def _read(form: Form, text: str) -> Move | None:
     text = _AND.sub(", ", text.translate(_QUOTES).strip())
-    if text.lower() == NONE:
+    if text.lower().rstrip(".") in (NONE, "no"):
         return Move(NONE) if form.none else None
-    one, between = form.parts[0] if len(form.parts) == 1 else "", ";" if ";" in text else ":"
-    parts = [text.replace(";", "/" if one in ("groups", "rows") else ",")] if one else text.split(between)
+    parts = _parted(form, text)
     if len(parts) != len(form.parts):
         return None
     if form.vertex == VERTEX and text == text.upper():
         parts = [_RUN.sub(RUNS.get(kind, ""), part) for kind, part in zip(form.parts, parts, strict=True)]
     parts = [part.lower() if form.vertex == CELL else part.upper() for part in parts]
     values = tuple(KINDS[kind].read(part, form.vertex) for kind, part in zip(form.parts, parts, strict=True))
-    if None in values:
+    if None in values or (form.size and any(len(group) != form.size for group in values[0])):
         return None
     key = " ; ".join(KINDS[kind].write(value) for kind, value in zip(form.parts, values, strict=True))
     return Move(key, values)
+
+
+def _parted(form: Form, text: str) -> list[str]:
+    """The parts of an answer, without full stops behind their items."""
+    text = text.rstrip(".")
+    if form.vertex == CELL:
+        text = re.sub(r"[(\[]\s*([a-i])\s*,\s*([1-9])\s*[)\]]", r"\1\2", text, flags=re.IGNORECASE)
+    if form.parts in (("groups",), ("rows",)):
+        text = _STOP.sub("/", text.replace(";", "/"))
+        return [_grouped(text) if form.parts == ("groups",) else text]
+    if len(form.parts) == 1:
+        parts = [text.replace(";", ",")]
+    else:
+        parts = next((p for sign in _APART if len(p := text.split(sign)) == len(form.parts)), [])
+    # behind a number it may be a label
+    return [p if kind == "numbers" else _STOP.sub(",", p) for kind, p in zip(form.parts, parts, strict=bool(parts))]

@@ -19,12 +19,12 @@ from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Shape
 
-SAYINGS = {"late": "The minutes do not suffice for that ride; it is too late.", "there": "You have arrived."}
+SAYINGS = {"late": "The minutes are used up before you arrive.", "there": "You have arrived."}
 COLORS = ("brick", "blue", "green", "amber", "wine", "slate")
 STEPS = ((1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1))
-_MOVE = re.compile(r"(?:(?:take|ride) )?(?:the )?(?:line )?([1-6])(?:,? |,? to )([a-r])", re.ASCII)
+_MOVE = re.compile(r"(?:(?:take|ride) )?(?:the )?(?:line )?([1-6])(?:[,:]? ?)(?:to )?([a-r])", re.ASCII)
 _LINE = re.compile(r"line (\d): ([A-R ]+), wait (\d+), ride (\d+)\.")
-_NOW = re.compile(r"You are at ([A-R]); go to ([A-R]) in (\d+) minutes\.")
+_NOW = re.compile(r"You are at ([A-R]); go to ([A-R]) in (\d+) minutes?\.")
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class MetroGame:
     def play(self, state: Rider, move: Move) -> After[Rider]:
         left = state.left - state.metro.rides[state.at][move.value]
         if left < 0:
-            return After(Rider(state.metro, move.value[1], 0), done=True, events=(("late",),))
+            return After(Rider(state.metro, state.at, 0), done=True, events=(("late",),))  # they end on the way
         after = Rider(state.metro, move.value[1], left)
         if after.at == state.metro.goal:
             return After(after, (WON,), True, (("there",),))
@@ -214,7 +214,9 @@ class MetroGame:
 
     def caption(self, state: Rider, side: int, level: int) -> str:
         metro = state.metro
-        now = f"You are at {NAMES[state.at]}; go to {NAMES[metro.goal]} in {state.left} minutes."
+        now = (
+            f"You are at {NAMES[state.at]}; go to {NAMES[metro.goal]} in {state.left} minute{'s' * (state.left != 1)}."
+        )
         if level == 1:
             here = [str(k + 1) for k, line in enumerate(metro.lines) if state.at in line]
             return f"{now} Lines that stop here: {', '.join(here)}."

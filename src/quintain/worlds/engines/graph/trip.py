@@ -19,9 +19,11 @@ from quintain.worlds.seats import seated
 from quintain.worlds.splits import drawn
 
 NOW = "now "
+STAY = "stay"  # names the first words again: where those are who move
 WON = {SOLO: {"success": 1.0}}
 ILLEGAL: Events = {SOLO: ("illegal",)}
 LOST: Events = {SOLO: ("lost",)}
+DONE: Events = {SOLO: ("won",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +96,13 @@ class TripWorld:
         return tuple(dict.fromkeys((*names, *pairs, *map(str, range(knobs.get("top", 9) + 1)), *self.marks)))
 
     def step(self, state: Trip, moves: Mapping[str, Move]) -> Outcome[Trip]:
-        after = self.options(state.graph, state.now).get(moves[SOLO].key)
+        key = moves[SOLO].key
+        after = self.options(state.graph, state.now).get(state.now[0][1] if key == STAY else key)
         if after is None:
             return Outcome(state, events=ILLEGAL)
         new = Trip(state.graph, after.now, state.turns)
         if after.won:
-            return Outcome(new, WON, True)
+            return Outcome(new, WON, True, DONE)
         return Outcome(new, done=True, events=LOST) if after.lost else Outcome(new)
 
     def solve(self, state: Trip, seat: str) -> Answer:
@@ -152,12 +155,14 @@ def place(key: str) -> Move:
 
 @functools.lru_cache(maxsize=4096)
 def read_places(text: str) -> Move | None:
-    """The move that names one vertex or two.
+    """The move that names one vertex or two, or stays.
 
     Example:
         >>> read_places(" d, f ").key, read_places("go to d"), read_places("X")
         ('D F', None, None)
     """
+    if text.strip().lower() == STAY:
+        return place(STAY)
     parts = text[:40].upper().replace(",", " ").split()
     if not 0 < len(parts) < 3 or len(text) > 40 or any(p not in NAMES or len(p) > 1 for p in parts):
         return None

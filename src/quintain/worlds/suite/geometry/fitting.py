@@ -12,9 +12,9 @@ from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 
-TURNS = """ Each turn puts one piece on the board or takes one back (take B). `B c2 90` turns piece B to the right by
-90 degrees from how it lies beside the board, and puts the upper left corner of the frame around it on the cell in column c, row 2; no
-number means that it is not turned."""
+TURNS = """ Each turn puts one piece on the board or takes one back (take B), as it must be before it is put elsewhere. `B c2 90`
+turns piece B to the right by 90 degrees from how it lies beside the board, and puts the upper left corner of the frame around it on the
+cell in column c, row 2; no number means that it is not turned."""
 PACK = f"""Fill the box with all the rectangles, so that none overlap and nothing stays free.{TURNS} Rectangles are turned by 90 or not
 at all. In text, # is a cell; a grid shows what is still free, then follows each rectangle, its rows parted by /, and what is placed."""
 FILL = f"""Fill the silhouette with all the pieces, so that none overlap, nothing stays free and nothing sticks out.{TURNS} Pieces may be

@@ -9,7 +9,8 @@ from quintain.worlds.kernel import Facts, levels_of
 RULES = r"""A ray comes into a box by one gate and must leave it by another. Gates are numbered clockwise from the upper left corner:
 along the top from left to right, down the right side, along the bottom from right to left, up the left side. The ray goes straight
 until a mirror, / or \, turns it by a right angle; both faces of a mirror reflect. Walls (#) stop it. Each turn you put a mirror into a
-free cell (.), turn one over or take one away. Columns have letters, rows have numbers from the top."""
+free cell (.), turn one over or take one away; you win as soon as the ray leaves by the right gate. Columns have letters, rows have
+numbers from the top."""
 TABLE = (
     (4, 1, 2),
     (5, 3, 2),

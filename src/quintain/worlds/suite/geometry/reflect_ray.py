@@ -107,5 +107,6 @@ def reflect_ray() -> AskWorld:
         lexicon=("row", "ray", FREE, SLASH, BACK, *number_words(99)),
         paint=_paint,
         guess=_guess,
+        labels=lambda things: tuple(gate for (gate,) in of(things, "ray")),
         near=True,
     )

@@ -104,6 +104,7 @@ def cops_robber() -> TripWorld:
         answer="The next vertex of each cop, in their order.",
         example="D",
         ceilings={"random": 0.06, "constant": 0.02, "first": 0.02, "blind": 0.05},
+        sayings={"won": "The robber is caught."},
     )
     return TripWorld(
         facts=facts,

@@ -239,7 +239,7 @@ each two of the three have the distance that is asked for."""
     return GraphWorld(
         facts=facts_of("TriadList", task, "Every triple once, in any order, parted by /.", "A B C / B D E"),
         levels=levels_of("n far", FAR),
-        form=Form(("groups",)),
+        form=Form(("groups",), size=3),
         make=far_apart,
         truth=lambda g: trees.triads(g, int(g.ask["distance"])),
         why=proofs.around,
