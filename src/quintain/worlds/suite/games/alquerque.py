@@ -9,13 +9,14 @@ from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
 from quintain.worlds.kernel import Facts, levels_of
 
-RULES = """Two players, X (blue) and O (gold, ringed), move one man in turn on the points of a net. Lines join every point
-with its neighbours across and down; diagonal lines leave only those points whose column and row number add up to an even
-number, with a counted as 1. A man steps along a line, any way, to the next free point. It takes an enemy by leaping over it
-along a line to the free point right behind; the enemy goes off at once, and the same man leaps on as long as it can. Who can
-take must take, by any way that ends where no more can be taken. Who has no move when it is to move has lost. When no moves
-are left, the side with more men wins; as many on both sides are a draw. Columns have letters, rows have numbers from the top;
-. is a free point. The corner of a picture says which side you have and how many moves of both sides are left."""
+RULES = """Two players, X (blue) and O (gold, ringed), move one man in turn on the points of a net. Lines join every point with
+its neighbours across and down; diagonal lines leave only those points whose column and row number add up to an even number, with
+a counted as 1. A man steps along a line, any way, to the next free point. It takes an enemy by leaping over it along a line to
+the free point right behind; the enemy goes off at once, and the same man leaps on as long as it can. Who can take must take, by
+any way that ends where no more can be taken. Who has no move when it is to move has lost, also when the counted moves are used
+up. Otherwise, when no moves are left, the side with more men wins; as many on both sides are a draw. Columns have letters, rows
+have numbers from the top; . is a free point. The corner of a picture says which side you have and how many moves of both sides
+are left."""
 ANSWER = "Name the point of a man and the point it goes to; of several leaps, every point where it lands."
 KNOBS = ("columns", "rows", *OPENING)
 # net, random rounds at the start, so many more, moves; opponent, lead of the side to move
