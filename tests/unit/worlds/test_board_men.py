@@ -265,3 +265,20 @@ def test_captions_of_boards_that_count_upward() -> None:
     assert again.position == position and again.mover == 1
     with pytest.raises(QuintainError, match="no full caption"):
         look.rebuild(text.replace("X . .", "? . ."))
+
+
+@pytest.mark.parametrize(
+    "name", ["HeapDuel", "NimDuel", "QuantumTTTDuel", "IsolationDuel", "ChessDuel", "Tsumego", "ChessMate"]
+)
+def test_nobody_is_to_move_when_a_game_is_over(name: str) -> None:
+    world = world_of(name)
+    state, rng, done = world.start(1, 0), Rng("over", name), False
+    while not done:
+        seat = next(s for s in world.facts.seats if world.view(state, s).acts)
+        assert "nobody" not in world.caption(state, seat, 2)
+        state, _, done, _ = world.step(state, {seat: world.sample(state, seat, rng)})
+    for seat in world.facts.seats:
+        caption = world.caption(state, seat, 2)
+        again = world.rebuild(caption, seat)
+        assert "; nobody is to move" in caption and world.caption(again, seat, 2) == caption
+        assert world.legal(again, seat) == () and world.scene(again, seat) == world.scene(state, seat)

@@ -115,12 +115,11 @@ class BoardWorld:
             return Outcome(state, events={seat: ("illegal",)})
         position = game.play(state.position, index)
         after = Match(setup, position, 1 - state.mover, state.noise)
-        worth = game.worth(position)
+        worth, said = game.worth(position), f"reply:{moves[seat].key}"
         if worth is not None:
-            return self._over(after, worth)
+            return self._over(after, worth, said)
         if self.two:
-            other = self.facts.seats[after.mover]
-            return Outcome(after, events={other: (f"reply:{moves[seat].key}",)})
+            return Outcome(after, events={self.facts.seats[after.mover]: (said,)})
         answers = choices(game, position, setup.opponent)
         answer = answers[state.noise.below(len(answers))]
         position = game.play(position, answer)
@@ -129,13 +128,13 @@ class BoardWorld:
         worth = game.worth(position)
         return Outcome(after, events={SOLO: (said,)}) if worth is None else self._over(after, worth, said)
 
-    def _over(self, after: Match, worth: int, *said: str) -> Outcome[Match]:
-        """The end: `worth` is that of the side which would be next."""
+    def _over(self, after: Match, worth: int, said: str) -> Outcome[Match]:
+        """The end: `worth` is that of the side which would be next, and it alone has not `said` the last move itself."""
         rewards, events = {}, {}
         for seat in self.facts.seats:
-            mine = worth if self._side(seat) == after.mover else -worth
+            mine, heard = (worth, (said,)) if self._side(seat) == after.mover else (-worth, ())
             rewards[seat] = (DRAWN, WON, NOTHING)[mine]
-            events[seat] = (*said, ("draw", "won", "lost")[mine])
+            events[seat] = (*heard, ("draw", "won", "lost")[mine])
         return Outcome(after, rewards, True, events)
 
     def solve(self, state: Match, seat: str) -> Answer:

@@ -121,7 +121,8 @@ class WalkWorld:
             return Outcome(Walk(board, to, state.keys, noise), events=events)
         what, i = found
         if what == "goal":
-            return Outcome(Walk(board, to, state.keys, noise), WON, True, events if noise is None else {SOLO: (*events.get(SOLO, ()), "home")})
+            events = {SOLO: (*events.get(SOLO, ()), "home")} if board.icy else events
+            return Outcome(Walk(board, to, state.keys, noise), WON, True, events)
         if what == "hole":
             return Outcome(Walk(board, to, state.keys, noise), done=True, events=FELL)
         keys = state.keys
