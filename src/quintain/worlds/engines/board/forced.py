@@ -8,6 +8,7 @@ from typing import Any
 
 from quintain.types import Ints
 from quintain.worlds.engines.board.game import Match, Setup
+from quintain.worlds.engines.board.match import SPARE
 from quintain.worlds.engines.board.men import MenGame
 from quintain.worlds.engines.board.men_look import MenLook
 from quintain.worlds.engines.turns import WON, After
@@ -47,7 +48,7 @@ class Forced:
         return self.shape(state) if self.shape else self.look.layout(state)
 
     def turns(self, state: Match) -> int:
-        return state.setup.budget
+        return state.setup.budget + SPARE
 
     def _game(self, state: Match) -> MenGame:
         return self.look.game(state.setup.options)

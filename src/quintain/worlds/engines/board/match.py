@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,12 +52,14 @@ class BoardWorld:
         facts: rules, seats and ceilings.
         levels: ten mappings of the game's knobs, and of `opponent` where there is one seat.
         look: the game.
+        meant: the move that one stands for which the game writes otherwise, or that one itself.
     """
 
     facts: Facts
     levels: Sequence[Mapping[str, Any]]
     look: Look
     schema: type[Match] = Match
+    meant: Callable[[Match, Move], Move] = lambda match, move: move
 
     @property
     def two(self) -> bool:
@@ -92,7 +94,8 @@ class BoardWorld:
         return SALT + self.look.layout(match)
 
     def view(self, state: Match, seat: str) -> View[Match]:
-        return View(self, state, seat, not self.two or self._side(seat) == state.mover)
+        over = self.two and self.look.game(state.setup.options).worth(state.position) is not None
+        return View(self, state, seat, not self.two or (self._side(seat) == state.mover and not over))
 
     def _side(self, seat: str) -> int:
         return self.facts.seats.index(seat) if self.two else 0
@@ -110,12 +113,13 @@ class BoardWorld:
         setup = state.setup
         game = self.look.game(setup.options)
         seat = self.facts.seats[state.mover] if self.two else SOLO
-        index = self.look.index(moves[seat], setup.options)
+        move = self.meant(state, moves[seat])
+        index = self.look.index(move, setup.options)
         if index < 0 or index not in game.legal(state.position) or game.worth(state.position) is not None:
             return Outcome(state, events={seat: ("illegal",)})
         position = game.play(state.position, index)
         after = Match(setup, position, 1 - state.mover, state.noise)
-        worth, said = game.worth(position), f"reply:{moves[seat].key}"
+        worth, said = game.worth(position), f"reply:{move.key}"
         if worth is not None:
             return self._over(after, worth, said)
         if self.two:

@@ -22,6 +22,7 @@ WORDS = {3: "Three", 4: "Four", 5: "Five", 6: "Six"}
 REACH = 3  # cells from the middle of a large board within which a game begins
 LARGEST = 15  # cells on a side
 KNOBS = ("size", "line", "stones", "more", "low", "high")
+_SIDE = re.compile(r"\s*[xo]\W*(?:at |in )?(?=[a-z]\s*\d)", re.IGNORECASE)
 _HEAD = re.compile(r"You play ([XO]); ([XO]|nobody) is to move\. (\w+) in a row wins\.")
 
 
@@ -155,7 +156,7 @@ class RowLook:
         return (*names, *fixed, f"line-{knobs['line']}", *(sign + name for sign in SIGNS for name in names))
 
     def read(self, text: str) -> Move | None:
-        cell = read_cell(text)
+        cell = read_cell(_SIDE.sub("", text[:60], count=1))
         return _put(*cell) if cell else None
 
     def move(self, index: int, options: Ints) -> Move:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quintain.registry import register
+from quintain.worlds.engines.board.jumps import DUE
 from quintain.worlds.engines.board.jumps import checkers as rules_of
 from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
@@ -45,7 +46,7 @@ def checkers() -> BoardWorld:
         proof="policy",
         floor=0.8,
         ceilings={"random": 0.3, "constant": 0.1, "first": 0.3, "blind": 0.3},
-        sayings=SAYINGS,
+        sayings=SAYINGS | DUE,
     )
     table = [(*row, *rest) for row, *rest in TABLE]
     return BoardWorld(facts=facts, levels=levels_of((*KNOBS, "opponent", "lead"), table), look=LOOK)
@@ -64,6 +65,6 @@ def checkers_duel() -> BoardWorld:
         floor=0.85,
         ceilings={"random": 0.6, "constant": 0.1, "first": 0.6, "blind": 0.6},
         variety=5_000,
-        sayings=SAYINGS,
+        sayings=SAYINGS | DUE,
     )
     return BoardWorld(facts=facts, levels=levels_of(KNOBS, [row for row, *_ in TABLE]), look=LOOK)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.cells import LETTERS
-from quintain.worlds.engines.board.lines import WIDEST, ConnectK, column_alone, shape
+from quintain.worlds.engines.board.lines import WIDEST, ConnectK, column_alone, column_of, shape
 from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
 from quintain.worlds.kernel import Facts, levels_of
@@ -66,7 +66,10 @@ def connect_k() -> BoardWorld:
         sayings=SAYINGS,
     )
     return BoardWorld(
-        facts=facts, levels=levels_of((*KNOBS, "opponent", "lead"), [(*row, *rest) for row, *rest in TABLE]), look=LOOK
+        facts=facts,
+        levels=levels_of((*KNOBS, "opponent", "lead"), [(*row, *rest) for row, *rest in TABLE]),
+        look=LOOK,
+        meant=column_of,
     )
 
 
@@ -84,4 +87,4 @@ def connect_k_duel() -> BoardWorld:
         ceilings={"random": 0.6, "constant": 0.6, "first": 0.6, "blind": 0.6},
         sayings=SAYINGS,
     )
-    return BoardWorld(facts=facts, levels=levels_of(KNOBS, DUEL), look=LOOK)
+    return BoardWorld(facts=facts, levels=levels_of(KNOBS, DUEL), look=LOOK, meant=column_of)
