@@ -306,12 +306,17 @@ def test_wins_draws_and_losses_are_paid_to_both_seats() -> None:
         after = DUEL.step(state, {"X": DUEL.read(move, "X")})
         assert after.done and DUEL.legal(after.state, "O") == () == DUEL.legal(after.state, "X")
         assert isinstance(DUEL.solve(after.state, "O"), Unsolvable)
-        return {s: sum(r.values()) for s, r in after.rewards.items()}, {s: e[-1] for s, e in after.events.items()}
+        for seat in ("X", "O"):  # nobody is to move any more, and the caption still gives such a state back
+            caption = DUEL.caption(after.state, seat, 2)
+            assert caption.startswith(f"You play {seat}; nobody is to move.")
+            again = DUEL.rebuild(caption, seat)
+            assert DUEL.caption(again, seat, 2) == caption and DUEL.legal(again, seat) == ()
+        return {s: sum(r.values()) for s, r in after.rewards.items()}, after.events
 
     won_ = ending("   a b c\n 1 X X .\n 2 O O .\n 3 . . .", "c1")
-    assert won_ == ({"X": 1.0, "O": 0.0}, {"X": "won", "O": "lost"})
+    assert won_ == ({"X": 1.0, "O": 0.0}, {"X": ("won",), "O": ("reply:c1", "lost")})
     drawn_ = ending("   a b c\n 1 X O X\n 2 X O O\n 3 O X .", "c3")
-    assert drawn_ == ({"X": 0.5, "O": 0.5}, {"X": "draw", "O": "draw"})
+    assert drawn_ == ({"X": 0.5, "O": 0.5}, {"X": ("draw",), "O": ("reply:c3", "draw")})
 
 
 def test_seats_take_turns_and_hear_of_each_other() -> None:

@@ -6,6 +6,7 @@ import itertools
 
 import networkx as nx
 
+from quintain.envs.world import world_of
 from quintain.types import Ints
 from quintain.worlds.engines.board.boxes import Boxes
 from quintain.worlds.engines.board.builders import Builders
@@ -50,6 +51,10 @@ def test_builders_climb_one_floor_and_build_beside() -> None:
 def beside(a: tuple[int, int], b: tuple[int, int]) -> bool:
     """Whether two cells touch, also by a corner."""
     return a != b and abs(a[0] - b[0]) <= 1 and abs(a[1] - b[1]) <= 1
+
+
+def test_an_opening_in_which_the_other_side_could_not_move_can_be_judged() -> None:
+    assert world_of("Santorini").start(1226, 0, split="test").position
 
 
 def test_knights_jump_take_and_burn() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from quintain.envs.world import world_of
+from quintain.ports import SOLO
 from quintain.types import Ints
 from quintain.worlds.engines.board.chess import NAMES, SIGNS, Chess, checked, lead, spent
 from quintain.worlds.engines.board.chess_legal import LegalGame, goals
@@ -144,3 +146,28 @@ def test_material_counts_alike_on_both_sides(men: str, worth: int) -> None:
 
 def test_equal_material_is_a_draw_when_the_moves_are_spent() -> None:
     assert spent((*fen("4k3/6n1/8/8/8/8/8/4K1N1 w - -")[:-2], 0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("side", "said", "key"),
+    [("W", "O-O", "e1 g1"), ("W", "0-0-0", "e1 c1"), ("B", "O-O-O", "e8 c8"), ("B", "o-o", "e8 g8")],
+)
+def test_castling_is_read_by_its_signs(side: str, said: str, key: str) -> None:
+    world = world_of("ChessDuel")
+    rows = ["r . . . k . . r", *[". . . . . . . ."] * 6, "R . . . K . . R"]
+    board = "\n".join(["   a b c d e f g h", *(f" {8 - i} {row}" for i, row in enumerate(rows))])
+    state = world.rebuild(f"You play {side}; {side} is to move; 9 moves are left. castling KQkq\n{board}", side)
+    moves = [world.read(text, side) for text in (said, key)]
+    one, two = (world.step(state, {side: move}) for move in moves)
+    assert one == two and one.state != state
+    # without a king on its cell a rook would go there
+    state = world.rebuild(world.caption(state, side, 2).replace("K . .", "R . K").replace("k . .", "r . k"), side)
+    assert world.step(state, {side: moves[0]}).events == {side: ("illegal",)}
+
+
+def test_the_cell_that_a_piece_leaves_may_be_named_with_the_others() -> None:
+    world = world_of("ChessLegal")
+    state = world.start(1, 0)
+    cells = world.solve(state, SOLO).moves[0].key
+    said = world.read(f"{world.caption(state, SOLO, 2).split()[4]} {cells}", SOLO)
+    assert said.key != cells and world.step(state, {SOLO: said}).rewards

@@ -248,6 +248,26 @@ def test_moves_are_packed_named_and_read() -> None:
     ) == "b2 x"
 
 
+def test_a_cell_names_its_column_where_a_disc_would_come_to_lie_there() -> None:
+    world = world_of("ConnectKDuel")
+    text = "You play X; X is to move; 9 moves are left. 3 in a row wins.\n   a b c\n 1 . . .\n 2 . O .\n 3 . X ."
+    state, bad = world.rebuild(text, "X"), {"X": ("illegal",)}
+    for said, heard in (
+        ("b1", {"O": ("reply:b",)}),
+        ("a3", {"O": ("reply:a",)}),
+        ("b2", bad),
+        ("a2", bad),
+        ("i3", bad),
+    ):
+        assert world.step(state, {"X": world.read(said, "X")}).events == heard
+
+
+def test_problems_leave_turns_for_refused_moves_and_leaps_hear_of_captures() -> None:
+    state = world_of("Tsumego").start(1, 0)
+    assert world_of("Tsumego").turns(state) == (state.position[-2] + 1) // 2 + 2
+    assert "capture" in world_of("Checkers").facts.sayings["illegal"]
+
+
 def test_captions_of_boards_that_count_upward() -> None:
     def upward(columns: int, rows: int, line: int) -> ConnectK:
         rules = ConnectK(columns, rows, line)
@@ -265,3 +285,20 @@ def test_captions_of_boards_that_count_upward() -> None:
     assert again.position == position and again.mover == 1
     with pytest.raises(QuintainError, match="no full caption"):
         look.rebuild(text.replace("X . .", "? . ."))
+
+
+@pytest.mark.parametrize(
+    "name", ["HeapDuel", "NimDuel", "QuantumTTTDuel", "IsolationDuel", "ChessDuel", "Tsumego", "ChessMate"]
+)
+def test_nobody_is_to_move_when_a_game_is_over(name: str) -> None:
+    world = world_of(name)
+    state, rng, done = world.start(1, 0), Rng("over", name), False
+    while not done:
+        seat = next(s for s in world.facts.seats if world.view(state, s).acts)
+        assert "nobody" not in world.caption(state, seat, 2)
+        state, _, done, _ = world.step(state, {seat: world.sample(state, seat, rng)})
+    for seat in world.facts.seats:
+        caption = world.caption(state, seat, 2)
+        again = world.rebuild(caption, seat)
+        assert "; nobody is to move" in caption and world.caption(again, seat, 2) == caption
+        assert world.legal(again, seat) == () and world.scene(again, seat) == world.scene(state, seat)

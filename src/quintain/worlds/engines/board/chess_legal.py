@@ -38,7 +38,7 @@ SAYINGS = {"wrong": "These are not exactly the cells.", "illegal": "That was ans
 CELLS = NAMES
 ARMY = "QRRBBNNPPPPPPPP"
 ODD = 5  # one in so many twisted positions has a castling or a passed pawn
-_TOKEN = re.compile(r"[a-h][1-8]", re.ASCII)
+_TOKEN = re.compile(r"[kqrbn]?([a-h][1-8])", re.ASCII)
 _BETWEEN = re.compile(r"(?:[\s,;:/|\[\](){}=>.-]|\band\b|\bto\b|\bcells?\b|\bsquares?\b|\banswer\b|\bis\b)*")
 _LINE = re.compile(r"([WB]) ([A-Za-z]) ([a-h][1-8])\.")
 _HEAD = re.compile(r"([WB]) is to move, ([a-h][1-8]) is marked: (.+?)(?:; said (.+))?")
@@ -159,8 +159,9 @@ class LegalGame:
         return _move(tuple(sorted({CELLS.index(name) for name in found})))
 
     def play(self, state: Marked, move: Move) -> After[Marked]:
-        after = replace(state, said=move.value)
-        if move.value == goals(state.position, state.marked):
+        said = tuple([cell for cell in move.value if cell != state.marked])  # `kd1-e1` names the cell it leaves, too
+        after = replace(state, said=said)
+        if said == goals(state.position, state.marked):
             return After(after, (WON,), True)
         return After(after, done=True, events=(("wrong",),))
 

@@ -9,13 +9,17 @@ from typing import Any
 from quintain.types import Ints
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.board.chess import NOBODY, SIGNS, SPECIALS, STEPS, Chess, checked
+from quintain.worlds.engines.board.game import Match
 from quintain.worlds.engines.board.men_look import MenLook
 from quintain.worlds.engines.board.posed import Posed
+from quintain.worlds.kernel import Move
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Point, Polygon, Shape
 
 _LETTER = {sign: word for word, sign in zip(SPECIALS, "qrbn", strict=True)}
+SHORT, LONG = "short", "long"  # castling as answers may name it
 _SHORT = re.compile(r"(?<=\d)\s*[=(]?\s*([qrbn])\s*\)?\s*[+#]?$")
+_CASTLES = re.compile(r"[o0]-[o0](-[o0])?")
 _MAN = re.compile(r"^(?:king|queen|rook|bishop|knight|pawn|[kqrbn](?=[a-h][1-8]\W*x?\W*[a-h][1-8]))\s*(?=[a-h][1-8])")
 NONE: Mapping[int, int] = {}
 CODE = {sign: code for code, sign in enumerate(SIGNS)}
@@ -86,7 +90,17 @@ tiles(
 def plain(text: str) -> str:
     """`e7e8q` and `e7-e8=Q+` in the words of the game."""
     text = _MAN.sub("", text.strip().lower().rstrip("+#!").removesuffix("e.p.").rstrip())
+    if castles := _CASTLES.fullmatch(text):
+        return LONG if castles[1] else SHORT
     return _SHORT.sub(lambda m: " " + _LETTER[m[1]], text)
+
+
+def castled(match: Match, move: Move) -> Move:
+    """Castling that is named by its signs, as the two cells of the king; any other move as it is."""
+    side = match.position[-1]
+    if move.key not in (SHORT, LONG) or match.position[4 if side else 60] != CODE["Kk"[side]]:
+        return move
+    return Move(f"e{8 if side else 1} {'g' if move.key == SHORT else 'c'}{8 if side else 1}")
 
 
 def scattered(rng: Rng, men: str, fixed: Mapping[int, int] = NONE) -> list[int]:
@@ -132,5 +146,5 @@ def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
     return position if LEVEL[0] < game.rules.value(position) < LEVEL[1] else None
 
 
-GAMES = MenLook(Chess, (), ART, dark=True, specials=SPECIALS)
+GAMES = MenLook(Chess, (), ART, dark=True, specials=(*SPECIALS, SHORT, LONG))
 LOOK = Posed(GAMES, pose, plain=plain)

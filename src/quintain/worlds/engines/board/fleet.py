@@ -27,6 +27,7 @@ SAYINGS = {
 HITS = 0.2  # what the hits on all cells but none would earn short of success
 SPARE = 2  # refused shots that a turn budget allows
 SURER = 50  # how much likelier a place is with each hit that it explains
+_SHOT = re.compile(r"(?:shoot|fire)\s+(?:at\s+)?")
 _HEAD = re.compile(r"(\d+) shots? left\. Afloat: (none|(?:\d+ ?)*)\.")
 
 
@@ -139,7 +140,7 @@ class FleetGame:
         return _move(rng.pick(names_of(state.size, state.size)))
 
     def read(self, text: str) -> Move | None:
-        at = read_cell(text)
+        at = read_cell(_SHOT.sub("", text))
         return _move(name_of(*at)) if at else None
 
     def play(self, state: Sea, move: Move) -> After[Sea]:

@@ -28,6 +28,7 @@ class Forced:
         plain: brings an answer into the words that `look` reads.
         shape: what splits keep apart, if it is not the whole board.
         why: what a winning move does; see `Plan.because`.
+        spare: turns beyond the moves of side 0, for moves that are refused.
     """
 
     look: MenLook
@@ -37,6 +38,7 @@ class Forced:
     plain: Callable[[str], str] = str
     shape: Callable[[Match], str] | None = None
     why: Callable[[Ints, Ints], str] | None = None
+    spare: int = 0
 
     def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Match | None:
         position = self.pose(rng, knobs)
@@ -47,7 +49,7 @@ class Forced:
         return self.shape(state) if self.shape else self.look.layout(state)
 
     def turns(self, state: Match) -> int:
-        return state.setup.budget
+        return state.setup.budget + self.spare
 
     def _game(self, state: Match) -> MenGame:
         return self.look.game(state.setup.options)

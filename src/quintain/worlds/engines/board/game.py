@@ -67,6 +67,11 @@ class Game(Protocol):
         ...
 
 
+def next_side(game: Game, *seen: Ints) -> int:
+    """The side that would be next in a game that is over: the first that its position, `seen` from either side, ends for."""
+    return next((side for side, position in enumerate(seen) if game.worth(position) is not None), 0)
+
+
 @dataclass(frozen=True)
 class Setup:
     """What never changes during a match: the numbers that make the game, who plays against the policy, the turn budget.

@@ -19,10 +19,10 @@ HEAPS = "ABCDEFGH"
 KNOBS = ("heaps", "tallest", "most", "last_loses")
 SIDES = ("first", "second")
 _HEAD = re.compile(
-    r"You move (first|second); the (first|second) player is to move\. Who takes the last counter (wins|loses)\."
+    r"You move (first|second); (?:the (first|second) player|nobody) is to move\. Who takes the last counter (wins|loses)\."
     r"(?: A move takes at most (\d+)\.)?"
 )
-_SHORT = re.compile(r"([a-h])\s*(?:[-:=,]\s*)?(?:take\s+)?(\d{1,2})", re.ASCII)
+_SHORT = re.compile(r"(?:heap\s+)?([a-h])\s*(?:[-:=,/]\s*)?(?:take\s+)?(\d{1,2})", re.ASCII)
 _LONG = re.compile(r"(?:take\s+|remove\s+)?(\d{1,2})\s+(?:counters?\s+)?from\s+(?:heap\s+)?([a-h])", re.ASCII)
 
 
@@ -97,7 +97,8 @@ class HeapLook:
 
     def caption(self, match: Match, me: int, level: int) -> str:
         most, last_loses = match.setup.options
-        head = f"You move {SIDES[me]}; the {SIDES[match.mover]} player is to move."
+        mover = f"the {SIDES[match.mover]} player" if any(match.position) else "nobody"
+        head = f"You move {SIDES[me]}; {mover} is to move."
         head += f" Who takes the last counter {'loses' if last_loses else 'wins'}."
         head += f" A move takes at most {most}." if most else ""
         heaps = [f"{sign}: {size}" for sign, size in zip(HEAPS, match.position, strict=False)]
@@ -114,7 +115,7 @@ class HeapLook:
         ):
             raise QuintainError(f"this is no full caption of a game of heaps: {caption[:60]!r}")
         options = (int(said[4] or 0), int(said[3] == "loses"))
-        return Match(Setup(options), tuple(int(s[1]) for s in sizes), SIDES.index(said[2]))
+        return Match(Setup(options), tuple(int(s[1]) for s in sizes), SIDES.index(said[2] or SIDES[0]))
 
     def scene(self, match: Match, me: int) -> Scene:
         """One row per heap; below, who looks, whether the last counter wins (L+) or loses (L-), and the limit of a move."""

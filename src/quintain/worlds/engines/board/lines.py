@@ -10,7 +10,9 @@ from typing import Any
 
 from quintain.types import Ints
 from quintain.worlds.cells import LETTERS
+from quintain.worlds.engines.board.game import Match
 from quintain.worlds.engines.board.men import Board, MenGame, keep, rays
+from quintain.worlds.kernel import Move
 
 Spans = list[tuple[range, int]]
 WAYS = ((1, 0), (0, 1), (1, 1), (-1, 1))
@@ -261,6 +263,13 @@ def column_alone(text: str) -> str:
     """An answer that names a column, without the words around it."""
     named = _COLUMN.fullmatch(text.strip())
     return named[1] if named else text
+
+
+def column_of(match: Match, move: Move) -> Move:
+    """The column of a cell that is named for it, where a disc would come to lie there; any other move as it is."""
+    (columns, rows), at = match.setup.options[:2], LETTERS.index(move.key[0])
+    free = [row for row in range(rows) if at < columns and not match.position[row * columns + at]]
+    return Move(move.key[0]) if free and move.key[1:] == str(free[-1] + 1) else move
 
 
 def mark_last(text: str, marks: Sequence[str] = ("x", "o")) -> str:

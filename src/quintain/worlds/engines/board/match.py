@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,12 +52,14 @@ class BoardWorld:
         facts: rules, seats and ceilings.
         levels: ten mappings of the game's knobs, and of `opponent` where there is one seat.
         look: the game.
+        meant: the move that one stands for which the game writes otherwise, or that one itself.
     """
 
     facts: Facts
     levels: Sequence[Mapping[str, Any]]
     look: Look
     schema: type[Match] = Match
+    meant: Callable[[Match, Move], Move] = lambda match, move: move
 
     @property
     def two(self) -> bool:
@@ -92,7 +94,8 @@ class BoardWorld:
         return SALT + self.look.layout(match)
 
     def view(self, state: Match, seat: str) -> View[Match]:
-        return View(self, state, seat, not self.two or self._side(seat) == state.mover)
+        over = self.two and self.look.game(state.setup.options).worth(state.position) is not None
+        return View(self, state, seat, not self.two or (self._side(seat) == state.mover and not over))
 
     def _side(self, seat: str) -> int:
         return self.facts.seats.index(seat) if self.two else 0
@@ -110,17 +113,17 @@ class BoardWorld:
         setup = state.setup
         game = self.look.game(setup.options)
         seat = self.facts.seats[state.mover] if self.two else SOLO
-        index = self.look.index(moves[seat], setup.options)
+        move = self.meant(state, moves[seat])
+        index = self.look.index(move, setup.options)
         if index < 0 or index not in game.legal(state.position) or game.worth(state.position) is not None:
             return Outcome(state, events={seat: ("illegal",)})
         position = game.play(state.position, index)
         after = Match(setup, position, 1 - state.mover, state.noise)
-        worth = game.worth(position)
+        worth, said = game.worth(position), f"reply:{move.key}"
         if worth is not None:
-            return self._over(after, worth)
+            return self._over(after, worth, said)
         if self.two:
-            other = self.facts.seats[after.mover]
-            return Outcome(after, events={other: (f"reply:{moves[seat].key}",)})
+            return Outcome(after, events={self.facts.seats[after.mover]: (said,)})
         answers = choices(game, position, setup.opponent)
         answer = answers[state.noise.below(len(answers))]
         position = game.play(position, answer)
@@ -129,13 +132,13 @@ class BoardWorld:
         worth = game.worth(position)
         return Outcome(after, events={SOLO: (said,)}) if worth is None else self._over(after, worth, said)
 
-    def _over(self, after: Match, worth: int, *said: str) -> Outcome[Match]:
-        """The end: `worth` is that of the side which would be next."""
+    def _over(self, after: Match, worth: int, said: str) -> Outcome[Match]:
+        """The end: `worth` is that of the side which would be next, and it alone has not `said` the last move itself."""
         rewards, events = {}, {}
         for seat in self.facts.seats:
-            mine = worth if self._side(seat) == after.mover else -worth
+            mine, heard = (worth, (said,)) if self._side(seat) == after.mover else (-worth, ())
             rewards[seat] = (DRAWN, WON, NOTHING)[mine]
-            events[seat] = (*said, ("draw", "won", "lost")[mine])
+            events[seat] = (*heard, ("draw", "won", "lost")[mine])
         return Outcome(after, rewards, True, events)
 
     def solve(self, state: Match, seat: str) -> Answer:

@@ -169,7 +169,7 @@ class MenGame:
         return sorted(ahead, key=ahead.__getitem__, reverse=True)[: self.board.breadth]
 
     def peak(self, position: Ints) -> float:
-        return max(self.ahead(position).values())
+        return max(self.ahead(position).values(), default=-1.0)  # a side that could not move, were it its turn
 
     def guess(self, position: Ints) -> float:
         return (1 + self.peak(position)) / 2

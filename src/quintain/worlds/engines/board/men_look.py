@@ -11,7 +11,7 @@ from typing import Any
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.cells import LETTERS, frame, sized
-from quintain.worlds.engines.board.game import Match, Setup
+from quintain.worlds.engines.board.game import Match, Setup, next_side
 from quintain.worlds.engines.board.men import MenGame, Rules
 from quintain.worlds.engines.turns import digit_words, digits
 from quintain.worlds.kernel import GenerationError, Move
@@ -21,10 +21,14 @@ from quintain.worlds.splits import canonical
 
 OPENING = ("rounds", "more", "limit")  # knobs of every game of men
 LONGEST = 400  # moves of both sides in a match
-_HEAD = re.compile(r"You play (\w); (\w) is to move; (\d+) moves? (?:are|is) left\.(?: (.+))?")
+_HEAD = re.compile(r"You play (\w); (\w|nobody) is to move; (\d+) moves? (?:are|is) left\.(?: (.+))?")
 _TAKES = re.compile(r"(?<=\d)\s*x\s*(?=[a-z]\d)")
-_GAPS = re.compile(r"\s*(?:->|→|[-–—>,:;]|\bto\b|\bthen\b|\band\b)\s*|\s+")
+_GAPS = re.compile(r"\s*(?:->|→|[-–—>,:;/=()\[\]]|\bto\b|\bthen\b|\band\b)\s*|\s+")
 _CELL = re.compile(r"[a-z][1-9]\d?", re.ASCII)
+# words beside a move that say nothing more, where they are none of the game's own
+_BESIDE = re.compile(
+    "x|o|w|b|castle|white|black|pawn|man|pins?|draw|line|takes?|captures|build|remove|settle|the|at|in"
+)
 LONG = 120  # characters after which a text is no move
 _LOOSE = re.compile(r"([a-z]\d{1,2})(?=[a-z])")
 
@@ -151,7 +155,8 @@ class MenLook:
 
     def caption(self, match: Match, me: int, level: int) -> str:
         game, left = self.game(match.setup.options), match.position[-2]
-        head = f"You play {game.board.sides[me]}; {game.board.sides[match.mover]} is to move; "
+        mover = game.board.sides[match.mover] if game.worth(match.position) is None else "nobody"
+        head = f"You play {game.board.sides[me]}; {mover} is to move; "
         head += f"{left} {'move is' if left == 1 else 'moves are'} left."
         note = game.board.note(match.position)
         head += f" {note}" if note else ""
@@ -177,9 +182,9 @@ class MenLook:
         own = game.board.noted(said[4] or "") if game and said else None
         if not game or not said or own is None or len(signs) != game.cells or set(signs) - set(game.board.signs):
             raise QuintainError(f"this is no full caption of this game: {caption[:60]!r}")
-        side = game.board.sides.index(said[2])
-        codes = [game.board.signs.index(sign) for sign in signs]
-        return Match(Setup(options or ()), (*codes, *own, int(said[3]), side), side)
+        told = (*[game.board.signs.index(sign) for sign in signs], *own, int(said[3]))
+        side = game.board.sides.index(said[2]) if len(said[2]) == 1 else next_side(game, (*told, 0), (*told, 1))
+        return Match(Setup(options or ()), (*told, side), side)
 
     def of_shape(self, columns: int, rows: int, note: str) -> Ints | None:
         """The numbers of the game that a caption shows, or None."""
@@ -235,10 +240,11 @@ class MenLook:
         if not 0 < len(text) <= LONG:
             return None
         text = _LOOSE.sub(r"\1 ", _TAKES.sub(" ", self.tidy(text.lower())))
-        words = [word for word in _GAPS.split(text) if word]
-        return (
-            _move(" ".join(words)) if words and all(w in self._specials or _CELL.fullmatch(w) for w in words) else None
-        )
+        words = [word for word in _GAPS.split(text) if word and (word in self._specials or not _BESIDE.fullmatch(word))]
+        if not words or not all(w in self._specials or _CELL.fullmatch(w) for w in words):
+            return None
+        # of leaps that are written in pairs, `f1 d3, d3 b5`, each but the first begins where the one before it ended
+        return _move(" ".join([word for word, before in zip(words, ["", *words], strict=False) if word != before]))
 
     def move(self, index: int, options: Ints) -> Move:
         return _move(self.game(options).spell(index))

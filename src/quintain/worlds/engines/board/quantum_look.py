@@ -9,7 +9,7 @@ from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.cells import LETTERS, sized
-from quintain.worlds.engines.board.game import Match, Setup
+from quintain.worlds.engines.board.game import Match, Setup, next_side
 from quintain.worlds.engines.board.men import MenGame
 from quintain.worlds.engines.board.men_look import MenLook
 from quintain.worlds.engines.board.quantum import Quantum
@@ -18,7 +18,9 @@ from quintain.worlds.kernel import Move
 from quintain.worlds.scene import Box, Disc, Run, Scene, Shape
 from quintain.worlds.splits import symmetries
 
-_HEAD = re.compile(r"You play (\w); (\w) is to move; (\d+) moves? (?:are|is) left\.( The latest mark closes a loop\.)?")
+_HEAD = re.compile(
+    r"You play (\w); (\w|nobody) is to move; (\d+) moves? (?:are|is) left\.( The latest mark closes a loop\.)?"
+)
 _SIZE = re.compile(r"The board has columns a-([a-z]) and rows 1-(\d+)\.")
 _MARK = re.compile(r"[XO](\d+) (in|in one of) (\S+)(?: (\S+))?\.")
 
@@ -52,7 +54,8 @@ class QuantumLook:
     def caption(self, match: Match, me: int, level: int) -> str:
         (columns, rows), left = match.setup.options, match.position[-2]
         names = self.game(match.setup.options).names
-        head = f"You play {'XO'[me]}; {'XO'[match.mover]} is to move; {left} {'move is' if left == 1 else 'moves are'} left."
+        mover = "XO"[match.mover] if self.game(match.setup.options).worth(match.position) is None else "nobody"
+        head = f"You play {'XO'[me]}; {mover} is to move; {left} {'move is' if left == 1 else 'moves are'} left."
         head += " The latest mark closes a loop." if match.position[2 * columns * rows] else ""
         told = []
         for mark, cells in self._marks(match).items():
@@ -75,8 +78,9 @@ class QuantumLook:
                 pairs[int(mark[1]) - 1] = names.index(mark[3]) * len(names) + names.index(mark[4]) + 1
             elif mark:
                 cells[names.index(mark[3])] = int(mark[1])
-        side = "XO".index(said[2])
-        return Match(Setup(options), (*cells, *pairs, int(bool(said[4])), int(said[3]), side), side)
+        told = (*cells, *pairs, int(bool(said[4])), int(said[3]))
+        side = "XO".index(said[2]) if len(said[2]) == 1 else next_side(self.game(options), (*told, 0), (*told, 1))
+        return Match(Setup(options), (*told, side), side)
 
     def scene(self, match: Match, me: int) -> Scene:
         """Settled marks fill their cell; open ones are small, in the order of their numbers."""

@@ -10,7 +10,7 @@ from typing import Any
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.cells import framed, labelled, name_of, names_of, read_cell, sized, unframed
-from quintain.worlds.engines.board.game import Match, Setup
+from quintain.worlds.engines.board.game import Match, Setup, next_side
 from quintain.worlds.engines.board.rows import LARGE, RowGame, row_game
 from quintain.worlds.kernel import Move
 from quintain.worlds.noise import Rng
@@ -22,7 +22,8 @@ WORDS = {3: "Three", 4: "Four", 5: "Five", 6: "Six"}
 REACH = 3  # cells from the middle of a large board within which a game begins
 LARGEST = 15  # cells on a side
 KNOBS = ("size", "line", "stones", "more", "low", "high")
-_HEAD = re.compile(r"You play ([XO]); ([XO]) is to move\. (\w+) in a row wins\.")
+_SIDE = re.compile(r"\s*[xo]\W*(?:at |in )?(?=[a-z]\s*\d)", re.IGNORECASE)
+_HEAD = re.compile(r"You play ([XO]); ([XO]|nobody) is to move\. (\w+) in a row wins\.")
 
 
 def _cross(line: str, fill: str, margin: float) -> tuple[Polygon, ...]:
@@ -117,7 +118,8 @@ class RowLook:
     def caption(self, match: Match, me: int, level: int) -> str:
         size, line = match.setup.options
         signs = _signs(match)
-        head = f"You play {SIGNS[me]}; {SIGNS[match.mover]} is to move. {WORDS[line]} in a row wins."
+        mover = SIGNS[match.mover] if row_game(size, line).worth(match.position) is None else "nobody"
+        head = f"You play {SIGNS[me]}; {mover} is to move. {WORDS[line]} in a row wins."
         if level == 2:
             return f"{head}\n{framed(signs, size)}"
         stones = [f"{sign}: {', '.join(_where(signs, sign, size)) or 'none'}" for sign in SIGNS]
@@ -130,9 +132,10 @@ class RowLook:
         if not said or not grid or not line or len(grid[0]) != grid[1] ** 2 or set(grid[0]) - set(f"{SIGNS}."):
             raise QuintainError(f"this is no full caption of a game of rows: {caption[:60]!r}")
         signs, size = grid
-        game, mover = row_game(size, line), SIGNS.index(said[2])
-        stones = [sum(game.bits[c] for c, sign in enumerate(signs) if sign == side) for side in SIGNS]
-        return Match(Setup((size, line)), (stones[mover], stones[1 - mover]), mover)
+        game = row_game(size, line)
+        x, o = (sum(game.bits[c] for c, sign in enumerate(signs) if sign == side) for side in SIGNS)
+        mover = SIGNS.index(said[2]) if len(said[2]) == 1 else next_side(game, (x, o), (o, x))
+        return Match(Setup((size, line)), (o, x) if mover else (x, o), mover)
 
     def scene(self, match: Match, me: int) -> Scene:
         size, line = match.setup.options
@@ -153,7 +156,7 @@ class RowLook:
         return (*names, *fixed, f"line-{knobs['line']}", *(sign + name for sign in SIGNS for name in names))
 
     def read(self, text: str) -> Move | None:
-        cell = read_cell(text)
+        cell = read_cell(_SIDE.sub("", text[:60], count=1))
         return _put(*cell) if cell else None
 
     def move(self, index: int, options: Ints) -> Move:

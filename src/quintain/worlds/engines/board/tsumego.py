@@ -17,6 +17,7 @@ from quintain.worlds.engines.board.fight import Fight, fight_on, sets_of
 from quintain.worlds.engines.board.forced import Forced
 from quintain.worlds.engines.board.game import Match
 from quintain.worlds.engines.board.go import ART, FREE, beside, ground, in_colours, points, put
+from quintain.worlds.engines.board.match import SPARE
 from quintain.worlds.engines.board.men import DIAGONAL, Board, rays
 from quintain.worlds.engines.board.men_look import MenLook
 from quintain.worlds.noise import Rng
@@ -187,4 +188,4 @@ def shape(match: Match) -> str:
 
 
 LOOK = MenLook(Tsumego, ("size",), ART, specials=("pass",), ground=ground, badge="go", shown=in_colours)
-GAME = Forced(LOOK, pose, winning, defence, shape=shape)
+GAME = Forced(LOOK, pose, winning, defence, shape=shape, spare=SPARE)

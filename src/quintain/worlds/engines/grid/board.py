@@ -48,6 +48,11 @@ def neighbours(width: int, height: int) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(to[c] for to in steps if to[c] >= 0) for c in range(width * height))
 
 
+def slip_words(slip: float) -> tuple[str, ...]:
+    """The word for a chance of a slip, if there is one."""
+    return (f"slip{100 * slip:g}",) if slip else ()
+
+
 @dataclass(frozen=True)
 class Board:
     """The part of a walker's world that never changes; all states of an episode share one.
@@ -99,8 +104,9 @@ class Board:
 
     @cached_property
     def fixed_words(self) -> tuple[str, ...]:
-        """One word per wall, goal and hole."""
-        return tuple(sign + name for sign, name in zip(self.cells, self.names, strict=True) if sign != FLOOR)
+        """One word per wall, goal and hole, and one for the chance of a slip."""
+        placed = zip(self.cells, self.names, strict=True)
+        return (*(sign + name for sign, name in placed if sign != FLOOR), *slip_words(self.slip))
 
     @cached_property
     def routes(self) -> dict[tuple[int, ...], tuple[int, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 
 from quintain.types import QuintainError
 from quintain.worlds.engines.grid import art
@@ -21,10 +22,11 @@ from quintain.worlds.engines.grid.board import (
     Board,
     Walk,
 )
-from quintain.worlds.scene import Scene
+from quintain.worlds.scene import Run, Scene
 
 art.add()
 _UNDER = {shown: under for under, shown in STANDING.items()}
+_SLIPS = re.compile(r"Slips: (\S+) in 100 steps\.")
 _STANDING = {ord(under): ord(shown) for under, shown in STANDING.items()}
 
 
@@ -40,8 +42,15 @@ def hands(keys: tuple[int, ...]) -> str:
     return f"You hold: {', '.join(held)}." if held else "You hold nothing."
 
 
+def _last(state: Walk) -> list[str]:
+    """The line below the map, where there is one: the keys that are held, or how slippery the ground is."""
+    if state.keys:
+        return [hands(state.keys)]
+    return [f"Slips: {100 * state.board.slip:g} in 100 steps."] if state.board.slip else []
+
+
 def full_caption(state: Walk) -> str:
-    """The map, one character per cell, and what is held."""
+    """The map, one character per cell, and the line below it."""
     board = state.board
     text = bytearray(board.text)
     keys = state.keys
@@ -51,7 +60,7 @@ def full_caption(state: Walk) -> str:
             text[2 * board.keys[i]] = 97 + i  # a, b, c
     here = 2 * state.at
     text[here] = _STANDING.get(text[here], 80)
-    return f"{text.decode()}\n{hands(keys)}" if keys else text.decode()
+    return "\n".join([text.decode(), *_last(state)])
 
 
 def brief_caption(state: Walk) -> str:
@@ -63,8 +72,7 @@ def brief_caption(state: Walk) -> str:
             lines.append(f"Key {KEYS[i]} is at {_place(board, board.keys[i])}.")
         if status != USED:
             lines.append(f"Door {DOORS[i]} is at {_place(board, board.doors[i])}, locked.")
-    if state.keys:
-        lines.append(hands(state.keys))
+    lines.extend(_last(state))
     lines.extend(f"The goal is at {_place(board, c)}." for c, sign in enumerate(board.cells) if sign == GOAL)
     return "\n".join(lines)
 
@@ -75,7 +83,8 @@ def _place(board: Board, cell: int) -> str:
 
 def parse_caption(caption: str) -> Walk:
     """A state with the given full caption. Keys that are gone lie outside the board, at cell -1."""
-    rows = [line.split(" ") for line in caption.split("\n") if not line.startswith("You hold")]
+    rows = [line.split(" ") for line in caption.split("\n") if not line.startswith(("You hold", "Slips"))]
+    slips = _SLIPS.search(caption)
     flat = [sign for row in rows for sign in row]
     here = [c for c, sign in enumerate(flat) if sign in _UNDER]
     if len(here) != 1 or len({len(row) for row in rows}) != 1:
@@ -90,7 +99,8 @@ def parse_caption(caption: str) -> Walk:
         doors.append(things[DOORS[i]] if shut else opened.pop())
         status.append(LYING if KEYS[i] in things else HELD if shut else USED)
     cells = "".join(sign if sign in (WALL, GOAL, HOLE) else FLOOR for sign in flat)
-    return Walk(Board(len(rows[0]), len(rows), cells, tuple(keys), tuple(doors)), here[0], tuple(status))
+    slip = float(slips[1]) / 100 if slips else 0.0
+    return Walk(Board(len(rows[0]), len(rows), cells, tuple(keys), tuple(doors), slip), here[0], tuple(status))
 
 
 @functools.lru_cache(maxsize=512)
@@ -101,7 +111,7 @@ def _ground(board: Board) -> tuple[str, ...]:
 
 
 def scene_of(state: Walk) -> Scene:
-    """The board as tiles; keys that are held stand in a tray below it."""
+    """The board as tiles; below it a tray with the keys that are held, or how slippery the ground is."""
     board = state.board
     cells = list(_ground(board))
     tray = []
@@ -113,6 +123,8 @@ def scene_of(state: Walk) -> Scene:
             tray.append(f"tray+key-{i}")
     cells[state.at] += "+player"
     if not state.keys:
-        return Scene(width=board.width, height=board.height, cells=tuple(cells), columns=board.width)
+        wide, high = board.width, board.height
+        told = [Run(text=line, x=wide / 2, y=high + 0.5, size=min(0.7, wide / 13)) for line in _last(state)]
+        return Scene(width=wide, height=high + len(told), cells=tuple(cells), columns=wide, shapes=tuple(told))
     tray += ["tray"] * (len(state.keys) - len(tray)) + [""] * (board.width - len(state.keys))
     return Scene(width=board.width, height=board.height + 1, cells=(*cells, *tray), columns=board.width)

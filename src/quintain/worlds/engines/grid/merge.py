@@ -150,7 +150,7 @@ class MergeWorld:
         return View(self, state, seat)
 
     def read(self, text: str, seat: str) -> Move | None:
-        return CHOICES.read(text)
+        return CHOICES.read(text[:64].strip().lower().removeprefix("sweep ").removeprefix("swipe "))
 
     def turns(self, state: Merge) -> int:
         return state.sheet.budget

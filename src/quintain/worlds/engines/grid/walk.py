@@ -21,6 +21,7 @@ from quintain.worlds.engines.grid.board import (
     USED,
     Walk,
     mixed,
+    slip_words,
 )
 from quintain.worlds.engines.grid.look import brief_caption, full_caption, parse_caption, scene_of
 from quintain.worlds.kernel import Answer, Events, Facts, Move, Outcome, Plan, Unsolvable, View, check_level
@@ -47,6 +48,7 @@ SAYINGS = {
     "opened": "The key turned: door {} is open.",
     "fell": "You fell into a hole.",
     "slipped": "The ice carried you sideways.",
+    "home": "You reached the goal.",
 }
 
 
@@ -94,7 +96,8 @@ class WalkWorld:
         side, doors = knobs["size"], knobs.get("doors", 0)
         signs = self.signs + KEYS[:doors] + DOORS[:doors]
         cells = [DIGITS[y] + DIGITS[x] for y in range(side) for x in range(side)]
-        return (*DIRECTIONS, *(sign + cell for sign in signs for cell in cells))
+        slips = slip_words(knobs.get("slip", 0.0))
+        return (*DIRECTIONS, *(sign + cell for sign in signs for cell in cells), *slips)
 
     def step(self, state: Walk, moves: Mapping[str, Move]) -> Outcome[Walk]:
         board, noise = state.board, state.noise
@@ -118,6 +121,7 @@ class WalkWorld:
             return Outcome(Walk(board, to, state.keys, noise), events=events)
         what, i = found
         if what == "goal":
+            events = {SOLO: (*events.get(SOLO, ()), "home")} if board.icy else events
             return Outcome(Walk(board, to, state.keys, noise), WON, True, events)
         if what == "hole":
             return Outcome(Walk(board, to, state.keys, noise), done=True, events=FELL)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from quintain.registry import register
 from quintain.worlds.cells import LETTERS
-from quintain.worlds.engines.board.lines import WIDEST, ConnectK, column_alone, shape
+from quintain.worlds.engines.board.lines import WIDEST, ConnectK, column_alone, column_of, shape
 from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
 from quintain.worlds.kernel import Facts, levels_of
 
-RULES = """Two players, X (blue) and O (gold, ringed), drop one disc in turn into a column that is not full; it falls to the lowest
-free cell of that column. The first who has a straight line of own discs wins, across, down or diagonal, of the length that
-is said beside or below the board. A full board without such a line is a draw, and so is a game with no moves left. Columns
-have letters, rows have numbers from the top; . is a free cell. The corner of a picture says which side you have and how many
-moves of both sides are left."""
+RULES = """Two players, X (blue) and O (gold, ringed), drop one disc in turn into a column that is not full; it falls to the
+lowest free cell of that column. The first who has a straight line of own discs wins, across, down or diagonal, of the length that
+is said above the board (in a picture beside or below it). A full board without such a line is a draw, and so is a game with no
+moves left. Columns have letters, rows have numbers from the top; . is a free cell. The corner of a picture says which side you
+have and how many moves of both sides are left."""
 ANSWER = "Name the column in which you drop a disc by its letter."
 KNOBS = ("columns", "rows", "line", *OPENING)
 # columns, rows, discs in a row, random rounds at the start, so many more, moves; opponent, lead of the side to move
@@ -66,7 +66,10 @@ def connect_k() -> BoardWorld:
         sayings=SAYINGS,
     )
     return BoardWorld(
-        facts=facts, levels=levels_of((*KNOBS, "opponent", "lead"), [(*row, *rest) for row, *rest in TABLE]), look=LOOK
+        facts=facts,
+        levels=levels_of((*KNOBS, "opponent", "lead"), [(*row, *rest) for row, *rest in TABLE]),
+        look=LOOK,
+        meant=column_of,
     )
 
 
@@ -84,4 +87,4 @@ def connect_k_duel() -> BoardWorld:
         ceilings={"random": 0.6, "constant": 0.6, "first": 0.6, "blind": 0.6},
         sayings=SAYINGS,
     )
-    return BoardWorld(facts=facts, levels=levels_of(KNOBS, DUEL), look=LOOK)
+    return BoardWorld(facts=facts, levels=levels_of(KNOBS, DUEL), look=LOOK, meant=column_of)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from quintain.registry import register
@@ -42,7 +44,10 @@ def _fits(game: MenGame, position: Ints, knobs: Mapping[str, Any]) -> bool:
     return verdict is None or verdict.worth > 0
 
 
-LOOK = MenLook(Knights, ("size",), {"X": "knight-X", "O": "knight-O", "#": "burnt"}, fits=_fits)
+_KNIGHT = re.compile(r"\b(?:n|knight)\s*(?=[a-z]\d)")
+LOOK = MenLook(
+    Knights, ("size",), {"X": "knight-X", "O": "knight-O", "#": "burnt"}, fits=_fits, tidy=partial(_KNIGHT.sub, "")
+)
 
 
 @register("world", "CrusadeKnights", domain="games", engine="board")

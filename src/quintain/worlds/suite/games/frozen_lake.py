@@ -8,10 +8,10 @@ from quintain.worlds.engines.grid.layouts import lake
 from quintain.worlds.engines.grid.walk import ANSWER, SAYINGS, WalkWorld
 from quintain.worlds.kernel import Facts
 
-RULES = """You cross a frozen lake to the goal, one cell a turn. The ice is slippery: some steps, from 1 in 17 on the smallest
-lakes to 1 in 4 on the largest, carry you to one of the two sides instead. You cannot leave the lake: at its edge such a step leaves
-you where you are. A hole ends the walk.
-Map: P you, G goal, O hole, . ice."""
+RULES = """You cross a frozen lake to the goal, one cell a turn. The ice is slippery: some steps carry you to one of the two
+sides instead, to either as often; the line below the map says how many of 100 steps do so on average. You cannot leave the lake: at
+its edge such a step leaves you where you are. A hole ends the walk.
+Map: P you, G goal, O hole, . ice, X you in a hole, * you at the goal."""
 
 # side, holes, chance that a step goes sideways
 TABLE = (

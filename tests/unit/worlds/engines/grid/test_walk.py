@@ -108,6 +108,18 @@ def test_slips_happen_as_often_as_declared_and_go_sideways() -> None:
     assert all((o.events == {SOLO: ("slipped",)}) == (o.state.at != 1) for o in ends)
 
 
+def test_a_lake_tells_how_slippery_it_is_and_when_the_goal_is_reached() -> None:
+    world = world_of("FrozenLake")
+    state = world.start(1, 4)
+    for level in (1, 2):
+        assert "Slips: 14 in 100 steps." in world.caption(state, SOLO, level).split("\n")
+    again = world.rebuild(world.caption(state, SOLO, 2), SOLO)
+    assert again.board.slip == state.board.slip and "slip14" in world.static(state, SOLO) and "slip14" in world.words(4)
+    assert [run.text for run in world.scene(state, SOLO).shapes] == ["Slips: 14 in 100 steps."]
+    end = world.step(Walk(Board(3, 1, "O.G", slip=1e-9, budget=9), 1, (), Noise(1)), {SOLO: CHOICES["right"]})
+    assert end.done and end.events == {SOLO: ("home",)}
+
+
 def test_the_quick_start_board_is_as_hard_as_declared() -> None:
     """Random play 0.008, greedy play by distance 0.033, plans of 5 to 12 moves, 16 turns."""
     rng = Rng("players")
