@@ -29,17 +29,17 @@ SAYINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Bet(Move):
-    """A move, which may have other names where it is legal."""
+class Act:
+    """What a move does, and what else it may be called where it is legal."""
 
+    action: int
     names: tuple[str, ...] = field(default=(), compare=False)
 
 
-PLAIN = {name: Bet(name, action) for name, action in (("fold", FOLD), ("check", PASS), ("call", PASS), ("raise", 1))}
+PLAIN = {k: Move(k, Act(a)) for k, a in (("fold", FOLD), ("check", PASS), ("call", PASS), ("raise", 1))}
 _OTHER = {"k": "check", "pass": "check", "bet": "raise", "c": "call", "f": "fold", "r": "raise", "b": "raise"}
 _RAISE = re.compile(r"(?:re-?)?(?:raise|bet)(?: it)?(?::| to|( by))? \$?(\d{1,3})(?: chips?)?", re.ASCII)
 _CALL = re.compile(r"call \$?\d{1,3}(?: chips?)?", re.ASCII)
-ALL = Bet("all in")
 _HEAD = re.compile(
     r"Hand (\d+) of (\d+)\. Your score is (-?\d+); (\d+) is a full win\. You act (first|second)\."
     r"(?: Stacks of (\d+)\.)?(?: The opponent (calls|raises) in (\d+)% of its decisions\.)?"
@@ -165,7 +165,7 @@ class Betting:
         if name in PLAIN:
             return PLAIN[name]
         if text in _ALL:
-            return ALL
+            return Move(_ALL[0])
         if _CALL.fullmatch(text):
             return PLAIN["call"]
         found = _RAISE.fullmatch(text)
@@ -174,7 +174,7 @@ class Betting:
     def play(self, state: Table, move: Move) -> After[Table]:
         rules = self.rules(state.stakes.stack)
         legal = actions_of(rules, state.said)
-        action = legal[-1] if move.key == "raise" else move.value
+        action = legal[-1] if move.key == "raise" else move.value.action
         draws = _Draws(state.noise)
         after = Table(
             state.stakes, state.hand, state.score, state.holes, state.board, (*state.said, action), state.noise
@@ -355,29 +355,29 @@ class Betting:
 
 def meant(move: Move, legal: tuple[Move, ...]) -> Move:
     """The legal move that one stands for, or that one itself."""
-    return next((m for m in legal if isinstance(m, Bet) and move.key in m.names), move)
+    return next((m for m in legal if move.key in m.value.names), move)
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def _moves(rules: Poker, said: Ints) -> tuple[Move, ...]:
     """A fixed raise may name its size or all its chips; to put in all of the stack is a raise or a call."""
     legal, spot = actions_of(rules, said), spot_of(rules, said)
-    size, most, out = rules.bets[spot.round], max(*legal, *spot.paid), list[Bet]()
+    size, most, out = rules.bets[spot.round], max(*legal, *spot.paid), list[Move]()
     for action in legal:
         if action > 0 and not size:
             out.append(_raise(action))
         else:
             out.append(PLAIN["raise" if action > 0 else "fold" if action < 0 else "call" if FOLD in legal else "check"])
-    if size and out[-1:] == [PLAIN["raise"]]:
-        out[-1] = replace(out[-1], names=(f"raise {most}", f"raise {size}", f"raise by {size}"))
-    elif out and not size and most == rules.stack:
-        out[-1] = replace(out[-1], names=(ALL.key,))
+    names = (f"raise {most}", f"raise {size}", f"raise by {size}") if size and out[-1:] == [PLAIN["raise"]] else ()
+    names = (_ALL[0],) if not size and most == rules.stack else names
+    if names and out:
+        out[-1] = replace(out[-1], value=replace(out[-1].value, names=names))
     return tuple(out)
 
 
 @functools.lru_cache(maxsize=1024)
-def _raise(amount: int, by: str = "") -> Bet:
-    return Bet(f"raise{by} {amount}", amount)
+def _raise(amount: int, by: str = "") -> Move:
+    return Move(f"raise{by} {amount}", Act(amount))
 
 
 def _action_name(rules: Poker, said: Ints, index: int) -> str:
