@@ -2,7 +2,8 @@
 
 A row per world goes to claims/worlds/honest.json, with a hash of all code that the world stands on; tests fail where it is another.
 Where only the form of the code has changed, `--as-at COMMIT` lets rows stand that were measured on that commit's code: those of worlds
-that are and look the same then and now, state by state, in a sample of every level and split, texts that nothing measured reads aside. What measures must be the same, and how fast they are is measured anew by `--paces`.
+that are and look the same then and now, state by state, in a sample of every level and split, what nothing measured reads aside.
+What measures must be the same, and how fast they are is measured anew by `--paces`.
 `--suites` puts on record which instances the published test suites have; a test fails where a change of code gives them others.
 Exit status 1 where a world does not keep what it declares.
 """
@@ -91,22 +92,24 @@ def apart(what: str, name: str) -> dict[str, Any]:
 def conduct(name: str) -> list[str]:
     """Digests of the code of a world and of what it does in a sample: runs on the code of any commit, so it asks little of it.
 
-    Texts that nothing measured reads are left out: rules, sayings, how to answer, captions of level 1 and of what is over.
+    What nothing measured reads is left out: rules, sayings, how to answer, captions of level 1, and how what is over looks.
     """
     from quintain.codec import digest_of
     from quintain.envs.world import world_of
+    from quintain.testing import worlds
     from quintain.testing.honest import digest
     from quintain.testing.worlds import fingerprint, oracle_player, play, task_of
     from quintain.worlds.kernel import View
     from quintain.worlds.splits import SPLITS
 
-    world, whole = world_of(name), View.caption
+    world, whole, shown = world_of(name), View.caption, worlds.shown
 
     @lru_cache(maxsize=4096)
     def over(state: Any) -> bool:
         return getattr(world.solve(state, world.facts.seats[0]), "reason", "").endswith("is over")
 
-    View.caption = lambda view, level=2: whole(view, level) if level == 2 and not over(view.state) else ""
+    View.caption = lambda view, level=2: whole(view, level) if level == 2 else ""
+    worlds.shown = lambda world, state, seat: {} if over(state) else shown(world, state, seat)
     played = [play(task_of(name, seed, level), oracle_player()) for level in range(10) for seed in range(2)]
     asked = {(n, level, "train") for level in range(10) for n in range(500, 510 if level != 5 else 700)}
     asked |= {(n, level, split) for n in range(3) for level in range(10) for split in SPLITS}
