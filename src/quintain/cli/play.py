@@ -112,7 +112,8 @@ class Table:
 
     def _meant(self, word: str) -> str | None:
         """A command or a move; None, and a word about it, for a key that means nothing, which costs no turn."""
-        if not self.keys and self._moves(word):
+        command = word[:1] == "/" and word[1:] in {*COMMANDS, *COMMANDS.values()}
+        if not self.keys and not command and self._moves(word):
             return word
         if not word.strip() and self.env.stop is None:
             print("nothing was typed; ? shows the rules")

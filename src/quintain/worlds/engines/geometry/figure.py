@@ -17,7 +17,7 @@ Words = tuple[str, ...]
 Things = tuple[Words, ...]
 Spot = tuple[int, int]
 
-SAID, ROW = "answer", "row"
+SAID = "answer"
 LETTERS: Words = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _POINT = re.compile(r"\((\d+),(\d+)\)", re.ASCII)
 
@@ -75,8 +75,8 @@ def of(things: Things, kind: str) -> list[Words]:
 
 @functools.lru_cache(maxsize=4096)
 def full_text(things: Things) -> str:
-    """All things, a line each; a row of signs ends without a full stop, as that may be one of them."""
-    return "\n".join([" ".join(thing) + "." * (thing[0] != ROW) for thing in things])
+    """All things, a line each."""
+    return "\n".join([f"{' '.join(thing)}." for thing in things])
 
 
 @functools.lru_cache(maxsize=4096)
@@ -93,9 +93,9 @@ def parse(caption: str) -> Figure:
         QuintainError: this is no such caption.
     """
     lines = caption.split("\n")
-    if not all(line.startswith(ROW) or (line.endswith(".") and line[:-1].split()) for line in lines):
+    if not all(line.endswith(".") and line[:-1].split() for line in lines):
         raise QuintainError(f"this is no full caption of a figure: {caption[:60]!r}")
-    things = [tuple((line if line.startswith(ROW) else line[:-1]).split()) for line in lines]
+    things = [tuple(line[:-1].split()) for line in lines]
     said = things.pop()[1:] if things[-1][0] == SAID else ()
     return Figure(tuple(things), said)
 

@@ -17,8 +17,8 @@ from quintain.worlds.scene import Box
 RULES = (
     """Sheets of coloured paper lie on a table, one over the other. One sees a grid of cells; a patch is a set of cells of one
 colour that hang together by their sides. Count the patches of each colour, in the order of the colours asked for; the bare table (.)
-does not count. A line `row 1 . g g b` gives a row from the top, with g green, b blue, r red, y yellow, p pink; `count g b` asks for
-green, then blue."""
+does not count. A line `row 1 . g g b.` gives a row from the top, the full stop at its end aside, with g green, b blue, r red, y yellow,
+p pink; `count g b` asks for green, then blue."""
     + PARTIAL
 )
 COLORS = {"g": "green", "b": "blue", "r": "brick", "y": "gold", "p": "plum"}
