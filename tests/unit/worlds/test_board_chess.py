@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from quintain.envs.world import world_of
-from quintain.ports import SOLO
 from quintain.types import Ints
 from quintain.worlds.engines.board.chess import NAMES, SIGNS, Chess, checked, lead, spent
 from quintain.worlds.engines.board.chess_legal import LegalGame, goals
@@ -163,11 +162,3 @@ def test_castling_is_read_by_its_signs(side: str, said: str, key: str) -> None:
     # without a king on its cell a rook would go there
     state = world.rebuild(world.caption(state, side, 2).replace("K . .", "R . K").replace("k . .", "r . k"), side)
     assert world.step(state, {side: moves[0]}).events == {side: ("illegal",)}
-
-
-def test_the_cell_that_a_piece_leaves_may_be_named_with_the_others() -> None:
-    world = world_of("ChessLegal")
-    state = world.start(1, 0)
-    cells = world.solve(state, SOLO).moves[0].key
-    said = world.read(f"{world.caption(state, SOLO, 2).split()[4]} {cells}", SOLO)
-    assert said.key != cells and world.step(state, {SOLO: said}).rewards

@@ -159,9 +159,8 @@ class LegalGame:
         return _move(tuple(sorted({CELLS.index(name) for name in found})))
 
     def play(self, state: Marked, move: Move) -> After[Marked]:
-        said = tuple([cell for cell in move.value if cell != state.marked])  # `kd1-e1` names the cell it leaves, too
-        after = replace(state, said=said)
-        if said == goals(state.position, state.marked):
+        after = replace(state, said=move.value)
+        if move.value == goals(state.position, state.marked):
             return After(after, (WON,), True)
         return After(after, done=True, events=(("wrong",),))
 
