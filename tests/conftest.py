@@ -61,6 +61,18 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     return np.random.default_rng(list(request.node.nodeid.encode()))
 
 
+@pytest.fixture(scope="session", params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Any:
+    """Where the models of a test live: on the CPU, and in `make gpu` on a GPU, set as runs set it."""
+    import torch
+
+    from quintain.learn.precision import repeat
+
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip(f"torch {torch.__version__} sees no CUDA device")
+    return repeat(torch.device(request.param))
+
+
 @pytest.fixture
 def free_port() -> int:
     """A port that was free a moment ago, on the loopback interface."""

@@ -127,10 +127,15 @@ def gradients(part: Transform[Terms], terms: Terms) -> tuple[torch.Tensor, dict[
 
 def take(terms: Terms, at: torch.Tensor) -> Terms:
     """The rows `at` of the terms; leaves stay attached to the whole."""
+    return each(terms, lambda column: column[at])
+
+
+def each(terms: Terms, call: Callable[[torch.Tensor], torch.Tensor]) -> Terms:
+    """The terms with every column [N] as `call` makes it."""
     tensors = {f.name: getattr(terms, f.name) for f in fields(Terms)}
-    picked = {name: value[at] for name, value in tensors.items() if isinstance(value, torch.Tensor)}
-    inner = {name: {k: v[at] for k, v in getattr(terms, name).items()} for name in ("weights", "topk")}
-    return replace(terms, **picked, **inner)
+    made = {name: call(value) for name, value in tensors.items() if isinstance(value, torch.Tensor)}
+    inner = {name: {k: call(v) for k, v in getattr(terms, name).items()} for name in ("weights", "topk")}
+    return replace(terms, **made, **inner)
 
 
 def totals(part: Transform[Terms], pieces: list[Terms]) -> dict[str, float]:
@@ -179,6 +184,18 @@ def test_cutting_a_step_into_pieces_changes_nothing(entry: Entry, make_terms: Ma
     noted = loss_of(part, replace(terms, totals=sums)).metrics
     for name, value in noted.items():
         assert float(sum(o.metrics[name] for o in outs)) == pytest.approx(float(value), rel=1e-5, abs=1e-7)
+
+
+@rows("objective")
+def test_every_device_finds_the_same_gradients(entry: Entry, make_terms: Make, device: torch.device) -> None:
+    terms = make_terms()
+    loss, want = gradients(whole(entry), terms)
+    moved = each(terms, lambda column: column.detach().to(device).requires_grad_(column.requires_grad))
+    again, got = gradients(whole(entry), moved)
+    assert float(again) == pytest.approx(float(loss), rel=1e-12, abs=1e-15)
+    for name in LEAVES:
+        assert got[name].device.type == device.type
+        torch.testing.assert_close(got[name].cpu(), want[name], rtol=1e-9, atol=1e-12)
 
 
 @rows("objective")

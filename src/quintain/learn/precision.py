@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import logging
+import os
 import sys
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -184,6 +186,19 @@ def pick_device(name: str = "auto") -> torch.device:
                 "device %s is not there (torch %s sees no CUDA GPU); running on the CPU", name, torch.__version__
             )
         return torch.device("cpu")
+    return device
+
+
+def repeat(device: torch.device) -> torch.device:
+    """Have a GPU add up in the same order each time, so that equal runs give equal bits there too; call it before its first product.
+
+    Exceptions: cumulative sums over one row, and the backward pass of attention over keys in several blocks, have no such kernel.
+    """
+    if device.type == "cuda":
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        warnings.filterwarnings("ignore", message=r".*(does not have a|non-)\s?deterministic", category=UserWarning)
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.utils.deterministic.fill_uninitialized_memory = False  # pyrefly: ignore
     return device
 
 

@@ -29,8 +29,8 @@ def make_model(seed=0):
 
 
 @pytest.fixture(scope="module")
-def model():
-    return make_model()
+def model(device):
+    return make_model().to(device)
 
 
 @pytest.fixture(params=[True, False], ids=["inline", "thread"])
@@ -51,7 +51,9 @@ def logprobs_of(model, path):
     model.set_attn_implementation("eager")
     try:
         with torch.no_grad():
-            logp = torch.log_softmax(model(input_ids=torch.tensor([path]), use_cache=False).logits[0].double(), -1)
+            logp = torch.log_softmax(
+                model(input_ids=torch.tensor([path], device=model.device), use_cache=False).logits[0].double(), -1
+            )
     finally:
         model.set_attn_implementation("slot")
     return logp[torch.arange(len(path) - 1), torch.tensor(path[1:])].tolist()
@@ -174,11 +176,11 @@ async def test_greedy_is_the_most_likely_path(engine, model):
     completion = await engine.generate(ask("a", prompt, 8, temperature=0))
     assert completion.logprobs == (0.0,) * 8
     model.set_attn_implementation("eager")
-    ids = torch.tensor([prompt])
+    ids = torch.tensor([prompt], device=model.device)
     with torch.no_grad():
         for token in completion.tokens:
             assert int(model(input_ids=ids, use_cache=False).logits[0, -1].argmax()) == token
-            ids = torch.cat([ids, torch.tensor([[token]])], 1)
+            ids = torch.cat([ids, ids.new_tensor([[token]])], 1)
     model.set_attn_implementation("slot")
 
 
@@ -403,7 +405,7 @@ def test_an_event_loop_that_ends_early_leaves_a_working_engine(engine):
 
 
 def test_a_model_is_shared_with_a_learner_and_other_engines(model):
-    ids = torch.tensor(prompt_of(3, 90))
+    ids = torch.tensor(prompt_of(3, 90), device=model.device)
 
     def learn():
         loss = torch.logsumexp(head_logits(model, forward_hidden(model, ids, [40, 50])), -1).sum()

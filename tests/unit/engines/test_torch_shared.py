@@ -18,13 +18,18 @@ VOCAB = 12
 TASK = tuple(range(1, 10))
 
 
-def make_model(seed=0):
+def made(seed=0):
     model = build_model("qwen3", seed=seed, vocab=VOCAB, hidden=32, layers=3, heads=4, kv_heads=2, ffn=48, context=256)
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.ndim > 1:
                 parameter.mul_(3)
     return model
+
+
+@pytest.fixture
+def make_model(device):
+    return lambda seed=0: made(seed).to(device)
 
 
 @pytest.fixture
@@ -45,7 +50,9 @@ def eager_logprobs(model, path):
     model.set_attn_implementation("eager")
     try:
         with torch.no_grad():
-            logp = torch.log_softmax(model(input_ids=torch.tensor([path]), use_cache=False).logits[0].double(), -1)
+            logp = torch.log_softmax(
+                model(input_ids=torch.tensor([path], device=model.device), use_cache=False).logits[0].double(), -1
+            )
     finally:
         model.set_attn_implementation("slot")
     return logp[torch.arange(len(path) - 1), torch.tensor(path[1:])].tolist()
@@ -68,7 +75,7 @@ async def play(engine, member, turns, task=TASK):
     return answers
 
 
-async def test_siblings_share_rows_until_they_part(rows):
+async def test_siblings_share_rows_until_they_part(rows, make_model):
     model = make_model()
     engine = TorchEngine(model, slots=16)
     played = await asyncio.gather(*[play(engine, m, 5) for m in range(12)])
@@ -82,7 +89,7 @@ async def test_siblings_share_rows_until_they_part(rows):
             assert error_of(model, prompt, completion) < 5e-5
 
 
-async def test_a_token_is_the_same_alone_and_among_siblings():
+async def test_a_token_is_the_same_alone_and_among_siblings(make_model):
     model = make_model()
     together = await asyncio.gather(*[play(e, m, 4) for e in [TorchEngine(model, slots=16)] for m in range(6)])
     for member, answers in enumerate(together):
@@ -92,7 +99,7 @@ async def test_a_token_is_the_same_alone_and_among_siblings():
             assert a.logprobs == pytest.approx(b.logprobs, abs=5e-5)
 
 
-async def test_slots_filled_by_other_weights_are_never_shared(rows):
+async def test_slots_filled_by_other_weights_are_never_shared(rows, make_model):
     model = make_model()
     engine = TorchEngine(model, slots=4)
     sampling = Sampling(max_tokens=1)
@@ -113,7 +120,7 @@ async def test_slots_filled_by_other_weights_are_never_shared(rows):
     assert error_of(newer, longer, stale) > 1e-2, "its keys and values are those of the older weights"
 
 
-async def test_a_prefix_that_was_cut_or_forked_is_its_own(rows):
+async def test_a_prefix_that_was_cut_or_forked_is_its_own(rows, make_model):
     model = make_model()
     engine = TorchEngine(model, slots=4)
     sampling = Sampling(max_tokens=1)

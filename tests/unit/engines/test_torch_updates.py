@@ -45,9 +45,9 @@ def weights(version, seed=None):
 
 
 @pytest.fixture(params=[True, False], ids=["inline", "thread"])
-def engine(request):
+def engine(request, device):
     return lambda *updates, slots=8, **more: TorchEngine(
-        make_model(), slots=slots, inline=request.param, updates=Updates(*updates), **more
+        make_model().to(device), slots=slots, inline=request.param, updates=Updates(*updates), **more
     )
 
 

@@ -31,7 +31,9 @@ def plain(model, path):
     model.set_attn_implementation("eager")
     try:
         with torch.no_grad():
-            return torch.log_softmax(model(input_ids=torch.tensor([path]), use_cache=False).logits[0].double(), -1)
+            return torch.log_softmax(
+                model(input_ids=torch.tensor([path], device=model.device), use_cache=False).logits[0].double(), -1
+            )
     finally:
         model.set_attn_implementation("slot")
 
@@ -77,14 +79,14 @@ def gaps(model):
 
 
 @pytest.mark.parametrize("arch", ZOO)
-def test_recorded_logprobs_are_those_of_a_plain_forward(arch):
-    model = build_model(arch, seed=3, **SIZES, **ZOO[arch])
+def test_recorded_logprobs_are_those_of_a_plain_forward(arch, device):
+    model = build_model(arch, seed=3, **SIZES, **ZOO[arch]).to(device)
     assert gaps(model)[0].mean() <= 1e-6
 
 
 @pytest.mark.parametrize("arch", ZOO)
-def test_they_are_for_sharp_models_too(arch):
-    model = build_model(arch, seed=3, **SIZES, **ZOO[arch])
+def test_they_are_for_sharp_models_too(arch, device):
+    model = build_model(arch, seed=3, **SIZES, **ZOO[arch]).to(device)
     probe = tuple(range(0, VOCAB, 5))
     for _ in range(30):
         truth = plain(model, probe)

@@ -58,7 +58,7 @@ def test_a_model_without_slot_attention_is_refused(make):
 @pytest.mark.parametrize(
     "arch", ["gpt2", "opt", "phi3", "olmo2", "gpt_neox", "llama4_text", "deepseek_v3", "cohere2", "smollm3", "glm4"]
 )
-def test_other_architectures_pass(arch):
+def test_other_architectures_pass(arch, device):
     more = {
         "deepseek_v3": {
             "n_routed_experts": 4,
@@ -76,7 +76,7 @@ def test_other_architectures_pass(arch):
         },
         "llama4_text": {"attention_chunk_size": 9, "experts": 2, "intermediate_size_mlp": 32},
     }
-    result = self_test(build_model(arch, seed=0, **SIZES, ffn=48, **more.get(arch, {})))
+    result = self_test(build_model(arch, seed=0, **SIZES, ffn=48, **more.get(arch, {})).to(device))
     assert max(result.packed, result.extended) <= 5e-5
 
 
