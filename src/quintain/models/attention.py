@@ -161,6 +161,24 @@ class _Collect(torch.autograd.Function):
         return grad, None
 
 
+class _Ordered(torch.autograd.Function):
+    """The tensors as they are; from its backward pass on, gradients are summed in a set order (`strict`), or no more.
+
+    Kernels of attention do so only where torch is told to refuse every kernel that cannot, which is more than others can keep.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, strict: bool, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        ctx.strict = strict
+        ctx.set_materialize_grads(False)
+        return tuple(x.view_as(x) for x in tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        torch.use_deterministic_algorithms(True, warn_only=not ctx.strict)
+        return None, *grads
+
+
 def _places(x: torch.Tensor, layout: Layout) -> torch.Tensor:
     rows = x[0].transpose(0, 1)  # [T, heads, dim]
     if layout.rows is None:
@@ -280,6 +298,9 @@ def attend(
             folded, k, v, attn_mask=mask, dropout_p=options.dropout, scale=options.scale
         )
         return out.flatten(1, 2).unsqueeze(1)
+    ordered = q.is_cuda and q.requires_grad and torch.are_deterministic_algorithms_enabled()
+    if ordered:
+        q, k, v = _Ordered.apply(False, q, k, v)  # pyrefly: ignore
     out = F.scaled_dot_product_attention(
         q,
         k,
@@ -290,6 +311,8 @@ def attend(
         scale=options.scale,
         enable_gqa=groups > 1,
     )
+    if ordered:
+        (out,) = _Ordered.apply(True, out)  # pyrefly: ignore
     return out.transpose(1, 2)
 
 

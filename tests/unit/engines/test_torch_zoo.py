@@ -95,7 +95,7 @@ def test_they_are_for_sharp_models_too(arch, device):
         scaled(model, 1.2)
     found, entropy = gaps(model)
     assert entropy <= 4
-    assert found.max() <= 5e-5
+    assert found.max() <= (5e-5 if device.type == "cpu" else 1e-4)
 
 
 @pytest.mark.parametrize(("arch", "name"), [("mistral", "sliding_window"), ("gemma2", "attn_logit_softcapping")])

@@ -14,7 +14,7 @@ from quintain.learn.lora import add_lora
 from quintain.learn.optim import adamw, muon
 from quintain.learn.pack import pack
 from quintain.learn.plan import Plan
-from quintain.learn.precision import repeat
+from quintain.learn.precision import settle
 from quintain.learn.ranks import Ranks
 from quintain.learn.value import ValueHead
 from quintain.models import build_model
@@ -79,7 +79,8 @@ def test_steps_are_those_of_a_cpu(recipe, device, make_groups, make_model):
         assert [f[key] for f in told] == pytest.approx([f[key] for f in want], rel=loose), key
     assert not same(wanted, weights(made(make_model().double(), CPU, recipe)))
     for name, value in wanted.items():
-        torch.testing.assert_close(ends[name], value, rtol=loose, atol=loose * 1e-1)
+        near = max(loose, 1e-4 if name.startswith("value") else 0)  # the value head is in float32
+        torch.testing.assert_close(ends[name], value, rtol=near, atol=near)
     for mine, theirs in zip(streams, known, strict=True):
         assert [x for row in mine for x in row] == pytest.approx(
             [x for row in theirs for x in row], rel=loose, abs=loose
@@ -149,4 +150,4 @@ def test_ranks_that_share_a_gpu_cannot_share_layers(monkeypatch, make_model):
 
 def test_a_cpu_keeps_its_settings():
     before = torch.are_deterministic_algorithms_enabled()
-    assert repeat(CPU) == CPU and torch.are_deterministic_algorithms_enabled() == before
+    assert settle(CPU) == CPU and torch.are_deterministic_algorithms_enabled() == before

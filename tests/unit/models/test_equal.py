@@ -169,3 +169,29 @@ def test_a_sequence_above_the_limit_is_refused(make):
     model = make("llama", context=16)
     with pytest.raises(PackError, match="17 tokens is above the model's limit of 16"):
         forward_hidden(model, tokens([17]), [17])
+
+
+def test_sums_of_attention_alone_are_strictly_in_order():
+    seen = []
+
+    class Look(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, where):
+            ctx.where = where
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, *grads):
+            seen.append((ctx.where, torch.is_deterministic_algorithms_warn_only_enabled()))
+            return grads[0], None
+
+    q, k = (torch.ones(2, requires_grad=True) for _ in range(2))
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        a, b = attention._Ordered.apply(False, Look.apply(q, "before"), k.detach())
+        (out,) = attention._Ordered.apply(True, Look.apply(a * b, "inside"))
+        Look.apply(out, "after").sum().backward()
+        assert seen == [("after", True), ("inside", False), ("before", True)]
+        assert torch.equal(q.grad, torch.ones(2)) and k.grad is None
+    finally:
+        torch.use_deterministic_algorithms(False)
