@@ -104,7 +104,8 @@ def _open_plain(view: View[Any], facts: Facts, scaffold: Scaffold, turns: int) -
     if not scaffold.rules:
         return shown
     ask = GRAMMARS[scaffold.grammar].ask.format(answer=facts.answer, example=facts.example)
-    who = "You have" if len(facts.seats) == 1 else "You and the other player have together"
+    others = len(facts.seats) - 1
+    who = f"You and the other player{'s' * (others > 1)} have together" if others else "You have"
     none = "cannot be read ends them" if scaffold.strict else "cannot be read or is not allowed takes one, too"
     budget = f"{who} {turns} turns; an answer that {none}."
     budget = budget if turns > 1 else "You have one turn."

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from quintain.envs.scaffold import Scaffold, ScaffoldError, sentences
+from quintain.envs.scaffold import STYLES, Scaffold, ScaffoldError, sentences
 from quintain.envs.world import WorldEnv, world_of
 from quintain.messages import Message
 from quintain.ports import SOLO
@@ -103,3 +104,6 @@ def test_the_opening_says_whose_turns_there_are_and_what_takes_one() -> None:
         r"\nYou have \d+ turns; an answer that cannot be read ends them.\n", opening("KeyDoor", strict=True)
     )
     assert "\nYou have one turn.\n" in opening("MiniSudoku")
+    three = Facts(name="", rules="", answer="", example="", seats=("a", "b", "c"))
+    text = STYLES["plain"].open(SimpleNamespace(caption=lambda level: "a board"), three, Scaffold(), 9)
+    assert "\nYou and the other players have together 9 turns;" in text
