@@ -101,9 +101,8 @@ def machine() -> dict[str, Any]:
     found: dict[str, Any] = {"ok": True, "python": platform.python_version(), "cores": os.cpu_count()}
     found["extras"] = [f"{name}: {'installed' if ok else 'missing'}" for name, ok in present.items()]
     if present["train"]:
-        from quintain.learn.precision import pick_device
+        from quintain.learn.precision import named, pick_device
 
-        found["device"] = f"{pick_device().type}" + (
-            "" if pick_device().type == "cuda" else " (no CUDA here; everything runs on CPU)"
-        )
+        device = pick_device()
+        found["device"] = named(device) + (" (no CUDA here; everything runs on CPU)" if device.type == "cpu" else "")
     return found

@@ -297,6 +297,14 @@ def _where(config: configs.Config, folder: Path) -> str:
     return where
 
 
+def _on_gpu(config: configs.Config) -> str:
+    """The GPU of this process, where it has one; the CPU goes without saying."""
+    from quintain.learn.precision import named, pick_device
+
+    device = pick_device(config.learner.device)
+    return f"; on {named(device)}" if device.type == "cuda" else ""
+
+
 def _end(folder: Path, step: int, drained: bool) -> Iterator[str]:
     """How a run ended, and what to do next."""
     yield f"{'stopped' if drained else 'done'} at step {step}: {folder}"
@@ -342,7 +350,7 @@ def run(
 
     def ready(one: Any) -> None:
         if not resume:
-            say(where)  # not before: what is refused while the parts are made leaves no folder
+            say(where + _on_gpu(config))  # not before: what is refused while the parts are made leaves no folder
         asked.ready(one)
 
     try:

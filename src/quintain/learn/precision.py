@@ -189,6 +189,11 @@ def pick_device(name: str = "auto") -> torch.device:
     return device
 
 
+def named(device: torch.device) -> str:
+    """What a device is called in what is printed, with the GPU that it is."""
+    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else f"{device}"
+
+
 def settle(device: torch.device) -> torch.device:
     """Set a GPU as runs use it, before its first product; a CPU is that way already.
 
