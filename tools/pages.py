@@ -5,7 +5,10 @@ python tools/pages.py [--check]
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from world_pages import world_pages
 
 from quintain.cli.config import keys
 from quintain.cli.list import papers, parts, recipes
+from quintain.envs.scaffold import Scaffold
 from quintain.testing.exercises import VOCAB
 from quintain.testing.learning import ENDS
 
@@ -96,7 +100,26 @@ with the algorithm's chain expanded; an unknown key names its nearest match.
 {table(recipes(), {"name": "recipe", "summary": "what it trains"})}
 ## Keys
 
-{table(rows, {"key": "key", "default": "default", "help": "meaning"})}"""
+{table(rows, {"key": "key", "default": "default", "help": "meaning"})}
+## What `env.scaffold` takes
+
+Such as `env.scaffold.image=256`, for worlds.
+
+{table(scaffold(), {"key": "option", "default": "default", "help": "meaning"})}"""
+
+
+def scaffold() -> list[dict[str, object]]:
+    """Every option of a scaffold, its default, and what its docstring says of it."""
+    told = inspect.cleandoc(Scaffold.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
+    meant = dict(re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", told, re.MULTILINE))
+    return [
+        {
+            "key": f"`{field.name}`",
+            "default": f"`{json.dumps(field.default)}`",
+            "help": " ".join(meant[field.name].split()).rstrip("."),
+        }
+        for field in dataclasses.fields(Scaffold)
+    ]
 
 
 def learning_page() -> str:

@@ -143,7 +143,11 @@ class RolloutSection(BaseModel, extra="forbid", validate_default=True):
 
     name: str = Field("episodes", description="rollout part")
     group_size: int = Field(8, ge=1, description="episodes of one task")
-    max_turns: int = Field(0, ge=0, description="turn limit; 0 takes the world's own")
+    max_turns: int = Field(
+        0,
+        ge=0,
+        description="turns of a seat before it is cut off without a word; env.scaffold.turns tells of a limit; 0: the world's own",
+    )
     max_tokens: int = Field(
         0,
         ge=0,

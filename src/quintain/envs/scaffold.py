@@ -28,6 +28,8 @@ class Scaffold:
         caption: 0 no text, 1 the essentials, 2 all that is visible.
         rules: open with the rules and the form of an answer.
         history: how many of the last actions each observation repeats.
+        turns: of an episode, where they are to be fewer than the world's own, of which its oracle knows; 0 for all; the opening tells them.
+        countdown: say after each turn how many are left; not in words.
         grammar: how an action is written: `free`, `tagged`, `json`, `word`, `tool`.
         feedback: say in a sentence what the last action did.
         style: `plain` for text; `words` for one word per thing, where the first message holds all and later ones only
@@ -48,6 +50,8 @@ class Scaffold:
     caption: int = 2
     rules: bool = True
     history: int = 0
+    turns: int = 0
+    countdown: bool = False
     grammar: str = "tagged"
     feedback: bool = True
     style: str = "plain"
@@ -63,12 +67,14 @@ class Scaffold:
             raise ScaffoldError(f"image is {self.image}; it is 0 or the side of the picture in pixels, 32 to 2048")
         if self.caption not in CAPTION_LEVELS:
             raise ScaffoldError(f"caption is {self.caption}; it is one of {CAPTION_LEVELS}")
-        if self.penalty < 0 or self.history < 0:
-            raise ScaffoldError(f"penalty {self.penalty} and history {self.history} must be >= 0")
+        if min(self.penalty, self.history, self.turns) < 0:
+            raise ScaffoldError(f"penalty {self.penalty}, history {self.history} and turns {self.turns} must be >= 0")
         if self.grammar not in GRAMMARS:
             raise UnknownName(unknown("grammar", self.grammar, GRAMMARS))
         if self.style not in STYLES:
             raise UnknownName(unknown("style", self.style, STYLES))
+        if self.countdown and self.style == "words":
+            raise ScaffoldError("countdown is a sentence, and style words has none; set countdown=false or style=plain")
         if not self.image and not self.caption and self.style != "words":
             raise ScaffoldError("caption 0 without a picture shows nothing; set image=256, or caption=1 or 2")
 

@@ -152,7 +152,8 @@ class WorldEnv:
         """`reset` without a coroutine."""
         self.task, self.turn, self.stop, self.past, self.unheard, self.calls = task, 0, None, (), NOTHING, {}
         self.state = self.reader.start(task)
-        self.limit = self.world.turns(self.state)
+        own = self.world.turns(self.state)
+        self.limit = min(own, self.scaffold.turns or own)
         out = self.seen()
         self.movers = {seat for seat, said in out.items() if said.acts}
         return out
@@ -253,7 +254,11 @@ class WorldEnv:
         return happened
 
     def _said(self, said: str) -> str:
-        return f"{said}\nLast actions: {', '.join(self.past)}.".lstrip() if self.past else said
+        if self.past:
+            said = f"{said}\nLast actions: {', '.join(self.past)}.".lstrip()
+        if self.scaffold.countdown and self.stop is None:
+            said = f"{said}\nTurns left: {self.limit - self.turn}.".lstrip()
+        return said
 
     def _message(self, text: str, seat: str, view: Any) -> Message:
         call = self.calls.get(seat) if self.calls else None

@@ -107,3 +107,32 @@ def test_the_opening_says_whose_turns_there_are_and_what_takes_one() -> None:
     three = Facts(name="", rules="", answer="", example="", seats=("a", "b", "c"))
     text = STYLES["plain"].open(SimpleNamespace(caption=lambda level: "a board"), three, Scaffold(), 9)
     assert "\nYou and the other players have together 9 turns;" in text
+
+
+def test_fewer_turns_are_told_counted_down_and_kept() -> None:
+    env = WorldEnv(world_of("NimDuel"), Scaffold(turns=3, countdown=True, history=1))
+    out = env.begin(task_of("NimDuel", 1, 1))
+    assert "\nYou and the other player have together 3 turns;" in out["first"].messages[0].text
+    heard = []
+    while env.stop is None:
+        copy = env.fork()
+        (seat,) = env.movers
+        copy.restore(env.snapshot())
+        out = env.advance({seat: Message.of("assistant", "what?")})
+        assert copy.advance({seat: Message.of("assistant", "what?")}) == out
+        heard.append(out[seat].messages[0].text)
+    assert env.turn == 3 and env.stop is Stop.truncated_turns
+    assert ["Turns left: 2." in heard[0], "Turns left: 1." in heard[1], "Turns left" in heard[2]] == [True, True, False]
+    own = world_of("KeyDoor").turns(WorldEnv(world_of("KeyDoor")).reader.start(TASK))
+    for turns, limit in ((0, own), (own + 5, own), (2, 2)):
+        env = WorldEnv(world_of("KeyDoor"), Scaffold(turns=turns))
+        env.begin(TASK)
+        assert env.limit == limit
+    shown = said(Scaffold(countdown=True, feedback=False), "left")[1].text
+    assert shown.startswith(f"Turns left: {own - 1}.\n")
+    for wrong, why in (
+        ({"turns": -1}, "turns -1 must be >= 0"),
+        ({"countdown": True, "style": "words"}, "set countdown=false"),
+    ):
+        with pytest.raises(ScaffoldError, match=why):
+            Scaffold.of(wrong)
