@@ -110,6 +110,7 @@ browser: setup-dev  ## the tests that drive a real browser
 	$(PYTEST) -m "browser and not gpu" $(ARGS)
 
 gpu: setup-dev  ## the tests that need a CUDA device
+	@$(PY) -c 'import sys, torch; sys.exit(None if torch.cuda.is_available() else "torch sees no CUDA device; on a machine with one: make gpu TORCH=cuda")'
 	$(PYTEST) -m gpu $(ARGS)
 
 setup-ray:  # as setup-dev, and Ray

@@ -1,7 +1,8 @@
 """Seconds of a learner's update on a GPU, in each precision: as runs set the GPU, with sums in any order, and with cuDNN's attention.
 
-Settings are in workloads/gpu.toml. Each setting is a process of its own and trains twice from the same weights; the second time counts
-(the median of its steps but the first), and both must end in the same bits where sums are ordered. Without a GPU there is no row.
+Settings are in workloads/gpu.toml. Each setting is a process of its own and trains three times from the same weights: twice on the same
+episodes, which must end in the same bits where sums are ordered, then on others, whose steps but the first are timed (their median, so
+that shapes of batches are new as they are in a run). Without a GPU there is no row.
 """
 
 from __future__ import annotations
@@ -61,13 +62,13 @@ def groups(seed: int) -> list[Group]:
     ]
 
 
-def train(plan: str, kv_heads: int, device: torch.device) -> tuple[list[float], str]:
-    """Seconds of each update, and a hash of the weights at the end."""
+def train(plan: str, kv_heads: int, device: torch.device, seed: int = 0) -> tuple[list[float], str]:
+    """Seconds of each update, and a hash of the weights at the end; `seed` is of the episodes."""
     model = build_model("qwen3", seed=0, kv_heads=kv_heads, **W["model"]).to(device)
     learner = TorchLearner(model, adamw(1e-4), plan=Plan(micro_tokens=16384), precision=build("precision", plan))
     objective, took = chain(token_ratio("rollout"), clip(), token_mean()), []
     for step in range(W["steps"]):
-        batch = pack(groups(step))
+        batch = pack(groups(seed + step))
         torch.cuda.synchronize()
         began = time.perf_counter()
         asyncio.run(learner.update(batch, objective))
@@ -80,11 +81,14 @@ def train(plan: str, kv_heads: int, device: torch.device) -> tuple[list[float], 
 def child(way: str) -> None:
     """Every plan under one setting, a JSON line each."""
     device = settle(torch.device("cuda"))
-    torch.use_deterministic_algorithms(way == "as runs", warn_only=True)
-    torch.backends.cuda.enable_cudnn_sdp(way == "with cuDNN")
+    if way == "any order":
+        torch.use_deterministic_algorithms(False)
+    if way == "with cuDNN":
+        torch.backends.cuda.enable_cudnn_sdp(True)
     for plan in W["plans"]:
         for kv_heads in W["kv_heads"]:
-            (_, one), (took, two) = (train(plan, kv_heads, device) for _ in range(2))
+            one, two = (train(plan, kv_heads, device)[1] for _ in range(2))
+            took, _ = train(plan, kv_heads, device, seed=1000)
             line = {"plan": plan, "kv": kv_heads, "s": statistics.median(took[1:]), "same": one == two}
             print(json.dumps(line), flush=True)
 

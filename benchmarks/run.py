@@ -100,7 +100,10 @@ def main() -> None:
         name, _, output = word.partition("=")
         print(f"== {name}", flush=True)
         found = read(name, Path(output).read_text()) if output else measure(name)
-        results[name] = found or results.get(name, [])  # nothing where this machine cannot run it
+        if not found:
+            print("nothing could be measured here; what is known stays", flush=True)
+            continue
+        results[name] = found
         for row in results[name]:
             print(json.dumps(row), flush=True)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")

@@ -22,8 +22,9 @@ def test_runs_repeat_and_resume_to_the_same_bits(tmp_path, device, capsys):
 
 
 @pytest.mark.parametrize("plan", ["bf16", "fp16"])
-def test_lower_precision_trains_what_a_float32_engine_plays(plan, tmp_path, device):
-    assert prints(start(tmp_path, f"learner.device={device.type}", f"learner.precision={plan}", "run.steps=2"))
+def test_runs_in_lower_precision_repeat_too(plan, tmp_path, device):
+    words = (f"learner.device={device.type}", f"learner.precision={plan}", "run.steps=2")
+    assert prints(start(tmp_path / "one", *words)) == prints(start(tmp_path / "two", *words))
 
 
 @pytest.mark.slow

@@ -351,6 +351,8 @@ def run(
     def ready(one: Any) -> None:
         if not resume:
             say(where + _on_gpu(config))  # not before: what is refused while the parts are made leaves no folder
+        elif gpu := _on_gpu(config):
+            say(gpu.removeprefix("; "))
         asked.ready(one)
 
     try:

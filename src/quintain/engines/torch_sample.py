@@ -108,7 +108,7 @@ def _draw_alike(logits: torch.Tensor, sampling: Sampling, noise: np.ndarray) -> 
     order = None
     if sampling.top_k or sampling.top_p < 1 or sampling.min_p > 0:
         logp, order = _cut(logp, sampling)
-    mass = _running(logp.exp())
+    mass = logp.exp().cumsum(-1, dtype=torch.float64)
     _check_finite(mass[:, -1])
     # noise is at most 1 - 2^-53, so the product is below the whole mass and no id of probability 0 is taken at the end
     goal = torch.from_numpy(noise).to(mass.device)[:, None] * mass[:, -1:]
@@ -125,14 +125,6 @@ def _draw_alike(logits: torch.Tensor, sampling: Sampling, noise: np.ndarray) -> 
     return Drawn(tokens, logprobs, tops, [tuple(row[:n]) for row, n in zip(best.tolist(), kept, strict=True)])
 
 
-def _running(p: torch.Tensor) -> torch.Tensor:
-    """The running sums of probabilities [M, V] in float64.
-
-    On a GPU by logarithms: plain sums are refused there while a learner in this process asks for sums in a set order.
-    """
-    return p.double().log().logcumsumexp(-1).exp() if p.is_cuda else p.cumsum(-1, dtype=torch.float64)
-
-
 def _check_finite(numbers: torch.Tensor) -> None:
     if not bool(numbers.isfinite().all()):
         raise NotFinite("the model gave logits that are not finite; look at its weights, or run it in float32")
@@ -146,7 +138,7 @@ def _cut(logp: torch.Tensor, sampling: Sampling) -> tuple[torch.Tensor, torch.Te
     p = ranked.double().softmax(-1)
     keep = torch.ones_like(p, dtype=torch.bool)
     if sampling.top_p < 1:
-        keep &= _running(p) - p < sampling.top_p
+        keep &= p.cumsum(-1) - p < sampling.top_p
     if sampling.min_p > 0:
         keep &= p >= sampling.min_p * p[:, :1]
     return torch.log_softmax(ranked.double().masked_fill(~keep, -torch.inf), dim=-1), order

@@ -35,6 +35,7 @@ from quintain.learn.shares import of_rank
 from quintain.learn.streams import add_streams
 from quintain.learn.topk import others
 from quintain.learn.value import ValueHead
+from quintain.models.attention import mode_kept
 from quintain.models.fingerprint import fingerprint
 from quintain.models.narrow import recomputes
 from quintain.models.routing import routers
@@ -274,7 +275,8 @@ class TorchLearner:
             if loss.requires_grad:
                 if terms.new.requires_grad:
                     terms.new.retain_grad()
-                (loss * scale).backward()
+                with mode_kept():
+                    (loss * scale).backward()
             meter.region(terms)
             meter.time(forward=middle - begin, backward=time.perf_counter() - middle)
             assert terms.entropy is not None

@@ -10,7 +10,6 @@ import ctypes
 import logging
 import os
 import sys
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -24,6 +23,9 @@ from quintain.types import QuintainError, check
 log = logging.getLogger("quintain.learn")
 _said: set[str] = set()
 MALLOC = {-3: 1 << 25, -1: 1 << 29}  # glibc's M_MMAP_THRESHOLD (32 MiB is its largest) and M_TRIM_THRESHOLD, in bytes
+
+
+ORDERED_CUBLAS = (":4096:8", ":16:8")  # workspaces with which cuBLAS adds in one order
 
 
 class DeviceError(QuintainError):
@@ -190,19 +192,22 @@ def pick_device(name: str = "auto") -> torch.device:
 
 
 def named(device: torch.device) -> str:
-    """What a device is called in what is printed, with the GPU that it is."""
-    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else f"{device}"
+    """What a device is called in what is printed, with the GPU that it is where the driver tells."""
+    with contextlib.suppress(RuntimeError, AssertionError):  # a GPU that is there and cannot be used
+        return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else f"{device}"
+    return f"{device}"
 
 
 def settle(device: torch.device) -> torch.device:
     """Set a GPU as runs use it, before its first product; a CPU is that way already.
 
-    Sums are made in a set order, so that equal runs give equal bits. Attention goes without cuDNN, which plans anew for each shape
-    of a batch and made bf16 steps ten times as long on an H200.
+    Sums are made in a set order wherever torch can, so that equal runs give equal bits; it warns where it cannot. Attention goes without
+    cuDNN, which plans anew for each shape of a batch and made bf16 steps several times as long on an H200.
     """
     if device.type == "cuda":
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        warnings.filterwarnings("ignore", message=r".*(does not have a|non-)\s?deterministic", category=UserWarning)
+        room = os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ORDERED_CUBLAS[0])
+        if room not in ORDERED_CUBLAS:
+            log.warning("CUBLAS_WORKSPACE_CONFIG is %s, with which products may differ; unset it", room)
         torch.use_deterministic_algorithms(True, warn_only=True)
         torch.utils.deterministic.fill_uninitialized_memory = False  # pyrefly: ignore
         torch.backends.cuda.enable_cudnn_sdp(False)

@@ -8,9 +8,10 @@ class.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -162,21 +163,59 @@ class _Collect(torch.autograd.Function):
 
 
 class _Ordered(torch.autograd.Function):
-    """The tensors as they are; from its backward pass on, gradients are summed in a set order (`strict`), or no more.
-
-    Kernels of attention do so only where torch is told to refuse every kernel that cannot, which is more than others can keep.
-    """
+    """The tensors as they are. Its backward pass turns strict order on, where `strict`, and goes back to what was held before."""
 
     @staticmethod
-    def forward(ctx: Any, strict: bool, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        ctx.strict = strict
+    def forward(ctx: Any, held: list[tuple[bool, bool]], strict: bool, *tensors: torch.Tensor) -> Any:
+        ctx.held, ctx.strict = held, strict
         ctx.set_materialize_grads(False)
         return tuple(x.view_as(x) for x in tensors)
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
-        torch.use_deterministic_algorithms(True, warn_only=not ctx.strict)
-        return None, *grads
+    def backward(ctx: Any, *grads: torch.Tensor | None) -> tuple[Any, ...]:
+        if ctx.strict:
+            ctx.held.append(_mode())
+            torch.use_deterministic_algorithms(True)
+        else:
+            _set_mode(*ctx.held.pop())
+        return None, None, *grads
+
+
+def _mode() -> tuple[bool, bool]:
+    return torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+
+
+def _set_mode(on: bool, warn_only: bool) -> None:
+    torch.use_deterministic_algorithms(on, warn_only=warn_only)
+
+
+@contextmanager
+def mode_kept() -> Iterator[None]:
+    """How torch orders sums is the same after a backward pass as before it, also one that failed."""
+    before = _mode()
+    try:
+        yield
+    finally:
+        _set_mode(*before)
+
+
+def _may_reorder(x: torch.Tensor) -> bool:
+    """Whether kernels of attention may add up gradients in any order where they were asked not to: those of a GPU do."""
+    return x.is_cuda and torch.are_deterministic_algorithms_enabled()
+
+
+def _in_order(call: Callable[..., torch.Tensor], *tensors: torch.Tensor) -> torch.Tensor:
+    """What `call` makes of query, key and value, with gradients that are summed in a set order where torch was asked for that.
+
+    Kernels of attention keep an order only where torch is told to refuse every kernel that cannot, which is more than others can keep.
+    """
+    trained = [x for x in tensors if x.requires_grad]
+    if not trained or not _may_reorder(tensors[0]):
+        return call(*tensors)
+    held: list[tuple[bool, bool]] = []
+    through = iter(_Ordered.apply(held, False, *trained))  # pyrefly: ignore
+    out = call(*(next(through) if x.requires_grad else x for x in tensors))
+    return _Ordered.apply(held, True, out)[0]  # pyrefly: ignore
 
 
 def _places(x: torch.Tensor, layout: Layout) -> torch.Tensor:
@@ -298,22 +337,15 @@ def attend(
             folded, k, v, attn_mask=mask, dropout_p=options.dropout, scale=options.scale
         )
         return out.flatten(1, 2).unsqueeze(1)
-    ordered = q.is_cuda and q.requires_grad and torch.are_deterministic_algorithms_enabled()
-    if ordered:
-        q, k, v = _Ordered.apply(False, q, k, v)  # pyrefly: ignore
-    out = F.scaled_dot_product_attention(
-        q,
-        k,
-        v,
+    call = partial(
+        F.scaled_dot_product_attention,
         attn_mask=mask,
         dropout_p=options.dropout,
         is_causal=mask is None and query.shape[1] > 1,
         scale=options.scale,
         enable_gqa=groups > 1,
     )
-    if ordered:
-        (out,) = _Ordered.apply(True, out)  # pyrefly: ignore
-    return out.transpose(1, 2)
+    return _in_order(call, q, k, v).transpose(1, 2)
 
 
 def _explicit(

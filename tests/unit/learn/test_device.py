@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
+from quintain import config as configs
 from quintain.learn import shards
 from quintain.learn.learner import TorchLearner
 from quintain.learn.lora import add_lora
@@ -18,6 +22,7 @@ from quintain.learn.precision import settle
 from quintain.learn.ranks import Ranks
 from quintain.learn.value import ValueHead
 from quintain.models import build_model
+from quintain.models.attention import mode_kept
 from quintain.objectives import (
     clip,
     fit_values,
@@ -30,6 +35,9 @@ from quintain.objectives import (
 )
 from quintain.parts import chain
 from quintain.registry import build
+from quintain.runtime import policy
+from quintain.runtime.stage import make_stage
+from quintain.types import Completion, Group, Kind, Node, Span, Stop, Task, Trajectory
 
 CPU = torch.device("cpu")
 RECIPES = {"adamw": lambda: adamw(5e-3), "muon": lambda: muon(5e-3)}
@@ -60,6 +68,16 @@ def steps(learner, groups, count=3):
         figures.append({k: v for k, v in told.items() if not k.startswith("seconds")})
     streams = [t.streams[name] for g in scored for t in g.trajectories for name in ("old", "ref", "value")]
     return figures, weights(learner), streams
+
+
+def demo(rng, length):
+    """One long answer."""
+    ids = tuple(rng.integers(0, 32, length).tolist())
+    said = Completion(
+        tokens=ids, logprobs=(-3.4,) * length, finish="stop", spans=(Span(start=0, stop=length, version=0),)
+    )
+    nodes = (Node.given(None, (1, 2), kind=Kind.prompt), Node.sampled(0, said))
+    return Trajectory(id=str(length), nodes=nodes, stop=Stop.done).with_value("advantage", float(rng.normal()))
 
 
 def weights(learner):
@@ -93,6 +111,24 @@ def test_equal_steps_give_equal_bits(plan, device, make_groups, make_model):
     assert found[0][0] == found[1][0] and same(found[0][1], found[1][1])
     assert found[0][2] == found[1][2]
     assert all(f["updates"] == 2 and f["skipped"] == 0 for f in found[0][0])
+
+
+@pytest.mark.parametrize("kv_heads", [1, 2])
+@pytest.mark.parametrize("plan", ["fp32", "bf16"])
+def test_so_do_those_of_paths_of_many_blocks_of_keys(plan, kv_heads, device, make_model):
+    rng, found = np.random.default_rng(0), []
+    members = [demo(rng, 400 + 150 * i) for i in range(4)]
+    group = Group(task=Task(key="t", env="none"), trajectories=tuple(members))
+    for _ in range(2):
+        model = make_model(context=1024, kv_heads=kv_heads, head_dim=16).to(device)
+        learner = TorchLearner(model, adamw(1e-2), precision=build("precision", plan))
+        told = [
+            asyncio.run(learner.update(pack([group]), chain(token_ratio("rollout"), clip(), token_mean())))
+            for _ in range(2)
+        ]
+        assert {p.device.type for p in model.parameters()} == {device.type}
+        found.append((told[-1]["grad_norm"], weights(learner)))
+    assert found[0][0] == found[1][0] > 0 and same(found[0][1], found[1][1])
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -139,15 +175,47 @@ def test_experts_are_replayed(device, make_groups):
 
 
 def test_ranks_that_share_a_gpu_cannot_share_layers(monkeypatch, make_model):
+    class Card(torch.nn.Linear):
+        def parameters(self, recurse=True):
+            yield SimpleNamespace(device=torch.device("cuda"))
+
     monkeypatch.setattr("torch.distributed.get_backend_config", lambda: "cpu:gloo,cuda:gloo")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(shards.ShardError, match=r"2 ranks share 1 GPU\(s\).*learner.device=cpu"):
-        shards._check_device(torch.device("cuda"), Ranks(rank=0, size=2))
+        shards.shard(Card(1, 1), Ranks(rank=0, size=2))
     shards._check_device(CPU, Ranks(rank=0, size=2))
     monkeypatch.setattr("torch.distributed.get_backend_config", lambda: "cpu:gloo,cuda:nccl")
     shards._check_device(torch.device("cuda"), Ranks(rank=0, size=2))
 
 
-def test_a_cpu_keeps_its_settings():
-    before = torch.are_deterministic_algorithms_enabled()
-    assert settle(CPU) == CPU and torch.are_deterministic_algorithms_enabled() == before
+@pytest.fixture
+def as_before(monkeypatch):
+    """What `settle` sets is afterwards what it was."""
+    with mode_kept():
+        torch.use_deterministic_algorithms(False)
+        filled, cudnn = torch.utils.deterministic.fill_uninitialized_memory, torch.backends.cuda.cudnn_sdp_enabled()
+        yield
+        torch.utils.deterministic.fill_uninitialized_memory = filled
+        torch.backends.cuda.enable_cudnn_sdp(cudnn)
+
+
+def test_a_gpu_is_set_to_repeat_and_a_cpu_is_left_alone(monkeypatch, caplog, as_before):
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    assert settle(CPU) == CPU and not torch.are_deterministic_algorithms_enabled()
+    assert "CUBLAS_WORKSPACE_CONFIG" not in os.environ
+    card = torch.device("cuda")
+    assert settle(card) == card
+    assert torch.is_deterministic_algorithms_warn_only_enabled() and not torch.backends.cuda.cudnn_sdp_enabled()
+    assert not torch.utils.deterministic.fill_uninitialized_memory and not caplog.records
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":0:0")
+    settle(card)
+    assert "CUBLAS_WORKSPACE_CONFIG is :0:0" in caplog.text
+
+
+def test_models_of_runs_are_made_on_a_device_that_is_settled(monkeypatch):
+    asked = []
+    monkeypatch.setattr(policy, "settle", lambda device: (asked.append(device), CPU)[1])
+    config = configs.make("tiny", overrides=["learner.device=cpu"])
+    policy.make_model(config, make_stage(config).renderer)
+    assert asked == [CPU]

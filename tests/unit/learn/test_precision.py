@@ -99,6 +99,10 @@ def test_an_absent_gpu_is_said_once(caplog, monkeypatch):
         pick_device("gpu0")
 
 
+def broken(device):
+    raise RuntimeError("no driver")
+
+
 def test_a_gpu_is_told_by_its_name(monkeypatch):
     from quintain import config as configs
     from quintain.cli import doctor, train
@@ -109,5 +113,7 @@ def test_a_gpu_is_told_by_its_name(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Big Card")
     assert named(torch.device("cuda:1")) == "cuda:1 (Big Card)" and doctor.machine()["device"] == "cuda (Big Card)"
     assert train._on_gpu(config) == "; on cuda (Big Card)"
+    monkeypatch.setattr(torch.cuda, "get_device_name", broken)
+    assert doctor.machine()["device"] == "cuda"
     config.learner.device = "cpu"
     assert train._on_gpu(config) == ""

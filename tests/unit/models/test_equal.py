@@ -9,6 +9,7 @@ import torch
 
 import quintain.models.attention as attention
 import quintain.models.forward as forward
+from quintain.learn.lora import add_lora
 from quintain.models import Pack, PackError, UnsupportedModel, forward_hidden, head_logits, self_test
 from quintain.models.attention import Local, Options
 
@@ -171,27 +172,78 @@ def test_a_sequence_above_the_limit_is_refused(make):
         forward_hidden(model, tokens([17]), [17])
 
 
-def test_sums_of_attention_alone_are_strictly_in_order():
-    seen = []
+@pytest.fixture
+def mode():
+    """How torch orders sums, which a test may set, is afterwards what it was."""
+    with attention.mode_kept():
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        yield attention._mode
 
-    class Look(torch.autograd.Function):
+
+class Look(torch.autograd.Function):
+    """Notes the mode in its backward pass."""
+
+    @staticmethod
+    def forward(ctx, x, seen):
+        ctx.seen = seen
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        ctx.seen.append(attention._mode())
+        return grads[0], None
+
+
+STRICT, LOOSE = (True, False), (True, True)
+
+
+@pytest.mark.parametrize("train", ["all", "factors"])
+def test_gradients_of_attention_alone_are_strictly_in_order(train, make, monkeypatch, mode):
+    model = make("qwen3")
+    if train == "factors":  # neither query nor key of the first layer has a gradient
+        model = add_lora(model, r=2, target_modules=["v_proj"])
+    ids, seen, around = torch.arange(30) % 7, [], []
+    real = attention.F.scaled_dot_product_attention
+    monkeypatch.setattr(
+        attention.F, "scaled_dot_product_attention", lambda *a, **more: Look.apply(real(*a, **more), seen)
+    )
+
+    def gradients():
+        hidden = forward_hidden(model, ids, [12, 18], torch.cat([torch.arange(12), torch.arange(18)]))
+        loss = Look.apply(torch.logsumexp(head_logits(model, hidden), -1), around).sum()
+        return torch.autograd.grad(loss, [p for p in model.parameters() if p.requires_grad])
+
+    plain = gradients()
+    assert seen and set(seen) == {LOOSE}
+    seen.clear()
+    monkeypatch.setattr(attention, "_may_reorder", lambda x: True)
+    ordered = gradients()
+    assert seen and set(seen) == {STRICT} and set(around) == {LOOSE} and mode() == LOOSE
+    assert all(torch.equal(a, b) for a, b in zip(plain, ordered, strict=True))
+
+
+def test_the_order_of_sums_is_what_it_was_after_a_backward_pass_that_failed(make, monkeypatch, mode):
+    class Broken(torch.autograd.Function):
         @staticmethod
-        def forward(ctx, x, where):
-            ctx.where = where
+        def forward(ctx, x):
             return x.view_as(x)
 
         @staticmethod
         def backward(ctx, *grads):
-            seen.append((ctx.where, torch.is_deterministic_algorithms_warn_only_enabled()))
-            return grads[0], None
+            raise MemoryError
 
-    q, k = (torch.ones(2, requires_grad=True) for _ in range(2))
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    try:
-        a, b = attention._Ordered.apply(False, Look.apply(q, "before"), k.detach())
-        (out,) = attention._Ordered.apply(True, Look.apply(a * b, "inside"))
-        Look.apply(out, "after").sum().backward()
-        assert seen == [("after", True), ("inside", False), ("before", True)]
-        assert torch.equal(q.grad, torch.ones(2)) and k.grad is None
-    finally:
-        torch.use_deterministic_algorithms(False)
+    real = attention.F.scaled_dot_product_attention
+    monkeypatch.setattr(attention.F, "scaled_dot_product_attention", lambda *a, **more: Broken.apply(real(*a, **more)))
+    monkeypatch.setattr(attention, "_may_reorder", lambda x: True)
+    loss = forward_hidden(make("qwen3"), torch.arange(9), [9]).sum()
+    with pytest.raises(MemoryError), attention.mode_kept():
+        loss.backward()
+    assert mode() == LOOSE
+
+
+def test_only_a_gpu_that_was_asked_for_it_orders_sums(mode):
+    assert not attention._may_reorder(torch.zeros(1))
+    card = SimpleNamespace(is_cuda=True)
+    assert attention._may_reorder(card)
+    torch.use_deterministic_algorithms(False)
+    assert not attention._may_reorder(card)
