@@ -280,9 +280,8 @@ class TorchLearner:
             meter.region(terms)
             meter.time(forward=middle - begin, backward=time.perf_counter() - middle)
             assert terms.entropy is not None
-            spread = float(terms.entropy.detach().sum()) / totals["tokens"]
-            figures = {**out.metrics, "loss": loss.detach(), "entropy": spread}
-            for name, value in figures.items():
+            entropy = float(terms.entropy.detach().sum()) / totals["tokens"]
+            for name, value in {**out.metrics, "loss": loss.detach(), "entropy": entropy}.items():
                 sums[name] = sums.get(name, 0.0) + float(value)
         return after[0], self.ranks.sums(sums)
 
