@@ -23,8 +23,6 @@ from quintain.types import QuintainError, check
 log = logging.getLogger("quintain.learn")
 _said: set[str] = set()
 MALLOC = {-3: 1 << 25, -1: 1 << 29}  # glibc's M_MMAP_THRESHOLD (32 MiB is its largest) and M_TRIM_THRESHOLD, in bytes
-
-
 ORDERED_CUBLAS = (":4096:8", ":16:8")  # workspaces with which cuBLAS adds in one order
 
 
