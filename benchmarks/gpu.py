@@ -25,7 +25,7 @@ from quintain.learn.learner import TorchLearner
 from quintain.learn.optim import adamw
 from quintain.learn.pack import pack
 from quintain.learn.plan import Plan
-from quintain.learn.precision import settle
+from quintain.learn.precision import set_device
 from quintain.models import build_model
 from quintain.objectives import clip, token_mean, token_ratio
 from quintain.parts import chain
@@ -80,7 +80,7 @@ def train(plan: str, kv_heads: int, device: torch.device, seed: int = 0) -> tupl
 
 def child(way: str) -> None:
     """Every plan under one setting, a JSON line each."""
-    device = settle(torch.device("cuda"))
+    device = set_device(torch.device("cuda"))
     if way == "any order":
         torch.use_deterministic_algorithms(False)
     if way == "with cuDNN":

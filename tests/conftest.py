@@ -66,11 +66,11 @@ def device(request: pytest.FixtureRequest) -> Any:
     """Where the models of a test live: on the CPU, and in `make gpu` on a GPU, set as runs set it."""
     import torch
 
-    from quintain.learn.precision import settle
+    from quintain.learn.precision import set_device
 
     if request.param == "cuda" and not torch.cuda.is_available():
-        pytest.skip(f"torch {torch.__version__} sees no CUDA device")
-    return settle(torch.device(request.param))
+        pytest.fail(f"torch {torch.__version__} sees no CUDA device; leave out the mark gpu")
+    return set_device(torch.device(request.param))
 
 
 @pytest.fixture

@@ -35,9 +35,9 @@ from quintain.learn.shares import of_rank
 from quintain.learn.streams import add_streams
 from quintain.learn.topk import others
 from quintain.learn.value import ValueHead
-from quintain.models.attention import mode_kept
 from quintain.models.fingerprint import fingerprint
 from quintain.models.narrow import recomputes
+from quintain.models.order import mode_kept
 from quintain.models.routing import routers
 from quintain.parts import Objective, State
 from quintain.types import Batch, Group, Terms, Weights

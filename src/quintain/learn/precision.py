@@ -196,7 +196,7 @@ def named(device: torch.device) -> str:
     return f"{device}"
 
 
-def settle(device: torch.device) -> torch.device:
+def set_device(device: torch.device) -> torch.device:
     """Set a GPU as runs use it, before its first product; a CPU is that way already.
 
     Sums are made in a set order wherever torch can, so that equal runs give equal bits; it warns where it cannot. Attention goes without

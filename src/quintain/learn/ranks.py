@@ -39,6 +39,7 @@ class Ranks:
     size: int = 1
     deadline_s: float = 120.0
     group: Any = field(default=None, repr=False)
+    own_gpu: bool = False  # no two of them on one; if not, what lies on a GPU travels by gloo
 
     def __post_init__(self) -> None:
         check(0 <= self.rank < self.size, f"rank is {self.rank}; it must lie in [0, {self.size})")
@@ -93,7 +94,7 @@ class Ranks:
                 f"rank {rank} of {size} could not meet the others at {address}:{port} within {deadline_s:g} s; "
                 f"check that all {size} processes run and that the port is free: {_first_line(error)}"
             ) from error
-        return cls(rank=rank, size=size, deadline_s=deadline_s, group=group)
+        return cls(rank=rank, size=size, deadline_s=deadline_s, group=group, own_gpu=bool(own))
 
     def _do(self, what: str, call: Any, *args: Any, **options: Any) -> None:
         on_gpu = any(isinstance(a, torch.Tensor) and a.is_cuda for a in args)

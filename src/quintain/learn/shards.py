@@ -45,7 +45,13 @@ def shard(model: nn.Module, ranks: Ranks, dtype: torch.dtype = torch.float32) ->
         raise ShardError(
             "learner.shard is 'full', but one process learns; set runtime.processes >= 2, or learner.shard=none"
         )
-    _check_device(next(model.parameters()).device, ranks)
+    if (
+        next(model.parameters()).is_cuda and not ranks.own_gpu
+    ):  # gloo ends the process without a word when FSDP2 asks it for such tensors
+        raise ShardError(
+            f"learner.shard is 'full', and {ranks.size} ranks share {torch.cuda.device_count()} GPU(s) on this machine; give each "
+            "rank a GPU of its own by fewer runtime.processes, or set learner.device=cpu, or learner.shard=none"
+        )
     layers = find_layers(model)
     lower = None if dtype == torch.float32 else dtype
     sums = None if lower is None else torch.float32
@@ -64,17 +70,6 @@ def shard(model: nn.Module, ranks: Ranks, dtype: torch.dtype = torch.float32) ->
     for module in sharded:
         module.set_gradient_divide_factor(1.0)
         module.set_force_sum_reduction_for_comms(True)  # gloo knows no scaled sums
-
-
-def _check_device(device: torch.device, ranks: Ranks) -> None:
-    """Gloo, which ranks talk through where they share a GPU, ends the process without a word when FSDP2 asks it for such tensors."""
-    import torch.distributed as dist
-
-    if device.type == "cuda" and "nccl" not in str(dist.get_backend_config()):
-        raise ShardError(
-            f"learner.shard is 'full', and {ranks.size} ranks share {torch.cuda.device_count()} GPU(s) on this machine; give each "
-            "rank a GPU of its own by fewer runtime.processes, or set learner.device=cpu, or learner.shard=none"
-        )
 
 
 def find_layers(model: nn.Module) -> list[nn.Module]:

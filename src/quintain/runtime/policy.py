@@ -13,7 +13,7 @@ from quintain.engines.resuming import ResumingEngine
 from quintain.learn.checkpoint import load_weights
 from quintain.learn.learner import Plan, TorchLearner
 from quintain.learn.lora import add_lora
-from quintain.learn.precision import pick_device, settle
+from quintain.learn.precision import pick_device, set_device
 from quintain.learn.precision import set_threads as set_threads
 from quintain.learn.ranks import Ranks
 from quintain.learn.value import value_head
@@ -24,7 +24,7 @@ from quintain.registry import build, entry
 
 def make_model(config: Config, renderer: Renderer) -> Any:
     """The model of a config: a local folder, or one built from sizes for the renderer's vocabulary; self-tested."""
-    section, device = config.model, settle(pick_device(config.learner.device))
+    section, device = config.model, set_device(pick_device(config.learner.device))
     if section.folder:
         model = load_model(section.folder, device=device)
     else:

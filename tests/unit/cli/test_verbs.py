@@ -341,6 +341,27 @@ def test_doctor_without_a_run_looks_at_the_machine(capsys):
     assert "python" in told(capsys, "doctor")
 
 
+def test_a_gpu_is_told_by_its_name(monkeypatch):
+    import torch
+
+    from quintain.cli import doctor, train
+
+    def broken(device):
+        raise RuntimeError("no driver")
+
+    config = make("tiny")
+    assert train._on_gpu(config) == "" and doctor.machine()["device"].startswith("cpu (no CUDA")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"Big Card {device}")
+    assert doctor.machine()["device"] == "cuda (Big Card cuda)"
+    config.learner.device = "cuda:1"
+    assert train._on_gpu(config) == "; on cuda:1 (Big Card cuda:1)"
+    monkeypatch.setattr(torch.cuda, "get_device_name", broken)
+    assert doctor.machine()["device"] == "cuda"
+    config.learner.device = "cpu"
+    assert train._on_gpu(config) == ""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["world", "reward", "algorithm"])
 def test_new_files_work_and_their_tests_pass(what, tmp_path, capsys):

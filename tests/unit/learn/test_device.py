@@ -18,11 +18,11 @@ from quintain.learn.lora import add_lora
 from quintain.learn.optim import adamw, muon
 from quintain.learn.pack import pack
 from quintain.learn.plan import Plan
-from quintain.learn.precision import settle
+from quintain.learn.precision import set_device
 from quintain.learn.ranks import Ranks
 from quintain.learn.value import ValueHead
 from quintain.models import build_model
-from quintain.models.attention import mode_kept
+from quintain.models.order import mode_kept
 from quintain.objectives import (
     clip,
     fit_values,
@@ -174,23 +174,22 @@ def test_experts_are_replayed(device, make_groups):
         torch.testing.assert_close(ends[0][name], value, rtol=1e-3, atol=1e-4)
 
 
-def test_ranks_that_share_a_gpu_cannot_share_layers(monkeypatch, make_model):
-    class Card(torch.nn.Linear):
+def test_ranks_that_share_a_gpu_cannot_share_layers(monkeypatch):
+    class Card(torch.nn.Module):
         def parameters(self, recurse=True):
-            yield SimpleNamespace(device=torch.device("cuda"))
+            yield SimpleNamespace(is_cuda=True)
 
-    monkeypatch.setattr("torch.distributed.get_backend_config", lambda: "cpu:gloo,cuda:gloo")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(shards.ShardError, match=r"2 ranks share 1 GPU\(s\).*learner.device=cpu"):
-        shards.shard(Card(1, 1), Ranks(rank=0, size=2))
-    shards._check_device(CPU, Ranks(rank=0, size=2))
-    monkeypatch.setattr("torch.distributed.get_backend_config", lambda: "cpu:gloo,cuda:nccl")
-    shards._check_device(torch.device("cuda"), Ranks(rank=0, size=2))
+        shards.shard(Card(), Ranks(rank=0, size=2))
+    monkeypatch.setattr(shards, "find_layers", lambda model: 1 / 0)
+    with pytest.raises(ZeroDivisionError):  # it goes on to the layers
+        shards.shard(Card(), Ranks(rank=0, size=2, own_gpu=True))
 
 
 @pytest.fixture
-def as_before(monkeypatch):
-    """What `settle` sets is afterwards what it was."""
+def as_before():
+    """What `set_device` sets is afterwards what it was."""
     with mode_kept():
         torch.use_deterministic_algorithms(False)
         filled, cudnn = torch.utils.deterministic.fill_uninitialized_memory, torch.backends.cuda.cudnn_sdp_enabled()
@@ -201,21 +200,21 @@ def as_before(monkeypatch):
 
 def test_a_gpu_is_set_to_repeat_and_a_cpu_is_left_alone(monkeypatch, caplog, as_before):
     monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
-    assert settle(CPU) == CPU and not torch.are_deterministic_algorithms_enabled()
+    assert set_device(CPU) == CPU and not torch.are_deterministic_algorithms_enabled()
     assert "CUBLAS_WORKSPACE_CONFIG" not in os.environ
     card = torch.device("cuda")
-    assert settle(card) == card
+    assert set_device(card) == card
     assert torch.is_deterministic_algorithms_warn_only_enabled() and not torch.backends.cuda.cudnn_sdp_enabled()
     assert not torch.utils.deterministic.fill_uninitialized_memory and not caplog.records
     assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":0:0")
-    settle(card)
+    set_device(card)
     assert "CUBLAS_WORKSPACE_CONFIG is :0:0" in caplog.text
 
 
 def test_models_of_runs_are_made_on_a_device_that_is_settled(monkeypatch):
     asked = []
-    monkeypatch.setattr(policy, "settle", lambda device: (asked.append(device), CPU)[1])
+    monkeypatch.setattr(policy, "set_device", lambda device: (asked.append(device), CPU)[1])
     config = configs.make("tiny", overrides=["learner.device=cpu"])
     policy.make_model(config, make_stage(config).renderer)
     assert asked == [CPU]

@@ -14,7 +14,7 @@ from quintain.learn import precision
 from quintain.learn.learner import TorchLearner
 from quintain.learn.optim import adamw
 from quintain.learn.pack import pack
-from quintain.learn.precision import DeviceError, LossScale, bf16, fp16, fp32, named, pick_device
+from quintain.learn.precision import DeviceError, LossScale, bf16, fp16, fp32, pick_device
 from quintain.objectives import clip, token_mean, token_ratio
 from quintain.parts import chain, stateless
 from quintain.registry import build
@@ -97,23 +97,3 @@ def test_an_absent_gpu_is_said_once(caplog, monkeypatch):
     assert pick_device().type == pick_device("cpu").type == "cpu"
     with pytest.raises(DeviceError, match="'gpu0'"):
         pick_device("gpu0")
-
-
-def broken(device):
-    raise RuntimeError("no driver")
-
-
-def test_a_gpu_is_told_by_its_name(monkeypatch):
-    from quintain import config as configs
-    from quintain.cli import doctor, train
-
-    config = configs.make("tiny")
-    assert train._on_gpu(config) == "" and doctor.machine()["device"].startswith("cpu (no CUDA")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Big Card")
-    assert named(torch.device("cuda:1")) == "cuda:1 (Big Card)" and doctor.machine()["device"] == "cuda (Big Card)"
-    assert train._on_gpu(config) == "; on cuda (Big Card)"
-    monkeypatch.setattr(torch.cuda, "get_device_name", broken)
-    assert doctor.machine()["device"] == "cuda"
-    config.learner.device = "cpu"
-    assert train._on_gpu(config) == ""

@@ -9,6 +9,7 @@ import torch
 
 import quintain.models.attention as attention
 import quintain.models.forward as forward
+import quintain.models.order as order
 from quintain.learn.lora import add_lora
 from quintain.models import Pack, PackError, UnsupportedModel, forward_hidden, head_logits, self_test
 from quintain.models.attention import Local, Options
@@ -175,9 +176,9 @@ def test_a_sequence_above_the_limit_is_refused(make):
 @pytest.fixture
 def mode():
     """How torch orders sums, which a test may set, is afterwards what it was."""
-    with attention.mode_kept():
+    with order.mode_kept():
         torch.use_deterministic_algorithms(True, warn_only=True)
-        yield attention._mode
+        yield order._mode
 
 
 class Look(torch.autograd.Function):
@@ -190,7 +191,7 @@ class Look(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *grads):
-        ctx.seen.append(attention._mode())
+        ctx.seen.append(order._mode())
         return grads[0], None
 
 
@@ -216,7 +217,7 @@ def test_gradients_of_attention_alone_are_strictly_in_order(train, make, monkeyp
     plain = gradients()
     assert seen and set(seen) == {LOOSE}
     seen.clear()
-    monkeypatch.setattr(attention, "_may_reorder", lambda x: True)
+    monkeypatch.setattr(order, "_may_reorder", lambda x: True)
     ordered = gradients()
     assert seen and set(seen) == {STRICT} and set(around) == {LOOSE} and mode() == LOOSE
     assert all(torch.equal(a, b) for a, b in zip(plain, ordered, strict=True))
@@ -234,16 +235,16 @@ def test_the_order_of_sums_is_what_it_was_after_a_backward_pass_that_failed(make
 
     real = attention.F.scaled_dot_product_attention
     monkeypatch.setattr(attention.F, "scaled_dot_product_attention", lambda *a, **more: Broken.apply(real(*a, **more)))
-    monkeypatch.setattr(attention, "_may_reorder", lambda x: True)
+    monkeypatch.setattr(order, "_may_reorder", lambda x: True)
     loss = forward_hidden(make("qwen3"), torch.arange(9), [9]).sum()
-    with pytest.raises(MemoryError), attention.mode_kept():
+    with pytest.raises(MemoryError), order.mode_kept():
         loss.backward()
     assert mode() == LOOSE
 
 
 def test_only_a_gpu_that_was_asked_for_it_orders_sums(mode):
-    assert not attention._may_reorder(torch.zeros(1))
+    assert not order._may_reorder(torch.zeros(1))
     card = SimpleNamespace(is_cuda=True)
-    assert attention._may_reorder(card)
+    assert order._may_reorder(card)
     torch.use_deterministic_algorithms(False)
-    assert not attention._may_reorder(card)
+    assert not order._may_reorder(card)
