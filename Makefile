@@ -21,6 +21,7 @@ CODE := $(wildcard src tests tools benchmarks recipes examples)
 # Files with tests of a mark, so that a stage reads no others, and those of the chaos tests that need the machine for themselves.
 marked = $(shell grep -rlE "mark\.$(1)\b" tests)
 ALONE := tests/chaos/test_process_faults.py tests/chaos/test_run_kill.py tests/unit/runtime/test_env_pool.py
+VLLM_TESTS := tests/e2e/test_vllm_run.py tests/e2e/test_vllm.py
 ENGINE_TESTS := tests/unit/engines $(wildcard tests/contracts/*engine*)
 
 export PATH := $(BIN):$(PATH)
@@ -126,8 +127,7 @@ venv-vllm:  ## make .venv-vllm, the environment of the vLLM engine
 		--constraints constraints-vllm.txt --exact
 
 test-vllm: venv-vllm  ## the engine tests in the environment of the vLLM engine, with a real vLLM server
-	$(abspath .venv-vllm)/bin/python -m pytest -n $(JOBS) $(ENGINE_TESTS) -m "not browser and not chaos and not gpu" $(ARGS)
-	$(abspath .venv-vllm)/bin/python -m pytest tests/e2e/test_vllm.py -m "not browser and not chaos and not gpu" $(ARGS)
+	$(abspath .venv-vllm)/bin/python -m pytest -n $(JOBS) --dist loadfile $(VLLM_TESTS) $(ENGINE_TESTS) -m "not browser and not chaos and not gpu" $(ARGS)
 
 venv-peers:  ## make .venv-peers, the environment of the libraries whose worlds we play and that play ours
 	@$(PYTHON) tools/bootstrap.py --venv .venv-peers --torch none --extras adapters,peers,serve \

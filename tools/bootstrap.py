@@ -18,12 +18,21 @@ ROOT = Path(__file__).resolve().parent.parent
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 BUILD_REQUIRES = ("hatchling", "editables")
 HEARTBEAT_S = 10.0
+DOING = {
+    "Collecting",
+    "Downloading",
+    "Installing",
+    "Building",
+    "Resolved",
+    "Prepared",
+}  # how lines begin that are shown
 LAZY = not sys.dont_write_bytecode  # modules are compiled when they are first imported: most never are
 UV_NAMES = {
     "index-url": "UV_DEFAULT_INDEX",
     "extra-index-url": "UV_INDEX",
     "find-links": "UV_FIND_LINKS",
     "cert": "SSL_CERT_FILE",
+    "constraint": "UV_CONSTRAINT",
 }  # what of pip's settings uv must know, and what it calls that
 
 
@@ -95,53 +104,47 @@ class Installer:
         if done.returncode:
             raise SetupError(f"`python3 -m venv` failed:\n{done.stdout}{done.stderr}")
 
-    def pins(self, path: Path) -> None:
-        """Install every pin of a file but PyTorch, which is there already: by uv, which is several times as fast, if it can."""
-        self.say(f"all of {path.name}")
-        if not self._by_uv(path):
-            self.pip("install", "--no-deps", "-r", str(path), what="  by pip: this takes some minutes")
-
-    def _by_uv(self, path: Path) -> bool:
-        """Whether uv has installed the pins of a file: it takes no dependencies, and looks for them where pip would."""
+    def packages(self, *args: str, what: str) -> None:
+        """`pip install ARGS` by uv, which is several times as fast, or by pip where there is no uv or it cannot."""
+        self.say(what)
         try:
-            self.pip("install", "--no-deps", "-c", str(path), "uv", what="  by uv")
+            if not self.installed("uv"):
+                self.pip("install", "--no-deps", "-c", str(self.constraints), "uv", what="  by uv")
+            self._uv("install", *args)
         except SetupError:
-            return False
-        pins = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("torch==")]
-        command = [str(self.python), "-m", "uv", "pip", "install", "--python", str(self.python), "--no-deps", "-r", "-"]
-        command += [] if LAZY else ["--compile-bytecode"]
+            self.pip("install", *args, what="  by pip: this takes some minutes")
+
+    def _uv(self, command: str, *args: str) -> None:
+        """Run `uv pip COMMAND ARGS`, which looks for packages where pip would."""
         config = [str(self.python), "-m", "pip", "config", "list"]
         shown = subprocess.run(config, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
-        environ = {**os.environ, **uv_settings(shown)}
-        with open(self.log, "a", encoding="utf-8") as log:
-            log.write(f"$ {' '.join(command)}\n")
-            log.flush()
-            to = {"stdout": log, "stderr": subprocess.STDOUT, "cwd": ROOT, "env": environ}
-            return not subprocess.run(command, input="\n".join(pins), text=True, **to).returncode
+        compiled = [] if LAZY else ["--compile-bytecode"]
+        self._run("uv", "pip", command, "--python", str(self.python), *args, *compiled, environ=uv_settings(shown))
 
     def pip(self, *args: str, what: str) -> None:
-        """Run `pip ARGS`, log all of its output and show what it is doing now and then."""
+        """Run `pip ARGS`."""
         self.say(what)
-        command = [str(self.python), "-m", "pip", "--disable-pip-version-check", *args]
-        command += ["--no-compile"] if LAZY else []
+        self._run("pip", "--disable-pip-version-check", *args, *(["--no-compile"] if LAZY else []))
+
+    def _run(self, module: str, *args: str, environ: dict[str, str] | None = None) -> None:
+        """Run a module, log all of its output and show what it is doing now and then."""
+        command = [str(self.python), "-m", module, *args]
         beat, tail = time.monotonic(), []
+        to = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
         with open(self.log, "a", encoding="utf-8") as log:
             log.write(f"$ {' '.join(command)}\n")
-            process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, cwd=ROOT
-            )
-            assert process.stdout is not None
-            for line in process.stdout:
-                log.write(line)
-                tail = [*tail[-29:], line.rstrip()]
-                if line.split(" ", 1)[0].strip() in {"Collecting", "Downloading", "Installing", "Building"} and (
-                    time.monotonic() - beat > HEARTBEAT_S or line.startswith("Installing")
-                ):
-                    beat = time.monotonic()
-                    self.say(f"  {line.strip()[:100]}")
-        if process.wait():
+            environ = {**os.environ, **(environ or {})}
+            with subprocess.Popen(command, **to, text=True, cwd=ROOT, env=environ) as process:
+                for line in process.stdout or ():
+                    log.write(line)
+                    tail = [*tail[-29:], line.rstrip()]
+                    late = time.monotonic() - beat > HEARTBEAT_S or line.startswith("Installing")
+                    if late and line.split(" ", 1)[0].strip() in DOING:
+                        beat = time.monotonic()
+                        self.say(f"  {line.strip()[:100]}")
+        if process.returncode:
             shown = [line for line in tail if not line.startswith("WARNING: Location")]
-            raise SetupError("\n".join([f"pip failed; its last lines (all are in {self.log}):", *shown]))
+            raise SetupError("\n".join([f"{module} failed; its last lines (all are in {self.log}):", *shown]))
 
     def probe(self, requirement: str, *args: str) -> dict | None:
         """What pip would install for this requirement, from metadata alone; None when it finds nothing."""
@@ -262,9 +265,9 @@ def setup(args: argparse.Namespace) -> None:
     installer.pip("install", *limits, *BUILD_REQUIRES, what="build tools")
     project = f"{ROOT}[{','.join(extras)}]"
     if args.exact:
-        installer.pins(constraints)
+        installer.packages("--no-deps", "-r", str(constraints), what=f"all of {constraints.name}")
         limits.append("--no-deps")
-    installer.pip("install", *limits, "--no-build-isolation", "-e", project, what=f"Quintain with {', '.join(extras)}")
+    installer.packages(*limits, "--no-build-isolation", "-e", project, what=f"Quintain with {', '.join(extras)}")
     if kind == "cpu" and (extra := [n for n in ("nvidia-cublas", "nvidia-cudnn-cu13") if installer.installed(n)]):
         raise SetupError(f"a CUDA package came in with the CPU build: {extra}; remove {args.venv} and run again")
     if LAZY and "train" in extras:

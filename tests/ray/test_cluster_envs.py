@@ -34,7 +34,7 @@ def rows(run: Path) -> list[dict[str, float]]:
 @pytest.mark.parametrize("how", ["killed", "stopped"])
 def test_a_killed_or_hanging_env_worker_costs_no_episode_and_is_counted_once(how, tmp_path):
     (tmp_path / "slow.py").write_text(SLOW)  # so that episodes are always under way
-    write(tmp_path, steps=10, pools=ENVS, imports=(str(tmp_path / "slow.py"),))
+    write(tmp_path, steps=10, pools=ENVS, imports=(str(tmp_path / "slow.py"),), play=2)
     process = start(tmp_path, "train", "run.toml", "rollout.options.deadline_s=6")
     run = tmp_path / "runs" / "over"
     until(lambda: list((run / "checkpoints").glob("step-00000[1-9]*")), process)
@@ -58,7 +58,7 @@ def test_a_killed_or_hanging_env_worker_costs_no_episode_and_is_counted_once(how
 def test_groups_go_to_the_pool_that_fits_and_it_is_counted(tmp_path):
     pools = '[cluster.pools.reads]\nlabel = "prefill"\n[cluster.pools.writes]\nlabel = "decode"'
     text = write(tmp_path, steps=4, pools=pools).read_text()
-    (tmp_path / "run.toml").write_text(text.replace('[cluster.pools.play]\nlabel = "any"\ncount = 2\n', ""))
+    (tmp_path / "run.toml").write_text(text.replace('[cluster.pools.play]\nlabel = "any"\ncount = 1\n', ""))
     status, said = finish(start(tmp_path, "train", "run.toml"))
     assert status == 0, said
     run = tmp_path / "runs" / "over"

@@ -54,7 +54,7 @@ def test_a_run_on_a_running_cluster_sends_weights_through_its_folder_and_leaves_
 def test_actors_that_do_not_see_the_folder_of_the_run_get_weights_as_bytes(head, tmp_path):
     address, token = head
     imports, mark = noting(tmp_path)
-    write(tmp_path, cluster=f'address = "{address}"\ntoken_file = "{token}"', imports=imports)
+    write(tmp_path, cluster=f'address = "{address}"\ntoken_file = "{token}"', imports=imports, play=2)
     folder = "run.folder=/proc/self/cwd/runs"  # every process sees another one there: an actor that of its raylet
     status, said = finish(start(tmp_path, "train", "run.toml", folder))
     assert status == 0, said

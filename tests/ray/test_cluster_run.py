@@ -45,15 +45,18 @@ local_cpus = 4
 {cluster}
 [cluster.pools.play]
 label = "any"
-count = 2
+count = {play}
 {pools}
 """
 DEADLINE_S = 240
 
 
-def write(folder: Path, *, steps: int = 3, cluster: str = "", pools: str = "", imports: tuple[str, ...] = ()) -> Path:
+def write(
+    folder: Path, *, steps: int = 3, cluster: str = "", pools: str = "", imports: tuple[str, ...] = (), play: int = 1
+) -> Path:
+    """A file of a run with `play` actors that play: each takes seconds of a core to start."""
     path = folder / "run.toml"
-    path.write_text(TINY.format(steps=steps, cluster=cluster, pools=pools, imports=list(imports)))
+    path.write_text(TINY.format(steps=steps, cluster=cluster, pools=pools, imports=list(imports), play=play))
     return path
 
 
@@ -124,9 +127,8 @@ def closed(run: Path, steps: int) -> list[dict]:
 
 
 def test_a_run_over_ray_with_rewards_as_tasks_and_envs_in_workers_closes_its_books_and_leaves_nobody(tmp_path):
-    write(
-        tmp_path, cluster="reward_tasks = 2\nreward_cpus = 0.5", pools='[cluster.pools.envs]\nlabel = "cpu"\ncpus = 0.5'
-    )
+    pools = '[cluster.pools.envs]\nlabel = "cpu"\ncpus = 0.5'
+    write(tmp_path, cluster="reward_tasks = 2\nreward_cpus = 0.5", pools=pools, play=2)
     process = start(tmp_path, "train", "run.toml")
     until(lambda: len(named(process, "ray::PlayWorker")) == 2, process)
     ours = below(process)
@@ -146,7 +148,7 @@ def test_a_run_over_ray_with_rewards_as_tasks_and_envs_in_workers_closes_its_boo
 
 @pytest.mark.parametrize("how", ["killed", "stopped"])
 def test_a_killed_or_silent_rollout_worker_is_replaced_and_its_groups_are_played_again(how, tmp_path):
-    write(tmp_path, steps=30)
+    write(tmp_path, steps=30, play=2)
     process = start(tmp_path, "train", "run.toml", "runtime.heartbeat_s=2")
     run = tmp_path / "runs" / "over"
     until(lambda: list((run / "checkpoints").glob("step-00000[1-9]*")), process)

@@ -32,7 +32,6 @@ def learn(folder: Path, *overrides: str, steps: int = 3) -> list[str]:
         "train",
         "run.toml",
         reward,
-        "cluster.pools.play.count=1",
         "run.max_lag=0",
         "run.keep_checkpoints=99",
         *overrides,

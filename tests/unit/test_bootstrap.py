@@ -25,6 +25,11 @@ class FakeInstaller(bootstrap.Installer):
     def pip(self, *args: str, what: str):
         self.calls.append(args)
 
+    def _uv(self, *args: str):
+        if self.python.exists() and self.python.stat().st_size:
+            return super()._uv(*args)
+        self.calls.append(args)
+
     def compile(self, module: str):
         self.calls.append(("compile", module))
 
@@ -93,6 +98,7 @@ def test_an_old_python_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPat
 SHOWN = """\
 :env:.find-links='/wheels /more'
 global.cert='/etc/ca.crt'
+global.constraint='/etc/limits.txt'
 global.extra-index-url='https://a/simple\\nfile:///b/simple'
 global.find-links='/old'
 global.index-url='https://pypi.mirror/simple'
@@ -104,6 +110,7 @@ def test_uv_looks_where_pip_does():
     assert bootstrap.uv_settings(SHOWN) == {
         "UV_FIND_LINKS": "/wheels,/more",
         "SSL_CERT_FILE": "/etc/ca.crt",
+        "UV_CONSTRAINT": "/etc/limits.txt",
         "UV_INDEX": "https://a/simple file:///b/simple",
         "UV_DEFAULT_INDEX": "https://pypi.mirror/simple",
         "UV_INDEX_STRATEGY": "unsafe-best-match",
@@ -116,26 +123,30 @@ def test_uv_looks_where_pip_does():
 UV = """#!{python}
 import os, sys
 with open({said!r}, "a") as said:
-    print(*sys.argv[1:], os.environ.get("UV_INDEX_STRATEGY", ""), *(sys.stdin if "uv" in sys.argv[:3] else ()), file=said)
+    print(*sys.argv[1:], os.environ.get("UV_INDEX_STRATEGY", ""), file=said)
+print("Resolved 3 packages in 2ms")
 sys.exit({status} if "uv" in sys.argv[:3] else 0)
 """
+ASKED = ("-c", "limits.txt", "-e", "here[dev]")
 
 
 @pytest.mark.parametrize("status", [0, 2])
-def test_pins_are_installed_by_uv_without_pytorch_and_by_pip_where_uv_cannot(tmp_path: Path, status: int):
+def test_packages_are_installed_by_uv_and_by_pip_where_uv_cannot(tmp_path, status, monkeypatch, capsys):
     installer, said = FakeInstaller(tmp_path), tmp_path / "said"
     installer.python.parent.mkdir(parents=True)
     installer.python.write_text(UV.format(python=sys.executable, said=str(said), status=status))
     installer.python.chmod(0o755)
-    installer.pins(installer.constraints)
-    asked = next(line for line in said.read_text().splitlines() if line.startswith("-m uv pip install"))
-    assert "--no-deps -r -" in asked and asked.endswith("unsafe-best-match # pins")
-    assert "numpy==2.4.6" in said.read_text() and "torch" not in said.read_text()
-    by_pip = ("install", "--no-deps", "-r", str(installer.constraints))
-    assert installer.calls[0][-1] == "uv" and installer.calls[1:] == ([by_pip] if status else [])
+    monkeypatch.setattr(bootstrap, "ROOT", tmp_path)
+    monkeypatch.setattr(bootstrap, "HEARTBEAT_S", 0.0)
+    installer.packages(*ASKED, what="all")
+    (asked,) = [line for line in said.read_text().splitlines() if line.startswith("-m uv pip install")]
+    assert f"--python {installer.python} {' '.join(ASKED)}" in asked and asked.endswith("unsafe-best-match")
+    assert installer.calls[0][-1] == "uv" and installer.calls[1:] == ([("install", *ASKED)] if status else [])
+    assert "Resolved 3 packages" in capsys.readouterr().out, "who waits is told of it"
+    assert "Resolved 3 packages" in installer.log.read_text()
 
 
-def test_pins_are_installed_by_pip_where_there_is_no_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_packages_are_installed_by_pip_where_there_is_no_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     installer = FakeInstaller(tmp_path)
 
     def pip(self: FakeInstaller, *args: str, what: str):
@@ -144,8 +155,8 @@ def test_pins_are_installed_by_pip_where_there_is_no_uv(tmp_path: Path, monkeypa
         self.calls.append(args)
 
     monkeypatch.setattr(FakeInstaller, "pip", pip)
-    installer.pins(installer.constraints)
-    assert installer.calls == [("install", "--no-deps", "-r", str(installer.constraints))]
+    installer.packages(*ASKED, what="all")
+    assert installer.calls == [("install", *ASKED)]
 
 
 @pytest.fixture
