@@ -69,11 +69,21 @@ def unfit(play: Play, levels: Sequence[int]) -> str:
     return ""
 
 
-def question(play: Play, heard: Heard) -> Heard:
-    """An instance that has just begun, which asks for all moves where the episode has several turns."""
+def question(play: Play, heard: Heard) -> Heard | None:
+    """An instance that has just begun, which asks for all moves where the episode has several turns; None where these are too few."""
     if play.env.limit == 1:
         return heard
+    if play.env.scaffold.turns:
+        plan = play.env.world.solve(play.env.state, SOLO)
+        if isinstance(plan, Plan) and len(plan.moves) > play.env.limit:
+            return None
     return heard._replace(text=f"{heard.text}\n\n{WHOLE.format(turns=play.env.limit)}")
+
+
+def too_few(play: Play) -> str:
+    """What to say where nothing could be asked for the reason that a scaffold gives few turns; "" if it gives the world's own."""
+    turns = play.env.scaffold.turns
+    return f" in the {turns} turns of the option turns of the scaffold" if turns else ""
 
 
 def best(play: Play) -> str:

@@ -18,7 +18,7 @@ from PIL import Image as Pillow
 
 from quintain import __version__
 from quintain.envs.adapters.play import Play
-from quintain.envs.asking import ASKS, reason
+from quintain.envs.asking import ASKS, reason, too_few
 from quintain.envs.files import room_for
 from quintain.envs.scaffold import Scaffold
 from quintain.registry import entry, unknown
@@ -125,8 +125,7 @@ def _fitting(
         fits = f"; of these levels {', '.join(map(str, one))} can be asked about" if one else ""
         asked = next((name for name in OTHERS if name != asks and not ASKS[name].unfit(play, levels)), "")
         other = f"; --ask {asked} asks for {OTHERS[asked]}" if asked else ""
-        chats = "" if len(play.seats) > 1 else "; quintain demos writes such worlds as chats"
-        raise ExportError(f"{why}{fits}{other}{chats}")
+        raise ExportError(f"{why}{fits}{other}; quintain demos writes such worlds as chats")
     return play
 
 
@@ -172,7 +171,7 @@ def write(
         Rows written, by split.
 
     Raises:
-        ExportError: the folder holds something, or a world does not fit; said before anything is written.
+        ExportError: the folder holds something, or a world does not fit; said before anything is written. Or there was no question.
         CannotWrite: the disk is full; nothing is left of it.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -191,6 +190,12 @@ def write(
         asked = functools.partial(questions, levels=levels, scaffold=scaffold, params=params, asks=asks)
         with room_for(folder):
             written = _write(room, worlds, seeds, asked)
+            if not any(written.values()):
+                few = too_few(_fitting(worlds[0], levels, scaffold, params=params, asks=asks))
+                raise ExportError(
+                    f"nothing to write: no instance of {', '.join(worlds)} has a question that the oracle answers{few}; "
+                    "name other levels or more instances"
+                )
             card = _card(worlds, levels, written, scaffold, _digest(room))
             (room / "README.md").write_text(card, encoding="utf-8")
         _name(room, folder)

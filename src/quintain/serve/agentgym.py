@@ -22,7 +22,12 @@ from quintain.types import QuintainError
 MOST = 1024  # games at once
 SEEDS = 2**63 - 1
 ACTION = 1 << 16  # characters
-DONE = ("/create", "/reset", "/step", "/close")  # paths of POST
+TAKEN = {
+    "/create": (),
+    "/reset": ("id", "data_idx"),
+    "/step": ("id", "action"),
+    "/close": ("id",),
+}  # fields of what is sent by POST
 SEEN, ABOUT = ("/observation", "/available_actions"), ("/", "/health")  # of GET: of one game, of all
 
 
@@ -81,8 +86,11 @@ class Games:
         return {"available_actions": list(heard.info["legal"])}
 
     def _done(self, path: str, body: Fields) -> dict[str, Any]:
-        if path not in DONE:
+        if path not in TAKEN:
             raise _nowhere("POST", path)
+        if strange := [name for name in body.data if name not in TAKEN[path]]:
+            there = ", ".join(TAKEN[path]) or "none"
+            raise body.refuse(strange[0][:80], f"is no field of {path}; its fields: {there}", "unknown_parameter")
         if path == "/create":
             number, self.count = self.count, self.count + 1
             while len(self.games) >= self.most:
@@ -120,5 +128,5 @@ def _answer(heard: Heard) -> dict[str, Any]:
 
 
 def _nowhere(method: str, path: str) -> Refusal:
-    known = f"POST {', '.join(DONE)} and GET {', '.join((*SEEN, *ABOUT))}"
+    known = f"POST {', '.join(TAKEN)} and GET {', '.join((*SEEN, *ABOUT))}"
     return Refusal(404, f"there is no {method} {path[:80]}; there are {known}", code="not_found")

@@ -160,8 +160,8 @@ def test_without_pictures_only_rows_are_named(tmp_path):
         ),
         (
             ["NimDuel"],
-            "NimDuel has 2 seats, a question has one; --ask moves asks for every action that is possible\n",
-        ),  # and no word of demos, which want one seat too
+            "NimDuel has 2 seats, a question has one; --ask moves asks for every action that is possible; quintain demos writes",
+        ),
         (
             ["Game2048"],
             "chance, an opponent or hidden cells answer each move; --ask moves asks for every action that is possible; quintain demos",
@@ -178,6 +178,10 @@ def test_without_pictures_only_rows_are_named(tmp_path):
         (["KeyDoor", "env.params.sise=6"], "unknown knob 'sise'; did you mean 'size'?"),
         (["MiniSudoku", "-n", "0"], "nothing to write: 1 world and"),
         (["MiniSudoku", "-n", "-3"], "nothing to write"),
+        (
+            ["KeyDoor", "env.scaffold.turns=2"],
+            "nothing to write: no instance of KeyDoor has a question that the oracle answers in the 2 turns of the option turns",
+        ),
         (["MiniSudoku", "--levels", "3-12"], "--levels 3-12"),
         (["MiniSudoku", "--image", "7"], "image is 7"),
         (["MiniSudok"], "did you mean 'MiniSudoku'"),

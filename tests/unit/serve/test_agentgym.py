@@ -57,6 +57,9 @@ async def test_two_games_are_played_apart(web: httpx.AsyncClient) -> None:
         ("/reset", {"id": 0, "data_idx": -1}, 400),
         ("/nowhere", {"id": 0}, 404),
         ("/create", [], 400),
+        ("/create", {"level": 5}, 400),
+        ("/reset", {"id": 0, "level": 5}, 400),
+        ("/step", {"id": 0, "action": "up", "seed": 1}, 400),
     ],
 )
 async def test_what_is_wrong_is_named(web: httpx.AsyncClient, path: str, body: Any, status: int) -> None:

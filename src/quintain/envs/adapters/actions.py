@@ -23,7 +23,7 @@ class Actions:
         words: names of the actions of a `Discrete` space in their order; () for numbers.
 
     Raises:
-        PeerError: there are more or fewer words than actions.
+        PeerError: there are more or fewer words than actions, or two are alike.
     """
 
     def __init__(self, space: Any, words: Sequence[str] = ()) -> None:
@@ -37,6 +37,10 @@ class Actions:
             )
         self.words: tuple[str, ...] = tuple(words) or tuple(str(self.first + i) for i in range(count))
         self.known: dict[str, int] = {word.lower(): i for i, word in enumerate(self.words)}
+        if len(self.known) < len(self.words):
+            raise PeerError(
+                f"the words {', '.join(self.words)} are not all different in small letters; name each action apart"
+            )
 
     @property
     def ask(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from quintain.envs.adapters.game import Shown, by_level
+from quintain.envs.adapters.game import PeerError, Shown, by_level, options_of
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.peer_env import playing
 from quintain.ports import SOLO, Env
@@ -24,7 +24,7 @@ class GemGame:
     ask = "What the game asks for, as it says."
 
     def __init__(self, ids: Any, options: Mapping[str, Any]) -> None:
-        self.ids, self.options = ids, dict(options)
+        self.ids, self.options = ids, options
         self.seats: tuple[str, ...] = (SOLO,)
         self.env: Any = None
 
@@ -33,13 +33,17 @@ class GemGame:
 
         Raises:
             UnknownName: there is no such environment.
+            PeerError: it does not take these options.
         """
         peer("gem.envs")
         registration = peer("gem.envs.registration")
         wanted = by_level(self.ids, task)
         if wanted not in registration.ENV_REGISTRY:
             raise UnknownName(unknown("environment of GEM", wanted, registration.ENV_REGISTRY))
-        self.env = registration.make(wanted, **self.options)
+        try:
+            self.env = registration.make(wanted, **self.options)
+        except TypeError as error:
+            raise PeerError(f"GEM cannot make {wanted!r} of {self.options}: {error}") from error
         text, info = self.env.reset(seed=task.seed % 2**32)
         return Shown(texts={SOLO: _with(text, info)}, movers=(SOLO,))
 
@@ -79,4 +83,5 @@ def gem(
         MissingExtra: gem-llm is not installed.
     """
     peer("gem")
-    return playing(lambda: GemGame(id, options or {}), {"grammar": "word", **(manner or {})})
+    chosen = options_of(options)
+    return playing(lambda: GemGame(id, chosen), {"grammar": "word", **(manner or {})})

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from quintain.envs.adapters.actions import Actions, words_of
-from quintain.envs.adapters.game import PeerError, Shown, by_level
+from quintain.envs.adapters.game import PeerError, Shown, by_level, options_of
 from quintain.envs.adapters.look import described
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.peer_env import playing
@@ -44,7 +44,7 @@ class GymGame:
     def __init__(
         self, ids: Any, options: Mapping[str, Any], words: Sequence[str], look: Callable[..., str] | None, image: bool
     ) -> None:
-        self.ids, self.options, self.words, self.look, self.image = ids, dict(options), tuple(words), look, image
+        self.ids, self.options, self.words, self.look, self.image = ids, options, tuple(words), look, image
         self.seats: tuple[str, ...] = (SOLO,)
         self.ask, self.made = "", ""
         self.env: Any = None
@@ -73,7 +73,7 @@ class GymGame:
             warnings.simplefilter("ignore")  # of old versions, and of arguments that are passed on
             try:
                 return gym.make(wanted, **{**mode, **self.options})
-            except gym.error.Error as error:
+            except (gym.error.Error, ModuleNotFoundError, TypeError) as error:
                 raise PeerError(f"Gymnasium cannot make {wanted!r}: {error}") from error
 
     def read(self, text: str, seat: str) -> Any:
@@ -151,5 +151,5 @@ def gymnasium(
         PeerError: (when playing) there is no such environment.
     """
     peer("gymnasium")
-    found = user_object(look) if isinstance(look, str) else look
-    return playing(lambda: GymGame(id, options or {}, actions, found, image), manner)
+    found, chosen = user_object(look) if isinstance(look, str) else look, options_of(options)
+    return playing(lambda: GymGame(id, chosen, actions, found, image), manner)

@@ -130,6 +130,7 @@ class McpEnv:
         self.session: Session | None = None
         self.inner = ToolEnv({}, (use.turns, 0.0), use.penalty)
         self.earned, self.over = 0.0, False
+        self.pictures: list[Image] = []  # of this turn's results
 
     async def reset(self, task: Task) -> Mapping[str, Feedback]:
         """Connect, list the tools, and open the episode.
@@ -156,24 +157,30 @@ class McpEnv:
         if first:
             given = self.use.opening.get("arguments", {})
             arguments = {name: task.seed if value == "{seed}" else value for name, value in given.items()}
-            messages.append(Message(Role.user, tuple(_parts(await self.session.call(first, arguments)))))
+            said = await self.session.call(first, arguments)
+            if said.is_error:
+                raise PeerError(f"{self.server} opens no episode: {first} says {_told(said)!r:.300}; mend opening")
+            messages.append(Message(Role.user, tuple(_parts(said))))
         return {SOLO: Feedback(messages=tuple(messages), tools=tuple(shown), state=self.snapshot())}
 
     async def step(self, moves: Mapping[str, Message]) -> Mapping[str, Feedback]:
         """Run the calls of a message in order; see `ToolEnv.step`."""
-        self.earned = 0.0
+        self.earned, self.pictures = 0.0, []
         said = (await self.inner.step(moves))[SOLO]
+        if self.pictures:
+            (message,) = said.messages
+            said = replace(said, messages=(Message(message.role, (*message.parts, *self.pictures)),))
         if self.earned:
             said = replace(said, reward={**said.reward, "reward": self.earned})
         if self.over:
             said = replace(said, stop=Stop.done, acts=False)
         return {SOLO: said}
 
-    async def _run(self, name: str, **arguments: Any) -> str:
+    async def _run(self, name: str, /, **arguments: Any) -> str:
         if self.over or self.session is None:
             raise ToolError("the episode is over")
         result = await self.session.call(name, arguments)
-        text = "\n".join(part.text for part in _parts(result) if isinstance(part, Text))
+        text = _told(result)
         if result.is_error:
             raise ToolError(text or f"{name} failed")
         facts = _facts(result.structured_content, text)
@@ -181,7 +188,9 @@ class McpEnv:
             earned = facts.get(self.use.reward)
             self.earned += earned if isinstance(earned, int | float) else 0.0
             self.over = self.over or facts.get(self.use.over) is True
-        return text or json.dumps(facts, ensure_ascii=False)
+        pictures = [part for part in _parts(result) if isinstance(part, Image)]
+        self.pictures += pictures
+        return text or ("" if pictures and facts is None else json.dumps(facts, ensure_ascii=False))
 
     def snapshot(self) -> Any:
         """Turn and calls so far; the server's own state is not covered."""
@@ -211,6 +220,10 @@ def _parts(result: Any) -> list[Text | Image]:
             with Pillow.open(io.BytesIO(base64.b64decode(block.data))) as picture:
                 out.append(Image(pixels=np.asarray(picture.convert("RGB"), np.uint8)))
     return out
+
+
+def _told(result: Any) -> str:
+    return "\n".join(part.text for part in _parts(result) if isinstance(part, Text))
 
 
 def _facts(structured: Any, text: str) -> Any:
@@ -269,7 +282,10 @@ def mcp(
         raise PeerError(
             f"mcp takes rewards.reward, rewards.over, limits.turns, .wait_s, .penalty, not {', '.join(sorted(strange))}"
         )
-    use = replace(Use(only=tuple(only), opening=opening or {}), **chosen)
+    opens = opening or {}
+    if not isinstance(opens, Mapping) or (opens and not opens.get("name")) or set(opens) - {"name", "arguments"}:
+        raise PeerError(f"opening is {opening!r:.80}; it is a mapping of name and, unless there are none, arguments")
+    use = replace(Use(only=tuple(only), opening=opens), **chosen)
     if use.turns < 1 or use.wait_s <= 0 or use.penalty > 0 or not server:
         raise PeerError(
             f"turns is {use.turns}, at least 1; wait_s {use.wait_s:g}, above 0; penalty {use.penalty:g}, at most 0"

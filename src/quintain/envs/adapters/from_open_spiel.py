@@ -46,19 +46,25 @@ class SpielGame:
         self.kind = game.get_type()
         if not (self.kind.provides_observation_string or self.kind.provides_information_state_string):
             raise PeerError(f"{wanted} says in no text what a player sees; choose a game with an observation string")
+        if self.kind.dynamics == spiel.GameType.Dynamics.MEAN_FIELD:
+            raise PeerError(f"{wanted} is a mean-field game, whose crowd no seat plays; choose one of single players")
         self.seats = tuple(f"player_{i}" for i in range(game.num_players()))
         self.rng, self.state = Rng("open_spiel", task.seed), game.new_initial_state()
         return self._shown({})
 
     def _legal(self, player: int) -> dict[str, int]:
-        return {self.state.action_to_string(player, a).strip().lower(): a for a in self.state.legal_actions(player)}
+        return {self.state.action_to_string(player, a).strip(): a for a in self.state.legal_actions(player)}
 
     def read(self, text: str, seat: str) -> Any:
-        """A legal action as it is written, or its number; another number that the game has is illegal."""
-        player, word = self.seats.index(seat), text[:200].strip().lower()
+        """A legal action as it is written, in small or large letters where that names one only; or its number.
+
+        Another number that the game has is illegal.
+        """
+        player, word = self.seats.index(seat), text[:200].strip()
         legal = self._legal(player)
-        if word in legal:
-            return legal[word]
+        alike = [word] if word in legal else [name for name in legal if name.lower() == word.lower()]
+        if len(alike) == 1:
+            return legal[alike[0]]
         if not (word.isascii() and word.isdigit()) or len(word) > 9:
             return None
         number = int(word)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image as Pillow
 
-from quintain.envs.adapters.game import PeerError, Shown, by_level
+from quintain.envs.adapters.game import PeerError, Shown, by_level, number, options_of
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.peer_env import playing
 from quintain.ports import SOLO, Env
@@ -36,7 +36,7 @@ class OpenEnvGame:
     remote = True  # answers come over the network: asked in a thread
 
     def __init__(self, urls: Any, fields: Mapping[str, str], options: Mapping[str, Any], wait_s: float) -> None:
-        self.urls, self.fields, self.options, self.wait_s = urls, dict(fields), dict(options), wait_s
+        self.urls, self.fields, self.options, self.wait_s = urls, dict(fields), options, wait_s
         self.seats: tuple[str, ...] = (SOLO,)
         self.url, self.client, self.schema = "", None, {}
         self.ask = "What the environment asks for, as it says."
@@ -51,11 +51,24 @@ class OpenEnvGame:
         if url != self.url:
             self.close()
             self.url = url
-            self.client = peer("openenv.core").GenericEnvClient(base_url=url, message_timeout_s=self.wait_s).sync()
-            self.schema = self._known("schema").get("action", {})
-            if not self._field():
-                self.ask = f"A JSON object with the fields {', '.join(self._names()) or 'of the action'}."
+            try:
+                self._connect()
+            except PeerError:
+                self.close()
+                raise
         return self._shown(self._asked("reset", seed=task.seed % 2**31, **self.options), first=True)
+
+    def _connect(self) -> None:
+        self.client = peer("openenv.core").GenericEnvClient(base_url=self.url, message_timeout_s=self.wait_s).sync()
+        known = self._known("schema")
+        self.schema = known.get("action", {})
+        schemas = {"action": self.schema, **dict.fromkeys(("text", "image"), known.get("observation", {}))}
+        for use, name in self.fields.items():  # one that the server lacks would leave the policy blind without a word
+            there = schemas[use].get("properties", {})
+            if there and name not in there:
+                raise PeerError(f"{self.url} has no field {name!r} for fields.{use}; it has {', '.join(there)}")
+        if not self._field():
+            self.ask = f"A JSON object with the fields {', '.join(self._names()) or 'of the action'}."
 
     def read(self, text: str, seat: str) -> Any:
         """The action as an object: the text in its field, or the object that the text is."""
@@ -155,9 +168,12 @@ def openenv(
 
     Raises:
         MissingExtra: openenv-core is not installed.
-        PeerError: `fields` has another name than these.
+        PeerError: `fields` has another name than these, or `wait_s` is out of range; (when playing) the server has no such field.
     """
     peer("openenv.core")
     if strange := set(fields or {}) - {"action", "text", "image"}:
         raise PeerError(f"fields has {', '.join(sorted(strange))}; it takes action, text, image")
-    return playing(lambda: OpenEnvGame(url, fields or {}, options or {}, wait_s), {"grammar": "word", **(manner or {})})
+    if not number(wait_s) or wait_s <= 0:
+        raise PeerError(f"wait_s is {wait_s!r}; it is a number of seconds above 0")
+    chosen = options_of(options, "seed")
+    return playing(lambda: OpenEnvGame(url, fields or {}, chosen, wait_s), {"grammar": "word", **(manner or {})})

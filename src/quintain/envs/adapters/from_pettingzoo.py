@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from quintain.envs.adapters.actions import Actions
-from quintain.envs.adapters.game import ILLEGAL, PeerError, Shown, by_level
+from quintain.envs.adapters.game import ILLEGAL, PeerError, Shown, by_level, options_of
 from quintain.envs.adapters.look import described
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.peer_env import playing
@@ -36,7 +36,7 @@ class ZooGame:
         look: Callable[..., str] | None,
         parallel: bool,
     ) -> None:
-        self.ids, self.options, self.words, self.look, self.parallel = ids, dict(options), tuple(words), look, parallel
+        self.ids, self.options, self.words, self.look, self.parallel = ids, options, tuple(words), look, parallel
         self.seats: tuple[str, ...] = ()
         self.ask, self.made = "", ""
         self.env: Any = None
@@ -72,6 +72,8 @@ class ZooGame:
                 raise PeerError(
                     f"PettingZoo cannot make {wanted!r}: {error}; pip install 'pettingzoo[classic]'"
                 ) from error
+            except TypeError as error:
+                raise PeerError(f"PettingZoo cannot make {wanted!r} of {self.options}: {error}") from error
 
     def read(self, text: str, seat: str) -> Any:
         """See `actions.Actions.read`; what the mask of a seat forbids is illegal."""
@@ -149,5 +151,5 @@ def pettingzoo(
         PeerError: (when playing) it cannot be made.
     """
     peer("pettingzoo")
-    found = user_object(look) if isinstance(look, str) else look
-    return playing(lambda: ZooGame(id, options or {}, actions, found, parallel), manner)
+    found, chosen = user_object(look) if isinstance(look, str) else look, options_of(options)
+    return playing(lambda: ZooGame(id, chosen, actions, found, parallel), manner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from quintain.envs.adapters.game import PeerError, Shown, by_level
+from quintain.envs.adapters.game import PeerError, Shown, by_level, options_of
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.peer_env import playing
 from quintain.ports import Env
@@ -25,7 +25,7 @@ class ArenaGame:
     ask = "What the game asks for, as it says."
 
     def __init__(self, ids: Any, players: int, options: Mapping[str, Any]) -> None:
-        self.ids, self.players, self.options = ids, players, dict(options)
+        self.ids, self.players, self.options = ids, players, options
         self.seats: tuple[str, ...] = tuple(f"player_{i}" for i in range(players))
         self.env: Any = None
 
@@ -41,7 +41,10 @@ class ArenaGame:
         known = peer("textarena.envs.registration").ENV_REGISTRY
         if wanted not in known:
             raise UnknownName(unknown("game of TextArena", wanted, known))
-        self.env = arena.make(wanted, **self.options)
+        try:
+            self.env = arena.make(wanted, **self.options)
+        except TypeError as error:
+            raise PeerError(f"TextArena cannot make {wanted!r} of {self.options}: {error}") from error
         try:
             self.env.reset(num_players=self.players, seed=task.seed)
         except (AssertionError, ValueError) as error:
@@ -99,4 +102,5 @@ def textarena(
     peer("textarena")
     if players < 1:
         raise PeerError(f"players is {players}, at least 1")
-    return playing(lambda: ArenaGame(id, players, options or {}), {"grammar": "word", **(manner or {})})
+    chosen = options_of(options)
+    return playing(lambda: ArenaGame(id, players, chosen), {"grammar": "word", **(manner or {})})

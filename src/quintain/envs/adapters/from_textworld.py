@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quintain.envs.adapters.game import PeerError, Shown, by_level
+from quintain.envs.adapters.game import ILLEGAL, PeerError, Shown, by_level
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.peer_env import playing
 from quintain.ports import SOLO, Env
@@ -16,6 +16,11 @@ from quintain.types import Stop, Task
 
 BANNER = re.compile(r"^[ $|\\/_>]*[$|\\_][ $|\\/_>]*$\n?", re.M)  # the title, drawn in letters
 PROMPT = re.compile(r"\s*>\s*(-=.*=-\s*\d*(/\d+)?)?\s*$")  # and the line of status behind it
+
+# verbs of the interpreter, as it cuts them: they carry a state into other episodes, write files or begin anew; `tw-...` tell what is hidden
+OUTSIDE = frozenset(
+    ("save", "restore", "restart", "quit", "q", "undo", "script", "noscript", "unscript", "transcrip", "verify")
+)
 
 
 class TextWorldGame:
@@ -38,13 +43,11 @@ class TextWorldGame:
         """Load the game and show how it begins; the seed is that of what the game itself draws.
 
         Raises:
-            PeerError: there is no such file.
+            PeerError: there is no such file, or it is not whole.
         """
         file = by_level(self.files, task)
-        if not Path(file).is_file():
-            raise PeerError(
-                f"there is no game {file!r}; make one: tw-make tw-simple --rewards dense --goal brief --output {file}"
-            )
+        if wrong := lacking(Path(file)):
+            raise PeerError(f"{wrong}; make a game: tw-make tw-simple --rewards dense --goal brief --output {file}")
         self.close()
         textworld = peer("textworld")
         self.env = textworld.start(str(file), textworld.EnvInfos(admissible_commands=self.commands))
@@ -53,8 +56,10 @@ class TextWorldGame:
         return self._shown(self.env.reset())
 
     def read(self, text: str, seat: str) -> Any:
-        """The first line that is not empty is for the game to judge."""
-        return next((line.strip() for line in text.splitlines() if line.strip()), None)
+        """The first line that is not empty is for the game to judge; what is for its interpreter is illegal."""
+        line = next((line.strip() for line in text.splitlines() if line.strip()), None)
+        words = re.findall(r"[a-z0-9-]+", (line or "").lower())
+        return ILLEGAL if any(word[:9] in OUTSIDE or word.startswith("tw-") for word in words) else line
 
     def play(self, moves: Mapping[str, Any]) -> Shown:
         """Type it; the reward is what it adds to the score."""
@@ -75,11 +80,31 @@ class TextWorldGame:
         self.env = None
 
 
+def lacking(file: Path) -> str:
+    """Why a file is no game that can be played, "" where it is one: the interpreter ends the whole process at a broken one."""
+    if not file.is_file():
+        return f"there is no game {str(file)!r}"
+    data = file.read_bytes()
+    if (
+        data[:1] == b"\x08"
+    ):  # a story of version 8: its length in eights of bytes, and the sum of all bytes behind the header
+        size, total = (int.from_bytes(data[at : at + 2], "big") for at in (0x1A, 0x1C))
+        whole = len(data) >= 8 * size > 0x40 and sum(data[0x40 : 8 * size]) % (1 << 16) == total
+    else:
+        whole = data[:4] == b"Glul"
+    if not whole:
+        return f"{str(file)!r} is no game, or a broken one"
+    facts = file.with_suffix(".json")
+    return "" if facts.is_file() else f"there is no {str(facts)!r} beside the game, which says what it is about"
+
+
 @register("env", "textworld", seeds=True, example={"id": "game.z8"})
 def textworld(
     id: str | Sequence[str], commands: bool = False, manner: Mapping[str, Any] | None = None
 ) -> Callable[[Task], Env]:
     """A game of TextWorld; the reward of a turn is what it adds to the score, and the game ends when it is won or lost.
+
+    Commands to the interpreter are refused: to save, restore or begin anew, to write transcripts, and TextWorld's own for testing.
 
     Args:
         id: the file of a game, as `tw-make` makes them; a list has one for each level.
@@ -88,7 +113,7 @@ def textworld(
 
     Raises:
         MissingExtra: textworld is not installed.
-        PeerError: (when playing) there is no such file.
+        PeerError: (when playing) there is no such file, or it is not whole.
     """
     peer("textworld")
     return playing(lambda: TextWorldGame(id, commands), manner)

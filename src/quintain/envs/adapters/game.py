@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -89,20 +90,45 @@ class Manner:
     def __post_init__(self) -> None:
         if self.grammar not in GRAMMARS:
             raise UnknownName(unknown("grammar", self.grammar, GRAMMARS))
-        if self.turns < 1 or self.penalty < 0:
-            raise PeerError(f"turns is {self.turns}, at least 1; penalty is {self.penalty:g}, at least 0")
+        whole = isinstance(self.turns, int) and not isinstance(self.turns, bool)
+        if not whole or self.turns < 1 or not (number(self.penalty) and self.penalty >= 0):
+            raise PeerError(f"turns is {self.turns!r}, at least 1; penalty is {self.penalty!r}, at least 0")
+        if self.win is not None and not number(self.win):
+            raise PeerError(f"win is {self.win!r}; it is the total reward from which on an episode is a success")
 
 
-def by_level(ids: Any, task: Task) -> Any:
+def number(value: Any) -> bool:
+    """Whether a value is a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def by_level(ids: Any, task: Task, of: type = str) -> Any:
     """What a task plays where each level has an environment of its own: item `task.level` of a list, or the only one there is.
 
     Raises:
-        PeerError: the list has no such level.
+        PeerError: the list has no such level, or what stands there is no `of`.
     """
-    if isinstance(ids, str) or not isinstance(ids, list | tuple):
-        return ids
-    if not 0 <= task.level < len(ids):
+    found = ids
+    if isinstance(ids, list | tuple):
+        if not 0 <= task.level < len(ids):
+            there = f"env.levels to 0..{len(ids) - 1}" if ids else "at least one"
+            raise PeerError(f"level {task.level} is asked for, and there are {len(ids)} environments; set {there}")
+        found = ids[task.level]
+    if not isinstance(found, of):
         raise PeerError(
-            f"level {task.level} is asked for, and there are {len(ids)} environments; set env.levels to 0..{len(ids) - 1}"
+            f"an environment of a peer is named by {found!r:.80}; give a {of.__name__}, or a list of them by level"
         )
-    return ids[task.level]
+    return found
+
+
+def options_of(given: Any, *ours: str) -> dict[str, Any]:
+    """The options of a peer's own constructor, by name.
+
+    Raises:
+        PeerError: they are no mapping, or one of them is `ours` to set.
+    """
+    if not isinstance(given, Mapping | None):
+        raise PeerError(f"the options of an environment are {given!r:.80}; give them by name")
+    if taken := [name for name in ours if name in (given or {})]:
+        raise PeerError(f"the option {taken[0]} is set by the task; leave it out")
+    return dict(given or {})

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quintain.envs.adapters.packages import peer
-from quintain.envs.adapters.play import SEEDS, AdapterError, Play
+from quintain.envs.adapters.play import AdapterError, Play, Row, scaffold_of
 from quintain.envs.scaffold import Scaffold
 from quintain.worlds.noise import Rng
 
@@ -16,6 +16,7 @@ def make(
     world: str,
     level: int = 0,
     *,
+    seed: int | None = None,
     scaffold: Mapping[str, Any] | Scaffold | None = None,
     split: str = "train",
     **knobs: Any,
@@ -23,25 +24,27 @@ def make(
     """A world of one seat as a `gem.Env`: `reset`, `step`, `sample_random_action`, `spawn`.
 
     GEM hands an env `text`; unless told, the grammar is `free`, which finds the action behind any thought. `spawn(same_state=True)`
-    forks the episode. Without a seed, instances follow each other in a fixed order.
+    forks the episode. A reset without a seed takes the next instance of a row of them, which `seed`, or else the last reset with one,
+    has begun.
 
     Args:
         world: a registered name.
         level: 0-9.
+        seed: begins the row of instances of resets without a seed; `gem.make_vec` gives each env one of its own.
         scaffold: how it is shown and answered.
         split: `train`, `validation` or `test`.
         **knobs: of the world, beside the level.
 
     Raises:
         MissingExtra: gem-llm is not installed.
-        AdapterError: the world has several seats.
+        AdapterError: the world has several seats, or the seed is none.
     """
-    chosen = scaffold if isinstance(scaffold, Scaffold) else Scaffold.of({"grammar": "free", **(scaffold or {})})
+    chosen = scaffold_of(scaffold, "free")
     play = Play(world, level, chosen, split, knobs)
     if len(play.seats) > 1:
         raise AdapterError(f"{world} has the seats {', '.join(play.seats)}, GEM's Env one; use adapters.textarena")
     return _class(peer("gem.core").Env)(
-        play, {"world": world, "level": level, "scaffold": chosen, "split": split, **knobs}
+        play, {"world": world, "level": level, "scaffold": chosen, "split": split, **knobs}, Row(seed)
     )
 
 
@@ -58,13 +61,11 @@ def register_envs(*worlds: str) -> tuple[str, ...]:
 @functools.cache
 def _class(base: type) -> type:
     class WorldGem(base):
-        def __init__(self, play: Play, options: dict[str, Any]) -> None:
-            self.play, self.options, self.count = play, options, 0
+        def __init__(self, play: Play, options: dict[str, Any], row: Row) -> None:
+            self.play, self.options, self.row = play, options, row
 
         def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-            drawn = Rng("gem", self.count).below(SEEDS) if seed is None else seed
-            self.count += 1
-            heard = self.play.begin(drawn)[self.play.seats[0]]
+            heard = self.play.begin(self.row.next(seed))[self.play.seats[0]]
             return heard.text, heard.info
 
         def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -73,13 +74,14 @@ def _class(base: type) -> type:
 
         def sample_random_action(self) -> str:
             seed, env = self.play.begun().seed, self.play.env
-            rng = Rng("gem-action", seed, env.turn, self.count)
+            rng = Rng("gem-action", seed, env.turn, self.row.count)
             return env.reader.grammar.write(env.world.view(env.state, self.play.seats[0]).sample(rng).key).text
 
         def spawn(self, same_state: bool = False, **kwargs: Any) -> Any:
-            other = make(**{**self.options, **kwargs})
+            options: dict[str, Any] = {**self.options, "seed": self.row.first, **kwargs}
+            other = make(**options)
             if same_state:
-                other.count = self.count
+                other.row.count = self.row.count
                 other.play.restore(self.play.env.snapshot())
             return other
 

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quintain.envs.adapters.packages import peer
-from quintain.envs.adapters.play import SEEDS, AdapterError, Heard, Play
+from quintain.envs.adapters.play import AdapterError, Heard, Play, Row, scaffold_of
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import NoEpisode
 from quintain.messages import png_of
 from quintain.types import QuintainError
-from quintain.worlds.noise import Rng
 
 
 class Types(NamedTuple):
@@ -35,7 +34,8 @@ def make(
     """A world of one seat as an `Environment` of OpenEnv: `reset`, `step`, `state`, `get_metadata`.
 
     An action has the field `action`, a string; an observation `text`, `image` (a PNG as base64, empty without pictures), `legal`,
-    `events`, `reward`, `done`. `reset` takes `seed`, `level` and `split`; without a seed, instances follow each other in a fixed order.
+    `events`, `reward`, `done`. `reset` takes `seed`, `level` and `split`; without a seed, the
+    next instance of a row of them, which the last seed of the session has begun.
     What cannot be had is a `QuintainError` that names what there is; over HTTP it is answered with 400.
 
     Args:
@@ -49,8 +49,7 @@ def make(
         MissingExtra: openenv-core is not installed.
         AdapterError: the world has several seats.
     """
-    chosen = scaffold if isinstance(scaffold, Scaffold) else Scaffold.of({"grammar": "free", **(scaffold or {})})
-    play = Play(world, level, chosen, split, knobs)
+    play = Play(world, level, scaffold_of(scaffold, "free"), split, knobs)
     if len(play.seats) > 1:
         raise AdapterError(
             f"{world} has the seats {', '.join(play.seats)}, an OpenEnv environment one; use adapters.pettingzoo"
@@ -114,13 +113,12 @@ def _environment(observation: Any, state: Any) -> type:
 
         def __init__(self, play: Play) -> None:
             super().__init__()
-            self.play, self.count, self.episode = play, 0, ""
+            self.play, self.row, self.count, self.episode = play, Row(), 0, ""
 
         def reset(self, seed: int | None = None, episode_id: str | None = None, **kwargs: Any) -> Any:
             if not isinstance(episode_id, str | None):
                 raise AdapterError(f"episode_id is {episode_id!r:.80}; it is a text")
-            drawn = Rng("openenv", self.count).below(SEEDS) if seed is None else seed
-            heard = self.play.begin(drawn, kwargs)[self.play.seats[0]]
+            heard = self.play.begin(self.row.next(seed), kwargs)[self.play.seats[0]]
             self.count, self.episode = self.count + 1, episode_id or f"{self.play.name}-{self.count + 1}"
             return self._seen(heard, None)
 

@@ -47,6 +47,7 @@ class PeerEnv:
         self.stop: Stop | None = None
         self.movers: tuple[str, ...] = ()
         self.shown: dict[str, str] = {}
+        self.pictured: dict[str, Any] = {}
         self.totals: dict[str, float] = {}
         self.noise = Noise(0)
 
@@ -56,6 +57,7 @@ class PeerEnv:
 
     def _begin(self, task: Task) -> dict[str, Feedback]:
         self.task, self.taken, self.stop, self.shown, self.totals = task, [], None, {}, {}
+        self.pictured = {}
         self.noise = Noise(task.seed)
         with self._apart():
             said = self.game.start(task)
@@ -93,7 +95,8 @@ class PeerEnv:
             s: f"{SAID[wrong[s]]}; {then}.\n{self.shown.get(s, '')}" if s in wrong else self.shown.get(s, "")
             for s in moves
         }
-        said = Shown(texts=texts, movers=self.movers, events={s: (name,) for s, name in wrong.items()})
+        images = {seat: self.pictured[seat] for seat in moves if seat in self.pictured}
+        said = Shown(texts=texts, movers=self.movers, images=images, events={s: (name,) for s, name in wrong.items()})
         return self._told(said, {s: move for s, move in read.items() if s not in wrong}, calls=calls)
 
     def _play(self, moves: Mapping[str, Any]) -> Shown:
@@ -121,7 +124,7 @@ class PeerEnv:
         self.stop = said.stop or (Stop.truncated_turns if spent else None)
         self.movers = () if self.stop else said.movers
         if not wrong:
-            self.shown = {**self.shown, **said.texts}
+            self.shown, self.pictured = {**self.shown, **said.texts}, {**self.pictured, **said.images}
         for seat in self.game.seats:
             body = "\n\n".join(part for part in (opening, said.texts.get(seat, "")) if part)
             image = [Image(pixels=said.images[seat])] if seat in said.images else []

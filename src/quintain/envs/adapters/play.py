@@ -14,6 +14,7 @@ from quintain.envs.world import NoEpisode, WorldEnv, world_of
 from quintain.types import Feedback, Message, QuintainError, Stop, Task
 from quintain.worlds.kernel import Plan, check_level
 from quintain.worlds.knobs import lexicon, started
+from quintain.worlds.noise import Rng
 from quintain.worlds.painter import painted
 from quintain.worlds.splits import ALL, SPLITS
 
@@ -35,6 +36,51 @@ class Heard(NamedTuple):
     terminated: bool
     truncated: bool
     info: dict[str, Any]
+
+
+class Row:
+    """Seeds of resets: the one that is named, or the next of a row of them, which the last one that was named has begun.
+
+    Args:
+        first: begins the row until one is named.
+
+    Raises:
+        AdapterError: it is no seed.
+
+    Example:
+        >>> one, two = Row(), Row(1)
+        >>> one.next(1), one.next() == two.next() != one.next()
+        (1, True)
+    """
+
+    def __init__(self, first: int | None = None) -> None:
+        self.first, self.count = 0 if first is None else check_seed(first), 0
+
+    def next(self, seed: int | None = None) -> int:
+        """The seed of a reset.
+
+        Raises:
+            AdapterError: it is none.
+        """
+        if seed is not None:
+            self.first, self.count = check_seed(seed), 0
+            return self.first
+        self.count += 1
+        return Rng("row", self.first, self.count).below(SEEDS)
+
+
+def scaffold_of(given: Mapping[str, Any] | Scaffold | None, grammar: str) -> Scaffold:
+    """A scaffold of its options, with a grammar that stands unless they say another.
+
+    Raises:
+        AdapterError: these are no options.
+        UnknownName: there is no such option; the nearest is named.
+    """
+    if isinstance(given, Scaffold):
+        return given
+    if not isinstance(given, Mapping | None):
+        raise AdapterError(f"the scaffold is {given!r:.80}; give its options, such as {{'caption': 1}}")
+    return Scaffold.of({"grammar": grammar, **(given or {})})
 
 
 class Play:
@@ -67,7 +113,7 @@ class Play:
         split: str = "train",
         knobs: Mapping[str, Any] | None = None,
     ) -> None:
-        chosen = scaffold if isinstance(scaffold, Scaffold) else Scaffold.of({"grammar": "word", **(scaffold or {})})
+        chosen = scaffold_of(scaffold, "word")
         if GRAMMARS[chosen.grammar].tools:
             texts = ", ".join(name for name, grammar in GRAMMARS.items() if not grammar.tools)
             raise AdapterError(
@@ -87,6 +133,10 @@ class Play:
             AdapterError: the seed or the split is none, or an option is another; the message says what there is.
             UnknownLevel: there is no such level.
         """
+        if not isinstance(options, Mapping | None):
+            raise AdapterError(
+                f"the options of a reset are {options!r:.80}; give a mapping with some of {', '.join(OPTIONS)}"
+            )
         chosen: dict[str, Any] = dict(zip(OPTIONS, (self.level, self.split))) | dict(options or {})
         if strange := [name for name in chosen if name not in OPTIONS]:
             raise AdapterError(f"a reset has no option {strange[0]!r:.80}; its options are {', '.join(OPTIONS)}")

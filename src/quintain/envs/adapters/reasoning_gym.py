@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from quintain.envs.adapters.play import SEEDS, AdapterError, Heard, Play
-from quintain.envs.asking import ASKS
+from quintain.envs.adapters.play import SEEDS, AdapterError, Heard, Play, check_seed
+from quintain.envs.asking import ASKS, too_few
 from quintain.envs.scaffold import Scaffold
 from quintain.registry import unknown
 from quintain.samplers.draws import mixed
@@ -52,12 +53,12 @@ class WorldDataset:
         split: str = "train",
         asks: str = "plan",
     ) -> None:
-        self.play, self.seed, self.size = Play(world, level, scaffold, split), seed, size
+        self.play, self.seed, self.size = Play(world, level, scaffold, split), check_seed(seed), size
         if asks not in ASKS:
             raise AdapterError(unknown("question", asks, ASKS))
         self.ask = ASKS[asks]
-        if size < 0:
-            raise AdapterError(f"size is {size}; it must be >= 0")
+        if not isinstance(size, int) or size < 0:
+            raise AdapterError(f"size is {size!r}; it is a whole number of at least 0")
         if why := self.ask.unfit(self.play, [self.play.level]):
             fits = [name for name, ask in ASKS.items() if not ask.unfit(self.play, [self.play.level])]
             raise AdapterError(f"{why}; asks={fits[0]!r} fits" if fits else why)
@@ -69,12 +70,13 @@ class WorldDataset:
         return (self[i] for i in range(self.size))
 
     def __getitem__(self, index: int) -> dict[str, Any]:
+        index = operator.index(index)  # NumPy's integers too, which wrap around
         if not -self.size <= index < self.size:
             raise IndexError(f"entry {index} of {self.size}")
         index %= self.size
         seed, heard = self._posed(mixed(self.seed, index))
         metadata = {
-            "source_dataset": f"quintain/{self.play.name}",
+            "source_dataset": self._name(),
             "source_index": index,
             "seed": seed,
             "split": self.play.split,
@@ -92,20 +94,26 @@ class WorldDataset:
             if heard is not None:
                 return seed, heard
         raise AdapterError(
-            f"none of {TRIES} instances of {self.play.name} can be asked so; choose another of {', '.join(ASKS)}"
+            f"none of {TRIES} instances of {self.play.name} can be asked so{too_few(self.play)}; choose another of {', '.join(ASKS)}"
         )
 
     def score_answer(self, answer: str | None, entry: Mapping[str, Any]) -> float:
-        """What the answer earns in [0, 1]: 0 for None and for what cannot be read.
+        """What the answer earns in [0, 1]: 0 for None and for what cannot be read. The entry says its level and split.
 
         Raises:
-            AdapterError: the entry does not say which instance it is.
+            AdapterError: the entry does not say which instance it is, or is one of another world.
         """
         facts = entry.get("metadata") if isinstance(entry, Mapping) else None
         if not isinstance(facts, Mapping) or "seed" not in facts:
             raise AdapterError(
                 f"the entry is {entry!r:.80} and has no seed in its metadata; give an entry of this dataset"
             )
-        told = self.play.begin(facts["seed"])
+        if (of := facts.get("source_dataset", self._name())) != self._name():
+            raise AdapterError(f"the entry is of {of!r:.80}, this dataset {self._name()}; give an entry of this one")
+        level = facts.get("difficulty", {}).get("level", self.play.level)
+        told = self.play.begin(facts["seed"], {"level": level, "split": facts.get("split", self.play.split)})
         posed = self.ask.pose(self.play, told[self.play.movers[0]])
         return self.ask.grade(self.play, answer) if posed is not None else 0.0
+
+    def _name(self) -> str:
+        return f"quintain/{self.play.name}"

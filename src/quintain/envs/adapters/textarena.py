@@ -8,16 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from quintain.envs.adapters.packages import peer
-from quintain.envs.adapters.play import SEEDS, Heard, Play
+from quintain.envs.adapters.play import Heard, Play, Row, scaffold_of
 from quintain.envs.adapters.shipped import shipped
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import NoEpisode
 from quintain.types import Message, QuintainError
-from quintain.worlds.noise import Rng
 
-BRACKETS = re.compile(
-    r"\[([^\[\]]*)\]\s*\.?\s*$"
-)  # how ActionFormattingWrapper and most games of TextArena have actions
+BRACKETS = re.compile(r"\[([^\[\]]*)\]\s*\.?$")  # how ActionFormattingWrapper and most games of TextArena have actions
 
 
 class WrongPlayers(QuintainError):
@@ -57,12 +54,11 @@ class Arena:
         split: str = "train",
         **knobs: Any,
     ) -> None:
-        chosen = scaffold if isinstance(scaffold, Scaffold) else Scaffold.of({"grammar": "free", **(scaffold or {})})
-        self.play, self.count = Play(world, level, chosen, split, knobs), 0
+        self.play, self.row = Play(world, level, scaffold_of(scaffold, "free"), split, knobs), Row()
         self.waiting: dict[str, str] = {}
 
     def reset(self, num_players: int = 1, seed: int | None = None) -> None:
-        """Start an episode; without a seed, instances follow each other in a fixed order.
+        """Start an episode; without a seed, of the next instance of a row of them, which the last seed has begun.
 
         Raises:
             WrongPlayers: the world has another number of seats.
@@ -72,8 +68,7 @@ class Arena:
             raise WrongPlayers(
                 f"{self.play.name} has {len(seats)} players, not {num_players}; call reset(num_players={len(seats)})"
             )
-        said = self.play.begin(Rng("textarena", self.count).below(SEEDS) if seed is None else seed)
-        self.count, self.waiting = self.count + 1, {}
+        said, self.waiting = self.play.begin(self.row.next(seed)), {}
         state = self.state = arena.State(num_players=num_players, max_turns=self.play.env.limit)
         task, roles = self.play.begun(), dict(enumerate(seats))
         played = {"world": task.env, "level": task.level, "split": task.split, "seed": task.seed}
@@ -141,7 +136,7 @@ class Arena:
 
     def _read(self, action: Any, seat: str) -> str:
         """What stands in brackets at the end where it is an action, else all of it."""
-        found = BRACKETS.search(action) if isinstance(action, str) else None
+        found = BRACKETS.search(action.rstrip()) if isinstance(action, str) else None
         if found and self.play.env.reader.read(Message.of("assistant", found[1]), seat) is not None:
             return found[1]
         return action

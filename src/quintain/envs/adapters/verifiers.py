@@ -27,8 +27,8 @@ class Types(NamedTuple):
 @functools.cache
 def types() -> Types:
     """The classes. The taskset is configured by `worlds` (names, or one name of a suite), `levels`, `split`, `count` (instances of each
-    world and level; 0 goes on for ever, less is an `AdapterError`), `caption` and `grammar`; the environment has the role `player`, a
-    plain chat in a local process unless told otherwise.
+    world and level; 0 goes on for ever; less, or no world or level, is an `AdapterError`), `caption` and `grammar`; the environment has
+    the role `player`, a plain chat in a local process unless told otherwise.
 
     A task is an instance; its opening is the prompt, what the world says next is the user's turn, and the run ends with the episode.
     Every named reward of ours is a reward of theirs; `malformed` and `turns` are metrics. Pictures are not shown.
@@ -62,6 +62,8 @@ def _taskset(vf: Any, config: Any, data: Any) -> type:
             super().__init__(config)
             if config.count < 0:
                 raise AdapterError(f"count is {config.count}; it is at least 1, or 0 to go on for ever")
+            if not config.worlds or not config.levels:
+                raise AdapterError(f"worlds is {config.worlds}, levels {config.levels}; name at least one of each")
             self.INFINITE = not config.count
 
         def load(self) -> Iterator[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ ta = pytest.importorskip("textarena")
 
 from quintain.envs.adapters.play import Play  # noqa: E402
 from quintain.envs.adapters.shipped import shipped  # noqa: E402
-from quintain.envs.adapters.textarena import Arena, WrongPlayers, register_envs  # noqa: E402
+from quintain.envs.adapters.textarena import BRACKETS, Arena, WrongPlayers, register_envs  # noqa: E402
 from quintain.envs.world import NoEpisode, world_of  # noqa: E402
 from quintain.registry import names  # noqa: E402
 
@@ -76,6 +77,16 @@ def test_observations_are_messages_of_the_librarys_kinds_and_only_ones_own() -> 
     assert again.get_observation()[0] == arena.get_observation()[0] and isinstance(again, ta.Env)
     move = legal(arena, arena.state.current_player_id)
     assert again.step(f"I think [{move}]") == arena.step(move) and again.play.env.state == arena.play.env.state
+
+
+def test_an_action_in_brackets_is_found_in_a_time_that_grows_as_the_text_does() -> None:
+    assert [len(BRACKETS.findall(text.rstrip())) for text in ("go [up] .", "[up]", "[up] x", "[[up]]")] == [1, 1, 0, 0]
+    began = time.process_time()
+    for text in ("[up]" + " " * 200_000 + "x", "[up] . " * 30_000 + "x", "[" * 200_000):
+        assert BRACKETS.search(text) is None
+    assert time.process_time() - began < 20, (
+        "a text of 16,000 characters took a second, and four times that each time it doubled"
+    )
 
 
 @pytest.mark.parametrize("wrapper", ["GameBoardObservationWrapper", "GameMessagesObservationWrapper"])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import importlib.util
 import json
 import math
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -64,6 +66,15 @@ async def test_the_page_of_the_docs_shows_options_that_work(level: int, module: 
     block = tomllib.loads(re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S)[1])["env"]
     env, told = await begun({"name": block["name"], **block["params"]}, level=level)
     assert told["agent"].messages[0].images[0].pixels.shape == shape
+    await env.close()
+
+
+async def test_after_an_action_that_cannot_be_read_the_picture_is_there_still() -> None:
+    needs("ale_py")
+    env, told = await begun({"name": "gymnasium", "id": "ALE/Breakout-v5", "image": True})
+    before = told["agent"].messages[0].images[0].pixels
+    told = await env.step(tagged("zzz"))
+    assert told["agent"].events == ("malformed",) and (told["agent"].messages[0].images[0].pixels == before).all()
     await env.close()
 
 
@@ -140,6 +151,54 @@ async def test_a_game_of_textworld_is_read_and_won(tmp_path: Path) -> None:
         assert told == again
     assert told["agent"].stop is Stop.done and told["agent"].reward["success"] == 1.0
     await env.close()
+
+
+async def test_what_is_for_the_interpreter_of_textworld_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs("textworld")
+    file, game = made(tmp_path)
+    room = tmp_path / "room"
+    room.mkdir()
+    monkeypatch.chdir(room)
+    before = len(os.listdir(tmp_path))
+    env, told = await begun({"name": "textworld", "id": file})
+    for command in (
+        "save",
+        "SAVE.",
+        "me, save",
+        "look then save",
+        "restore",
+        "restart",
+        "q",
+        "script on",
+        "transcript",
+        "tw-print",
+    ):
+        told = await env.step(tagged(command))
+        assert told["agent"].events == ("illegal",) and not told["agent"].reward, command
+    assert not os.listdir(room) and len(os.listdir(tmp_path)) == before, "no state that another episode could load"
+    for command in game.metadata["walkthrough"]:
+        told = await env.step(tagged(command))
+    assert told["agent"].stop is Stop.done
+    await env.close()
+
+
+@pytest.mark.parametrize("how", ["junk", "cut", "changed", "its facts", "no facts"])
+def test_a_broken_game_of_textworld_is_named_and_ends_no_process(how: str, tmp_path: Path) -> None:
+    needs("textworld")
+    file, _ = made(tmp_path)
+    path, data = Path(file), Path(file).read_bytes()
+    if how == "no facts":
+        path.with_suffix(".json").unlink()
+    elif how == "its facts":
+        path = path.with_suffix(".json")
+    else:
+        path.write_bytes({"junk": b"junk", "cut": data[:-2000], "changed": data[:5000] + b"?" + data[5001:]}[how])
+    with pytest.raises(
+        PeerError, match="there is no .*json.* beside" if how == "no facts" else "is no game, or a broken one"
+    ):
+        asyncio.run(begun({"name": "textworld", "id": str(path)}))
 
 
 async def test_a_game_of_textworld_that_is_not_there_is_named_with_what_makes_it(tmp_path: Path) -> None:

@@ -169,6 +169,56 @@ async def test_games_of_open_spiel(game: str) -> None:
     assert all(f.stop is Stop.done for f in told.values()) and total == 0.0
 
 
+async def test_actions_of_open_spiel_that_differ_in_case_are_told_apart() -> None:
+    pytest.importorskip("pyspiel")
+
+    async def opened() -> tuple[Any, Any]:
+        env, told = await begun({"name": "open_spiel", "id": "chess"})
+        for move in ("b3", "d5", "e3", "c5", "Be2", "c4", "a3", "h6"):
+            (seat,) = env.movers
+            told = await env.step({seat: tagged(move)["agent"]})
+        return env, told
+
+    for said, after in (("bxc4", "2P5"), ("Bxc4", "2B5")):
+        env, told = await opened()
+        (seat,) = env.movers
+        assert ", bxc4," in told[seat].messages[0].text and ", Bxc4," in told[seat].messages[0].text
+        await env.step({seat: tagged(said)["agent"]})
+        assert after in str(env.game.state), "the pawn or the bishop, as is written"
+    env, _ = await opened()
+    told = await env.step({seat: tagged("BXC4")["agent"]})
+    assert told[seat].events == ("malformed",), "either could be meant"
+    told = await env.step({seat: tagged("nF3")["agent"]})
+    assert told[seat].events == (), "one only"
+    with pytest.raises(PeerError, match="mean-field game"):
+        await begun({"name": "open_spiel", "id": "mfg_crowd_modelling"})
+
+
+async def test_what_is_given_to_a_peer_in_the_wrong_shape_is_named() -> None:
+    pytest.importorskip("gymnasium")
+    cart = {"name": "gymnasium", "id": "CartPole-v1"}
+    wrong = [
+        ({**cart, "options": {"foo": 1}}, "cannot make 'CartPole-v1': .*foo"),
+        ({**cart, "options": [1]}, r"the options of an environment are \[1\]; give them by name"),
+        ({**cart, "id": "nope:Nope-v0"}, "cannot make 'nope:Nope-v0': "),
+        ({**cart, "id": 5}, "named by 5; give a str"),
+        ({**cart, "id": []}, "there are 0 environments; set at least one"),
+        ({**cart, "actions": ["a", "A"]}, "the words a, A are not all different in small letters"),
+        ({**cart, "manner": {"turns": 2.5}}, "turns is 2.5, at least 1"),
+        ({**cart, "manner": {"penalty": float("nan")}}, "penalty is nan, at least 0"),
+        ({**cart, "manner": {"win": "x"}}, "win is 'x'"),
+    ]
+    if importlib.util.find_spec("reasoning_gym"):
+        legs = {"name": "reasoning_gym", "id": "leg_counting"}
+        wrong += [
+            ({**legs, "config": "x"}, "named by 'x'; give a Mapping"),
+            ({**legs, "config": {"seed": 3}}, "the option seed is set by the task; leave it out"),
+        ]
+    for spec, told in wrong:
+        with pytest.raises(PeerError, match=told):
+            await begun(spec)
+
+
 async def test_games_of_textarena_and_gem() -> None:
     pytest.importorskip("textarena")
     env, _ = await begun({"name": "textarena", "id": "TicTacToe-v0"})

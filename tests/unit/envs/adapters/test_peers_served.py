@@ -93,6 +93,23 @@ async def test_openenv_there_and_back(openenv: str) -> None:
     assert [env.stop for env in envs] == [Stop.done, Stop.done]
     for env in envs:
         await env.close()
+    for wrong, said in (
+        ({"text": "txet"}, "no field 'txet' for fields.text; it has .*text"),
+        ({"image": "img"}, "no field 'img' for fields.image"),
+        ({"action": "acton"}, "no field 'acton' for fields.action; it has .*action"),
+    ):
+        env = build("env", {"name": "openenv", "url": openenv, "fields": wrong})(None)
+        for _ in range(2):  # the second time too
+            with pytest.raises(PeerError, match=said):
+                await env.reset(Task(key="t", env="openenv", seed=1))
+        await env.close()
+    for wrong, said in (
+        ({"wait_s": -1}, "wait_s is -1"),
+        ({"wait_s": "x"}, "wait_s is 'x'"),
+        ({"options": {"seed": 9}}, "the option seed is set by the task"),
+    ):
+        with pytest.raises(PeerError, match=said):
+            build("env", {"name": "openenv", "url": openenv, **wrong})
     lost = build("env", {"name": "openenv", "url": "http://127.0.0.1:9", "wait_s": 2})(None)
     with pytest.raises(PeerError, match="no OpenEnv server answers"):
         await lost.reset(Task(key="t", env="openenv", seed=1))
@@ -164,7 +181,9 @@ def test_openenv_says_at_once_what_cannot_be_served() -> None:
 
 
 OWN = """
-from mcp.server.mcpserver import MCPServer
+import io
+from PIL import Image as Pillow
+from mcp.server.mcpserver import Image, MCPServer
 server = MCPServer("count")
 total = []
 @server.tool()
@@ -172,11 +191,21 @@ def add(number: int) -> dict:
     "Add a number."
     total.append(number)
     return {"reward": 0.25, "over": sum(total) >= 5, "total": sum(total)}
+@server.tool()
+def greet(name: str, self: str = "") -> str:
+    "Greet somebody."
+    return f"hello {name}{self}"
+@server.tool()
+def draw(size: int) -> Image:
+    "Draw."
+    picture = io.BytesIO()
+    Pillow.new("RGB", (size, 3), "red").save(picture, format="PNG")
+    return Image(data=picture.getvalue(), format="png")
 server.run()
 """
 
 
-def call(name: str, **arguments: Any) -> dict[str, Message]:
+def call(name: str, /, **arguments: Any) -> dict[str, Message]:
     return {"agent": Message(Role.assistant, (ToolCall(name=name, arguments=arguments, id="1"),))}
 
 
@@ -188,10 +217,15 @@ async def test_tools_of_an_mcp_server_of_somebody_else(tmp_path) -> None:
     task = Task(key="t", env="mcp", messages=(Message.of("user", "Reach five."),))
     for _ in range(2):  # a process of its own for every episode
         told = (await env.reset(task))["agent"]
-        assert [tool.name for tool in told.tools] == ["add"] and told.messages[0].text == "Reach five."
+        assert [tool.name for tool in told.tools] == ["add", "greet", "draw"] and told.messages[0].text == "Reach five."
         told = (await env.step(call("add", number="two")))["agent"]
         assert told.events == ("tool_error:add",) and told.reward == {"malformed": -0.5}
+        told = (await env.step(call("greet", name="Bob", self="!")))["agent"]
+        assert told.events == ("tool:greet",) and told.messages[0].text == "hello Bob!" and not told.reward
+        told = (await env.step(call("draw", size=5)))["agent"]
+        assert told.messages[0].images[0].pixels.shape == (3, 5, 3) and told.messages[0].text == ""
         told = (await env.step(call("add", number=2)))["agent"]
+        assert not told.messages[0].images
         assert told.reward == {"reward": 0.25} and told.stop is None and '"total": 2' in told.messages[0].text
         told = (await env.step(call("add", number=3)))["agent"]
         assert told.reward == {"reward": 0.25} and told.stop is Stop.done and not told.acts
@@ -215,11 +249,30 @@ async def test_our_own_mcp_server_is_an_environment(tmp_path) -> None:
     for wrong, said in (
         ({"server": ["no-such-program"]}, "no MCP server"),
         ({"server": command, "only": ["fly"]}, "has no tool fly; it has"),
+        (
+            {"server": command, "opening": {"name": "new_game", "arguments": {"sed": 1}}},
+            "opens no episode: new_game says",
+        ),
     ):
         env = build("env", {"name": "mcp", "opening": opening, **wrong})(None)
         with pytest.raises(PeerError, match=said):
             await env.reset(Task(key="t", env="mcp", seed=3))
         await env.close()
+    for strange in ("new_game", {"nam": "new_game"}, {"name": "new_game", "args": {}}):
+        with pytest.raises(PeerError, match="it is a mapping of name and"):
+            build("env", {"name": "mcp", "server": command, "opening": strange})
+
+
+async def test_pictures_of_our_own_mcp_server_come_with_every_result() -> None:
+    pytest.importorskip("mcp.client")
+    words = ["offer", "mcp", "KeyDoor", "--level", "2", "--image", "64"]
+    command = [sys.executable, "-c", "from quintain.cli import main; main()", *words]
+    env = build("env", {"name": "mcp", "server": command, "opening": {"name": "new_game"}})(None)
+    told = (await env.reset(Task(key="t", env="mcp", seed=3)))["agent"]
+    first = told.messages[0].images[0].pixels
+    told = (await env.step(call(plan("KeyDoor", 0, 2)[0])))["agent"]
+    assert told.messages[0].images[0].pixels.shape == first.shape == (64, 64, 3) and told.messages[0].text
+    await env.close()
 
 
 def test_inspect_plays_the_fixed_instances(tmp_path) -> None:
@@ -294,8 +347,13 @@ def test_verifiers_there_and_back(tmp_path) -> None:
     rows = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
     assert [row["index"] for row in rows] == [0, 1, 2]
     assert rows[1]["prompt"] == Play("KeyDoor", 2, SHOWN).begin(1)["agent"].text
-    with pytest.raises(AdapterError, match="count is -1; it is at least 1, or 0 to go on for ever"):
-        write({"taskset": {"id": "quintain-worlds", "worlds": ["KeyDoor"], "count": -1}}, tmp_path / "none.jsonl")
+    for more, said in (
+        ({"count": -1}, "count is -1; it is at least 1, or 0 to go on for ever"),
+        ({"levels": [], "count": 0}, r"levels \[\]; name at least one of each"),
+        ({"worlds": []}, r"worlds is \[\], levels"),
+    ):
+        with pytest.raises(AdapterError, match=said):
+            write({"taskset": {"id": "quintain-worlds", "worlds": ["KeyDoor"], **more}}, tmp_path / "none.jsonl")
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

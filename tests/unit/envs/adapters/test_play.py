@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from quintain.envs.adapters.gem import make as make_gem
-from quintain.envs.adapters.play import AdapterError, Play
+from quintain.envs.adapters.play import AdapterError, Play, Row
 from quintain.envs.adapters.reasoning_gym import WorldDataset
 from quintain.envs.world import NoEpisode
 from quintain.registry import UnknownName, names
@@ -78,6 +78,13 @@ def test_what_cannot_be_had_is_named() -> None:
         Play("KeyDoor", knobs={"size": 99})
     with pytest.raises(AdapterError, match="the split is 'tset'; it is one of train, validation, test, all"):
         Play("KeyDoor", split="tset")
+    with pytest.raises(AdapterError, match="the scaffold is 'caption'; give its options"):
+        Play("KeyDoor", scaffold="caption")
+    with pytest.raises(AdapterError, match=r"the options of a reset are \[1\]; give a mapping"):
+        Play("KeyDoor").begin(1, [1])
+    for size in (-1, 2.5, "x"):
+        with pytest.raises(AdapterError, match="size is .*; it is a whole number of at least 0"):
+            WorldDataset("KeyDoor", size=size)
     assert Play("Hanoi").words() == ("ab", "ac", "ba", "bc", "ca", "cb")
 
 
@@ -94,8 +101,39 @@ def test_a_dataset_repeats_itself_and_scores_by_the_rules() -> None:
             data.score_answer("x", wrong)
     with pytest.raises(IndexError):
         data[5]
+    assert data[np.int64(1)] == entries[1], "as a permutation of NumPy has them"
     with pytest.raises(AdapterError, match="Maze3D at level 0 has .* turns, and no plan"):
         WorldDataset("Maze3D")
+
+
+def test_an_entry_is_scored_at_its_own_level_and_split_and_only_by_its_own_world() -> None:
+    easy, hard = WorldDataset("KeyDoor", 2, split="test", size=1), WorldDataset("KeyDoor", 5, size=1)
+    entry = easy[0]
+    assert hard.score_answer(entry["answer"], entry) == 1.0 and hard.score_answer("up", entry) == 0.0
+    with pytest.raises(AdapterError, match="the entry is of 'quintain/KeyDoor', this dataset quintain/MiniSudoku"):
+        WorldDataset("MiniSudoku").score_answer("x", entry)
+
+
+def test_a_plan_is_not_asked_for_in_fewer_turns_than_it_has() -> None:
+    few = WorldDataset("KeyDoor", 2, size=3, scaffold={"turns": 8})
+    for entry in few:
+        assert entry["answer"].count("\n") < 8 and few.score_answer(entry["answer"], entry) == 1.0
+    with pytest.raises(
+        AdapterError, match="none of 1000 instances .* in the 1 turns|in the 2 turns of the option turns"
+    ):
+        WorldDataset("KeyDoor", 2, size=1, scaffold={"turns": 2})[0]
+
+
+def test_resets_without_a_seed_go_on_from_the_last_that_had_one() -> None:
+    one, two, other = Row(), Row(), Row(7)
+    first = [one.next() for _ in range(3)]
+    assert first == [two.next() for _ in range(3)] and len(set(first)) == 3
+    assert first[0] != other.next()
+    assert (one.next(7), one.next()) == (7, Row(7).next())
+    assert one.next(8) == 8 and one.next() != Row(7).next(), "two envs with seeds of their own do not meet"
+    for wrong in (-1, "x", True):
+        with pytest.raises(AdapterError, match="the seed is"):
+            Row(wrong)
 
 
 def test_a_dataset_has_pictures_and_asks_for_whole_plans() -> None:
@@ -124,3 +162,22 @@ def test_gem_forks_an_episode() -> None:
     assert other.step(action) == env.step(action) and other.step(action)[4]["seed"] == 3
     with pytest.raises(AdapterError, match=r"adapters\.textarena"):
         make_gem("NimDuel")
+
+
+def test_gem_makes_vectors_whose_envs_play_instances_of_their_own() -> None:
+    gem = pytest.importorskip("gem")
+    from quintain.envs.adapters.gem import register_envs
+
+    (name,) = register_envs("KeyDoor")
+    env = gem.make_vec([name] * 3, level=2)
+    first, _ = env.reset()
+    again, _ = gem.make_vec([name] * 3, level=2).reset()
+    other, _ = gem.make_vec([name] * 3, level=2, seed=50).reset()
+    assert first == again and len({*first, *other}) == 6
+    env.reset(seed=1)
+    assert len({made.reset()[1]["seed"] for made in env.envs}) == 3, (
+        "nor do they meet where episodes follow by themselves"
+    )
+    assert gem.make(name, seed=4).spawn().reset() == gem.make(name, seed=4).reset()
+    with pytest.raises(AdapterError, match="the seed is -3"):
+        gem.make(name, seed=-3)
