@@ -8,11 +8,14 @@ import argparse
 import hashlib
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -134,14 +137,14 @@ class Installer:
         with open(self.log, "a", encoding="utf-8") as log:
             log.write(f"$ {' '.join(command)}\n")
             environ = {**os.environ, **(environ or {})}
-            with subprocess.Popen(command, **to, text=True, cwd=ROOT, env=environ) as process:
-                for line in process.stdout or ():
+            with subprocess.Popen(command, **to, cwd=ROOT, env=environ) as process:
+                for line in lines(process.stdout):
                     log.write(line)
-                    tail = [*tail[-29:], line.rstrip()]
+                    tail = [*tail[-29:], line.rstrip()] if line else tail
                     late = time.monotonic() - beat > HEARTBEAT_S or line.startswith("Installing")
-                    if late and line.split(" ", 1)[0].strip() in DOING:
+                    if late and (not line or line.split(" ", 1)[0].strip() in DOING):
                         beat = time.monotonic()
-                        self.say(f"  {line.strip()[:100]}")
+                        self.say(f"  {shortened(line.strip()) or 'still at it'}")
         if process.returncode:
             shown = [line for line in tail if not line.startswith("WARNING: Location")]
             raise SetupError("\n".join([f"{module} failed; its last lines (all are in {self.log}):", *shown]))
@@ -175,6 +178,27 @@ class Installer:
         """The installed version of a distribution, or an empty string."""
         code = f"from importlib.metadata import version as v\ntry: print(v({name!r}))\nexcept Exception: print('')"
         return subprocess.run([str(self.python), "-c", code], capture_output=True, text=True).stdout.strip()
+
+
+def lines(stream: Any) -> Iterator[str]:
+    """The lines of a pipe as they come, and "" whenever none has come for `HEARTBEAT_S`."""
+    rest = b""
+    while True:
+        if not select.select([stream], [], [], HEARTBEAT_S)[0]:
+            yield ""
+            continue
+        data = os.read(stream.fileno(), 1 << 16)
+        *whole, rest = (rest + data).split(b"\n")
+        yield from (line.decode(errors="replace") + "\n" for line in whole)
+        if not data:
+            if rest:
+                yield rest.decode(errors="replace")
+            return
+
+
+def shortened(text: str, most: int = 100) -> str:
+    """A line that is cut between two words."""
+    return text if len(text) <= most else f"{text[:most].rpartition(' ')[0]} ..."
 
 
 def uv_settings(shown: str) -> dict[str, str]:

@@ -95,6 +95,22 @@ def config_page() -> str:
 A run is one TOML file, or a recipe, with `key=value` overrides on the command line. `quintain config show RECIPE` prints what results,
 with the algorithm's chain expanded; an unknown key names its nearest match.
 
+A file of one's own behind a recipe changes the keys that it names: `quintain train words mine.toml level=3`, where `mine.toml` is
+
+```toml
+[run]
+name = "rooms"
+steps = 200
+[env]
+name = "FourRooms"                      # world=FourRooms on the command line
+levels = [1, 2]                         # level=1-2
+params = {{ size = 9 }}
+[warm_start]
+steps = 200
+```
+
+Options belong to a name: another algorithm, engine, rollout or world comes without those of the one before.
+
 ## Recipes
 
 {table(recipes(), {"name": "recipe", "summary": "what it trains"})}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -144,6 +145,24 @@ def test_packages_are_installed_by_uv_and_by_pip_where_uv_cannot(tmp_path, statu
     assert installer.calls[0][-1] == "uv" and installer.calls[1:] == ([("install", *ASKED)] if status else [])
     assert "Resolved 3 packages" in capsys.readouterr().out, "who waits is told of it"
     assert "Resolved 3 packages" in installer.log.read_text()
+
+
+def test_who_waits_hears_of_it_also_where_nothing_is_printed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bootstrap, "HEARTBEAT_S", 0.05)
+    readable, writable = os.pipe()
+    with open(readable, "rb") as stream, open(writable, "wb", buffering=0) as out:
+        heard = bootstrap.lines(stream)
+        out.write(b"Installing a\nInst")
+        assert next(heard) == "Installing a\n"
+        assert next(heard) == next(heard) == "", "half a line is none yet"
+        out.write(b"alling b\nlast")
+        assert next(heard) == "Installing b\n"
+        out.close()
+        assert list(heard) == ["last"]
+
+
+def test_a_long_line_is_cut_between_words():
+    assert bootstrap.shortened("a bc def", 6) == "a bc ..." and bootstrap.shortened("a bc def", 8) == "a bc def"
 
 
 def test_packages_are_installed_by_pip_where_there_is_no_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

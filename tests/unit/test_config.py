@@ -88,6 +88,45 @@ def test_python_files_of_the_user_run_first(tmp_path):
     assert "mine" in names("test_mine")
 
 
+def test_a_file_changes_what_it_names_of_a_recipe(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('[run]\nname = "mine"\n[env]\nname = "FourRooms"\nlevels = [2]\n[warm_start]\nsteps = 3\n')
+    words = ["name=mine", "world=FourRooms", "level=2", "warm_start.steps=3"]
+    assert make("words", path) == make("words", overrides=words) != make(path)
+
+
+def test_another_world_or_rollout_comes_without_the_knobs_of_the_one_before():
+    old = {
+        "env": {"name": "LightsOut", "params": {"width": 3}, "scaffold": {"caption": 1}},
+        "rollout": {"options": {"a": 1}},
+    }
+    other = {"env": {"name": "Hanoi", "params": {"discs": 3}}, "rollout": {"name": "agent"}}
+    for config in (make(old, other), make(old, overrides=["env.params.discs=3", "world=Hanoi", "rollout.name=agent"])):
+        assert (
+            config.env.params == {"discs": 3} and config.env.scaffold == {"caption": 1} and not config.rollout.options
+        )
+    same = make(
+        old, {"env": {"name": "LightsOut", "levels": [3]}}, overrides=["world=LightsOut", "rollout.name=episodes"]
+    )
+    assert same.env.params == {"width": 3} and same.rollout.options == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('world = "Hanoi"', r"world is a word of the command line; in a file write \[env\] and below it name = "),
+        ("level = 3", r"in a file write \[env\] and below it levels = "),
+        ('model = "folder"', r"in a file write \[model\] and below it folder = "),
+        ('algorithm = "ppo"', r"in a file write \[algorithm\] and below it name = "),
+    ],
+)
+def test_words_of_the_command_line_are_told_apart_in_files(text, told, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(UnknownName, match=told):
+        make("words", path)
+
+
 def test_later_sources_win_and_parts_are_replaced_whole():
     first = {"reward": {"name": "a", "x": 1}, "run": {"seed": 1, "steps": 2}}
     config = make(first, {"reward": {"name": "b"}, "run": {"seed": 3}})

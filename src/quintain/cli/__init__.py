@@ -20,7 +20,7 @@ VERBS = {
     "play": "play a world yourself in the terminal",
     "show": "print a trajectory of a run turn by turn",
     "report": "write the HTML page of a run",
-    "list": "list worlds, parts, papers or recipes",
+    "list": "list worlds, parts, papers, recipes or runs",
     "config": "show the resolved configuration",
     "plan": "resolved sizes, memory and steps, before anything runs",
     "simulate": "predict throughput, staleness and cost of a cluster on a virtual clock",

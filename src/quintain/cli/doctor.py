@@ -90,7 +90,7 @@ def check_config(folder: Path) -> list[str]:
     try:
         configs.make(path)
     except QuintainError as error:
-        fix = "restore it from a copy: without it the run is neither continued nor evaluated nor reported"
+        fix = "without it the run is neither continued nor evaluated nor reported"
         return [f"error: {path}: {error}; {fix}"]
     return []
 

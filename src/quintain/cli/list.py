@@ -184,18 +184,20 @@ def runs(folder: Path = Path("runs")) -> list[dict[str, Any]]:
             "success": "-",
             "evaluated": "-",
         }
+        rows.append(row)
         try:
             with RunDir.open(place) as store:
-                tree, newest = tomllib.loads(store.config), store.latest_checkpoint()
+                tree = tomllib.loads(store.config if (place / "config.toml").exists() else store.agreed)
+                env, steps = tree.get("env", {}), tree.get("run", {}).get("steps", "?")
+                row |= {"world": tree.get("data") or env.get("name", "?")}
+                row |= {"level": ",".join(map(str, env.get("levels", [])))}
+                row |= {"algorithm": tree.get("algorithm", {}).get("name", "?")}
+                newest = store.latest_checkpoint()
+                row |= {"steps": f"{newest.step if newest else 0}/{steps}"}
                 scores = [(e.payload.get("eval/success"), e.step) for e in store.events(["eval"])]
-        except (QuintainError, OSError, ValueError):  # a damaged one; `quintain doctor RUN` says how
-            rows.append(row)
+        except (QuintainError, OSError, ValueError):  # `quintain doctor RUN` says how
+            row["evaluated"] = "damaged"
             continue
-        env, section = tree.get("env", {}), tree.get("run", {})
-        row |= {"world": tree.get("data") or env.get("name", "?"), "level": ",".join(map(str, env.get("levels", [])))}
-        row |= {"algorithm": tree.get("algorithm", {}).get("name", "?")}
-        row |= {"steps": f"{newest.step if newest else 0}/{section.get('steps', '?')}"}
         if scores and scores[-1][0] is not None:
             row |= {"success": f"{scores[-1][0]:.3f}", "evaluated": f"step {scores[-1][1]}"}
-        rows.append(row)
     return rows

@@ -10,7 +10,7 @@ import shlex
 import shutil
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,9 @@ FIXED = (  # settings that no run can change, and why
     ("run", "name", "which names its folder"),
     ("run", "folder", "where it stays"),
     ("run", "seed", "which drew its tasks and its noise so far"),
+    ("model", "arch", "which its weights are of"),
+    ("model", "sizes", "which its weights are of"),
+    ("model", "lora", "which its weights are of"),
     ("runtime", "processes", "which share its tasks"),
 )
 
@@ -46,7 +49,9 @@ def main(arguments: list[str]) -> int:
         "--from", dest="step", type=int, help="with --resume: continue from the checkpoint of this step"
     )
     parser.add_argument(
-        "--fresh", action="store_true", help="take the place of a run of the same name, which is deleted"
+        "--fresh",
+        action="store_true",
+        help="take the place of a run of the same name, which is deleted at the first step of the new one",
     )
     parser.add_argument(
         "--restarts",
@@ -198,6 +203,8 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
         asked = absolute(configs.make(path, overrides=overrides))
         went, before = store.agreed or store.config, store.config
         config = _agree(store, asked)
+        if now := edits(absolute(configs.make(path)).toml(full=True), config.toml(full=True)):
+            print(f"from here on: {_changes(now)}", flush=True)
         ends = list(store.events(["stopped"]))
     changed = config != absolute(configs.make(path))
     ended = bool(ends) and ends[-1].payload["reason"] == "done" and not changed
@@ -234,10 +241,13 @@ def _agree(store: RunDir, config: configs.Config) -> configs.Config:
         if new != was:
             raise configs.ConfigError(f"{section}.{key} is {new!r}, but the run has {was!r}, {why}; leave it so")
     if edited:
-        told_edits = "; ".join(f"{key}: {was} -> {new}" for key, (was, new) in edited.items())
-        print(f"{path} was edited since the run last began; it goes on with {told_edits}", flush=True)
+        print(f"{path} was edited since the run last began; it goes on with {_changes(edited)}", flush=True)
         store.agree(now)
     return config
+
+
+def _changes(edited: Mapping[str, tuple[Any, Any]]) -> str:
+    return "; ".join(f"{key}: {was} -> {new}" for key, (was, new) in edited.items())
 
 
 def edits(old: str, new: str) -> dict[str, tuple[Any, Any]]:
@@ -322,6 +332,15 @@ def _fork_server(tell: int | None) -> None:
         told(tell, FORKS)
 
 
+def _assembly(say: Callable[[str], None]) -> Callable[..., dict[str, Any]]:
+    """What plays a run: to import it takes seconds, in which signals count too."""
+    if "torch" not in sys.modules:
+        say("loading PyTorch")
+    from quintain.runtime.assemble import play
+
+    return play
+
+
 def run(
     config: configs.Config,
     folder: Path,
@@ -357,8 +376,7 @@ def run(
 
     try:
         with Drain(call=asked.drain):
-            from quintain.runtime.assemble import play  # it takes seconds, in which signals count too
-
+            play = _assembly(say)
             try:
                 with ranks(folder, count, resume=resume, step=step, check_in=asked.check) as place:
                     end = play(config, folder, replace(place, changed=changed or {}), sinks=sinks, say=say, ready=ready)

@@ -48,12 +48,21 @@ SHORT = {
     "steps": "run.steps",
 }
 SHORT |= {"name": "run.name", "level": "env.levels", "levels": "env.levels", "lr": "learner.lr"}
-OWNERS = ("algorithm", "algorithm.name", "engine.name")  # another one has other options
+# sections with a name that others of their keys belong to: another name leaves those behind (a gate suits most algorithms)
+OWNED = {
+    "algorithm": ("options", "preset", "advantage", "objective"),
+    "engine": ("options",),
+    "rollout": ("options",),
+    "env": ("params",),
+}
 FORM = Form(model=Config, key="config key", example="run.steps=200", wrong=ConfigError, short=SHORT)
 
 
 def make(*sources: Mapping[str, Any] | str | Path, overrides: Iterable[str] = ()) -> Config:
     """The config that results from mappings, TOML files or recipe names in order, then `key=value` overrides.
+
+    What comes later goes before: it changes the keys that it names. A part (a table with a name, such as a reward) is replaced whole, and
+    another algorithm, engine, rollout or env comes without the options of the one before.
 
     Raises:
         UnknownName: a key or recipe that does not exist; the nearest match is named.
@@ -90,6 +99,10 @@ def read(source: str | Path) -> dict[str, Any]:
                 f"{source} is a run and no recipe: `quintain train --resume {source}` goes on with it, and {path / 'config.toml'} "
                 "has its settings, also for another one"
             )
+        if path.name == "config.toml" and (path.parent / "run.json").is_file():
+            raise ConfigError(
+                f"{path} is gone: `quintain doctor --repair {path.parent}` writes it as the run last began or was resumed with it"
+            )
         found = recipes()
         if path.suffix == ".toml" or str(source) not in found:
             raise UnknownName(unknown("recipe or TOML file", str(source), found) + " (a world is said as world=NAME)")
@@ -104,7 +117,9 @@ def recipes() -> dict[str, Path]:
 
 def _merge(tree: dict[str, Any], more: Mapping[str, Any]) -> None:
     for key, value in more.items():
-        if isinstance(value, Mapping) and isinstance(tree.get(key), dict) and "name" not in value:
+        whole = "name" in value and key not in (*OWNED, "run") if isinstance(value, Mapping) else True
+        if isinstance(value, Mapping) and isinstance(tree.get(key), dict) and not whole:
+            _leave(tree, key, value.get("name"))
             _merge(tree[key], value)
         else:
             tree[key] = json.loads(json.dumps(value)) if isinstance(value, dict | list) else value
@@ -112,12 +127,20 @@ def _merge(tree: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 def _assign(tree: dict[str, Any], overrides: Iterable[str]) -> None:
     given = [(override.partition("=")[0].strip(), *split(override, FORM)) for override in overrides]
-    for key, path, value in sorted(given, key=lambda one: one[0] not in OWNERS):  # before what is said of their options
+    names = [[section, "name"] for section in OWNED]
+    for key, path, value in sorted(given, key=lambda one: one[1] not in names):  # before what is said of their options
         if key == "algorithm":
             tree["algorithm"] = {}
-        elif key in OWNERS and isinstance(owner := tree.get(path[0]), dict):
-            usual = Config.model_fields[path[0]].get_default(call_default_factory=True).name
-            if owner.get("name", usual) != value:
-                for field in ("options", "preset", "advantage", "objective"):  # those of another one; a gate suits most
-                    owner.pop(field, None)
+        elif path in names:
+            _leave(tree, path[0], value)
         put(tree, path, value)
+
+
+def _leave(tree: dict[str, Any], section: str, name: Any) -> None:
+    """Leave behind what belongs to the name that a section has, where it gets another one."""
+    owner = tree.get(section)
+    if section not in OWNED or name is None or not isinstance(owner, dict):
+        return
+    if owner.get("name", Config.model_fields[section].get_default(call_default_factory=True).name) != name:
+        for field in OWNED[section]:
+            owner.pop(field, None)

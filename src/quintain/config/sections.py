@@ -311,8 +311,10 @@ class EvalSection(BaseModel, extra="forbid", validate_default=True):
     """Evaluation beside training, on instances that training never draws."""
 
     every: int = Field(0, ge=0, description="steps between evaluations; 0 only at start and end")
-    instances: int = Field(0, ge=0, description="episodes of one evaluation; 0 is off")
-    final_instances: int = Field(0, ge=0, description="episodes of the first and last evaluation; 0 takes `instances`")
+    instances: int = Field(0, ge=0, description="episodes of one evaluation under way; 0 is off")
+    final_instances: int = Field(
+        0, ge=0, description="episodes of the first and last evaluation, whatever `instances` is; 0 takes it"
+    )
     temperature: float = Field(1.0, ge=0, description="softmax temperature of evaluations, whatever the rollouts have")
     greedy: bool = Field(True, description="also evaluate with temperature 0 at start and end")
     beside: bool = Field(False, description="evaluate a copy of the policy while training goes on")

@@ -88,6 +88,11 @@ def fit(tree: Mapping[str, Any], form: Form[Model]) -> Model:
     except ValidationError as error:
         first = error.errors()[0]
     path = [str(part) for part in first["loc"]]
+    if path[0] in form.short and len(path) == 1:  # in a file, where the command line's words are not read
+        *table, key = form.short[path[0]].split(".")
+        raise UnknownName(
+            f"{path[0]} is a word of the command line; in a file write [{'.'.join(table)}] and below it {key} = ..."
+        )
     if first["type"] == "extra_forbidden":
         _know(path, form)
     if path[-1].startswith(("float", "dict[", "function")):  # which branch of a union it was is no key

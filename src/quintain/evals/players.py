@@ -133,6 +133,11 @@ def cast_of(
         return of_run(folder, overrides, place=place)[:2]
     if (folder / "config.json").is_file():
         return config, of_folder(folder, config)
+    if folder.is_dir():
+        raise UnknownName(
+            f"{player} is a folder, but no run, which has a file run.json, and no model of Hugging Face's, which has config.json; if it "
+            "was one, restore that file from a copy"
+        )
     if (run := nearest_run(player)) and not difflib.get_close_matches(player, PLAYERS):
         raise UnknownName(f"unknown player {player!r}; did you mean the run {run}?")
     near, all_of_them, _ = unknown("player", player, PLAYERS).partition("; there are")

@@ -63,6 +63,15 @@ class Checkpoints:
         names = (p.name.removeprefix("step-") for p in self.folder.glob("step-*") if p.is_dir())
         return sorted(int(n) for n in names if n.isdigit())
 
+    def wrote(self) -> dict[int, int]:
+        """How many events each rank had made durable when the last of the checkpoints that can be read was made."""
+        out: dict[int, int] = {}
+        for step in self.steps():
+            with contextlib.suppress(CorruptCheckpoint):
+                offsets = self.read(step).offsets
+                out |= {rank: max(count, out.get(rank, 0)) for rank, count in offsets.items()}
+        return out
+
     def mend(self) -> None:
         """Undo what a crash interrupted: put back a folder that was about to be replaced, delete leftovers."""
         for old in sorted(self.folder.glob(f"{_OLD}step-*")):

@@ -42,7 +42,8 @@ def verify(path: str | Path) -> list[Finding]:
     """
     home = Path(path).absolute()
     with RunDir.open(home):
-        found = [f for rank in ranks(home) for f in _verify_rank(home, rank)]
+        wrote = Checkpoints(home / "checkpoints", Disk()).wrote()
+        found = [f for rank in sorted({*ranks(home), *wrote}) for f in _verify_rank(home, rank, wrote.get(rank, 0))]
     found.extend(_verify_checkpoints(home))
     if any(f.level == "error" and f.where != "checkpoints" for f in found):
         return found
@@ -51,7 +52,7 @@ def verify(path: str | Path) -> list[Finding]:
     return [*found, Finding(level="note" if books.ok else "error", where=str(home), what=str(books))]
 
 
-def _verify_rank(home: Path, rank: int) -> Iterator[Finding]:
+def _verify_rank(home: Path, rank: int, wrote: int) -> Iterator[Finding]:
     holder = read_holder(lock_path(home, rank))
     if holder and not alive(holder) and not _ended(home):
         what = f"its writer, process {holder.get('pid')}, was killed"
@@ -61,7 +62,12 @@ def _verify_rank(home: Path, rank: int) -> Iterator[Finding]:
         broken = [f for log, folder in stream.folders.items() for f in _verify_log(log, folder)]
         yield from broken
         if not any(f.level == "error" for f in broken):
-            yield from _verify_index(home, rank, stream)
+            beside = list(_verify_index(home, rank, stream))
+            yield from beside
+            if not any(f.level == "error" for f in beside):
+                stream.check_end(wrote)
+    except CorruptLedger as error:
+        yield Finding(level="error", where=str(stream.folders["events"]), what=str(error))
     finally:
         stream.close()
 

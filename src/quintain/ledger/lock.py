@@ -97,6 +97,7 @@ def alone(path: str | Path, marker: str, doing: str) -> Iterator[Path]:
     if not (home / marker).exists():
         raise NotARun(f"{home} is not a run folder: it has no {marker}; nothing was done to it")
     with locks, explained(home, doing):
-        for rank in ranks(home):
-            locks.callback(Lock(lock_path(home, rank)).release)
+        for path_of in (lock_path(home, rank) for rank in ranks(home)):
+            if path_of.parent.is_dir():  # who has no such folder writes nothing
+                locks.callback(Lock(path_of).release)
         yield home

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from quintain.ledger.checkpoints import Checkpoints
 from quintain.ledger.disk import Disk, explained
 from quintain.ledger.errors import CorruptLedger, NotARun
 from quintain.ledger.frames import (
@@ -26,23 +27,34 @@ from quintain.ledger.index import Index
 from quintain.ledger.lock import Lock
 from quintain.ledger.log import Mark, Reader, segment_path, segments
 from quintain.ledger.payload import pack_event
+from quintain.ledger.rundir import RunDir
 from quintain.ledger.stream import index_path, lock_path, pack_blob, ranks
 from quintain.types import Event
 
 
 class Repair(NamedTuple):
-    """A segment that was rewritten: how many records were given up, and where the damaged file is now."""
+    """A file that was written anew: how many records of it were given up, and where the damaged one is now.
+
+    Example:
+        >>> print(Repair(Path("a.seg"), 3, Path("damaged/0-a.seg")))
+        a.seg: 3 records are lost; what was there is in damaged/0-a.seg
+    """
 
     path: Path
     lost: int
     aside: Path | None
+
+    def __str__(self) -> str:
+        what = f"{self.lost} record{'s are' if self.lost != 1 else ' is'} lost"
+        return f"{self.path}: {what}; {f'what was there is in {self.aside}' if self.aside else 'the file was gone'}"
 
 
 def repair(path: str | Path, disk: Disk | None = None) -> list[Repair]:
     """Make a run with damaged segments open again, at the cost of the damaged records only.
 
     Every record keeps its number, so checkpoints stay valid; what was lost shows as `lost` events and in the audit. The
-    damaged files go to `RUN/damaged`, the next writer rebuilds the index. A whole run is not touched.
+    damaged files go to `RUN/damaged`, the next writer rebuilds the index. A `config.toml` that is gone is written as the run last began
+    with it. A whole run is not touched.
 
     Raises:
         RunLocked: a process writes to the run.
@@ -53,19 +65,29 @@ def repair(path: str | Path, disk: Disk | None = None) -> list[Repair]:
     if not (home / "run.json").exists():
         raise NotARun(f"{home} is not a run folder: it has no run.json")
     done: list[Repair] = []
-    for rank in ranks(home):
+    wrote = Checkpoints(home / "checkpoints", disk).wrote()
+    for rank in sorted({*ranks(home), *wrote}):
         with explained(home, "repairing"):
+            disk.make_folder(lock_path(home, rank).parent)
             lock = Lock(lock_path(home, rank))
             try:
-                done.extend(_repair_rank(home, rank, disk))
+                done.extend(_repair_rank(home, rank, wrote.get(rank, 0), disk))
             finally:
                 lock.release()
-    return done
+    return [*done, *_repair_config(home, disk)]
 
 
-def _repair_rank(home: Path, rank: int, disk: Disk) -> list[Repair]:
+def _repair_config(home: Path, disk: Disk) -> Iterator[Repair]:
+    with RunDir.open(home) as run:
+        if not (home / "config.toml").exists() and run.agreed:
+            with explained(home, "repairing"):
+                disk.put(home / "config.toml", run.agreed.encode())
+            yield Repair(home / "config.toml", 0, None)
+
+
+def _repair_rank(home: Path, rank: int, wrote: int, disk: Disk) -> list[Repair]:
     index = Index.copy(index_path(home, rank))
-    goals = {"segments": index.mark("events").seq, "blobs": index.mark("blobs").seq}
+    goals = {"segments": max(index.mark("events").seq, wrote), "blobs": index.mark("blobs").seq}
     index.close()
     done = []
     for log, goal in goals.items():

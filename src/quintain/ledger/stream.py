@@ -92,13 +92,25 @@ class Stream:
             for _ in reader.poll():
                 pass
             if reader.mark.seq < known.seq:
-                path = segment_path(folder, reader.mark.segment)
-                raise CorruptLedger(
-                    f"{path}: {reader.mark.seq} whole records up to byte {reader.mark.pos}; {known.seq} were durable: "
-                    f"`quintain doctor --repair {folder.parents[1]}` keeps every whole record and marks what is lost"
-                )
+                raise self._short(log, reader.mark, known.seq)
             self.index.clear()
             return
+
+    def check_end(self, count: int) -> None:
+        """Refuse an event log that ends before `count` events, which were durable when a checkpoint was made.
+
+        Raises:
+            CorruptLedger: records that were durable are gone.
+        """
+        if self.offset < count:
+            raise self._short("events", self.index.mark("events"), count)
+
+    def _short(self, log: str, mark: Mark, count: int) -> CorruptLedger:
+        folder = self.folders[log]
+        return CorruptLedger(
+            f"{segment_path(folder, mark.segment)}: {mark.seq} whole records up to byte {mark.pos}; {count} were durable: "
+            f"`quintain doctor --repair {folder.parents[1]}` keeps every whole record and marks what is lost"
+        )
 
     def _anchored(self, log: str, known: Mark) -> bool:
         if not known.pos:
@@ -179,8 +191,10 @@ def lock_path(run: Path, rank: int) -> Path:
 
 
 def ranks(run: Path) -> list[int]:
-    """The ranks that have written to a run."""
-    names = (p.name.removeprefix("rank-") for p in (run / "segments").glob("rank-*"))
+    """The ranks that have written to a run, also where some of what they wrote is gone."""
+    names = {
+        p.stem.removeprefix("rank-") for kind in ("segments", "blobs", "index") for p in (run / kind).glob("rank-*")
+    }
     return sorted(int(n) for n in names if n.isdigit())
 
 

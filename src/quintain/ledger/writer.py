@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+from quintain.ledger.checkpoints import Checkpoints
 from quintain.ledger.disk import Disk
 from quintain.ledger.index import Index, Keys
 from quintain.ledger.lock import Lock
@@ -35,6 +36,7 @@ class Writer:
                     for _ in Reader(folder).poll():
                         pass
             self.stream.refresh()
+            self.stream.check_end(Checkpoints(run / "checkpoints", disk).wrote().get(rank, 0))
             marks = {log: self.stream.index.mark(log) for log in self.stream.folders}
             self.events, self.blobs = (
                 Log(folder, marks[log], disk, segment_bytes) for log, folder in self.stream.folders.items()

@@ -212,6 +212,8 @@ async def _play(
     run = opened.run
     watch.clock.start()
     run.say = say
+    if isinstance(run.parts.evaluate, Evaluator):
+        run.parts.evaluate = replace(run.parts.evaluate, say=say)
     if crew is not None:
         run.leave = crew.leave
     run.begin()

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from quintain.config import Config
 from quintain.parts import Cast, Reward, Rollout
@@ -16,6 +17,7 @@ from quintain.runtime.playing import make_reward
 from quintain.runtime.run import Guard
 from quintain.runtime.stage import APART, Stage, tasks
 from quintain.types import Group, Task
+from quintain.waits import Paced
 
 
 async def play(
@@ -78,6 +80,7 @@ class Evaluator:
     long: int
     last: int
     greedy: bool = True
+    say: Callable[[str], None] = lambda text: None  # is told now and then how far it is
 
     async def __call__(self, step: int, guard: Guard) -> Mapping[str, float]:
         """Means over the episodes: `eval/success`, `eval/reward`, `eval/turns`, and `greedy/...` at both ends.
@@ -93,11 +96,20 @@ class Evaluator:
 
     async def _pass(self, name: str, cast: Cast, count: int, guard: Guard) -> dict[str, float]:
         mine = self.tasks[:count][self.ranks.rank :: self.ranks.size]
-        found = scores([g for r in self.rollouts for g in await guard(play(mine, cast, r, self.reward))])
+        groups: list[Group] = []
+        paced, seats = Paced(self.say), len(self.rollouts)
+        for number, rollout in enumerate(self.rollouts, 1):
+            seat = f", seat {number} of {seats}" if seats > 1 else ""
+            groups += await guard(play(mine, cast, rollout, self.reward, far=partial(_far, paced, f"{name}{seat}")))
+        found = scores(groups)
         keys = ("episodes", "reward", "success", "turns")
         summed = self.ranks.sums({k: found[k] for k in keys})
         n = max(1.0, summed["episodes"])
         return {f"{name}/episodes": summed["episodes"]} | {f"{name}/{k}": summed[k] / n for k in keys[1:]}
+
+
+def _far(far: Callable[[str], None], what: str, text: str) -> None:
+    far(f"evaluating: {what}: {text}")
 
 
 def make_evaluator(

@@ -78,22 +78,25 @@ class Standstill:
     """
 
     def __init__(self, steps: int) -> None:
-        self.limit = max(1, min(IDLE, steps))
-        self.told = False
+        self.steps, self.limit = steps, max(1, min(IDLE, steps))
+        self.told, self._seen = False, 0
         self._rows: list[Mapping[str, float]] = []  # of the last steps on end that trained nothing
 
-    def warning(self, row: Mapping[str, float]) -> str:
-        """What to say of the step with these metrics: "" unless it is the last of `limit` that trained nothing.
+    def warning(self, row: Mapping[str, float], step: int = 0) -> str:
+        """What to say of a step with these metrics: "" unless it is the last of `limit` that trained nothing.
 
-        A step trains nothing without tokens, or where every gradient is 0; a batch that was skipped is told of elsewhere.
+        Or it is the last of the run, and none trained anything since it was begun or resumed. A step trains nothing without tokens, or
+        where every gradient is 0; a batch that was skipped is told of elsewhere.
         """
         idle = not row.get("tokens", 1.0) or not row.get("grad_norm", 1.0)
         self._rows = [*self._rows, row] if idle and not row.get("skipped") and not self.told else []
-        if len(self._rows) < self.limit:
+        self._seen += 1
+        if len(self._rows) < self.limit and not (step + 1 == self.steps and len(self._rows) == self._seen):
             return ""
         self.told = True
         total = {name: sum(r.get(name, 0.0) for r in self._rows) for name in (*COUNTED, *MEANT)}
-        return f"the last {len(self._rows)} steps trained nothing: {_idle(total, len(self._rows))}"
+        which = f"the last {len(self._rows)} steps" if len(self._rows) > 1 else "the last step"
+        return f"{which} trained nothing: {_idle(total, len(self._rows))}"
 
 
 def _idle(total: Mapping[str, float], steps: int) -> str:

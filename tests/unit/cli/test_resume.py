@@ -8,6 +8,7 @@ import pytest
 
 from quintain import config as configs
 from quintain.cli import train
+from quintain.cli.doctor import main as doctor
 from quintain.evals.players import of_run
 from quintain.ledger import RunDir
 from quintain.runtime.stage import make_stage
@@ -58,6 +59,7 @@ def test_a_hand_edited_config_is_followed_and_every_change_is_said_once(begun, c
     [
         ("processes = 1", "processes = 2", "runtime.processes is 2, but the run has 1, which share its tasks"),
         ("seed = 0", "seed = 5", "run.seed is 5, but the run has 0, which drew its tasks"),
+        ("layers = 2", "layers = 3", "model.sizes is .*'layers': 3.*, but the run has .*, which its weights are of"),
         (None, "run.folder=gone", "run.folder is 'gone', but the run has '.*', where it stays"),
         (None, "run.name=other", "run.name is 'other', but the run has '.*', which names its folder"),
     ],
@@ -97,6 +99,34 @@ WORDS = "env.scaffold.style=words"
 
 def words_of(config: configs.Config) -> tuple[str, ...]:
     return make_stage(config).renderer.words
+
+
+def test_what_is_changed_is_told_with_what_it_was(begun, capsys):
+    folder, went = begun
+    steps = went[0].run.steps
+    train.resume(folder, [f"run.steps={steps + 5}", "algorithm=rloo"], None)
+    said = capsys.readouterr().out
+    assert said.startswith("from here on: algorithm.gate: ") and "; algorithm.name: grpo -> rloo; " in said
+    assert f"run.steps: {steps} -> {steps + 5}\n" in said
+    train.resume(folder, [f"run.steps={steps + 5}"], None)
+    assert "from here on" not in capsys.readouterr().out, "it is so already"
+
+
+def test_a_config_that_is_gone_is_written_as_the_run_last_began_with_it(begun, capsys):
+    folder, went = begun
+    train.resume(folder, ["learner.lr=0.125"], None)
+    text = (folder / "config.toml").read_text()
+    (folder / "config.toml").unlink()
+    with pytest.raises(configs.ConfigError, match="config.toml is gone: `quintain doctor --repair .*/r` writes it"):
+        train.resume(folder, [], None)
+    assert (
+        doctor(["--repair", str(folder)]) == 0
+        and "config.toml: 0 records are lost; the file was gone" in capsys.readouterr().out
+    )
+    assert (folder / "config.toml").read_text() == text
+    assert doctor(["--repair", str(folder)]) == 0 and "was gone" not in capsys.readouterr().out
+    train.resume(folder, [], None)
+    assert went[-1].learner.lr == 0.125
 
 
 def test_a_model_keeps_its_words_wherever_its_run_goes_on(tmp_path, monkeypatch):

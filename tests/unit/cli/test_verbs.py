@@ -6,6 +6,7 @@ import importlib.util
 import io
 import json
 import random
+import shutil
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -222,6 +223,14 @@ def test_runs_are_listed_with_where_they_play_and_how_far_they_are(tmp_path, cap
     assert main(["train", "runs/b"]) == 1
     assert "runs/b is a run and no recipe: `quintain train --resume runs/b`" in capsys.readouterr().err
     assert [row["name"] for row in json.loads(told(capsys, "list", "runs", "KeyDoor", "--json"))] == ["runs/a"]
+    shutil.rmtree(tmp_path / "runs" / "b" / "segments")
+    (tmp_path / "runs" / "a" / "config.toml").unlink()
+    _, hurt, whole, _ = json.loads(told(capsys, "list", "runs", "--json"))
+    assert hurt | {"steps": ""} == first | {"steps": "", "success": "-", "evaluated": "damaged"}
+    assert whole == second, "run.json has what it began with"
+    (tmp_path / "runs" / "a" / "run.json").unlink()
+    assert main(["eval", "runs/a"]) == 1
+    assert "runs/a is a folder, but no run, which has a file run.json" in capsys.readouterr().err
 
 
 def test_a_bare_list_says_what_can_be_listed(capsys):

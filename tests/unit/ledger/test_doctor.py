@@ -211,6 +211,26 @@ def test_segments_that_are_gone_or_wrong_are_bridged(home, event, harm):
     assert RunDir.open(home).offset == 7
 
 
+@pytest.mark.parametrize("gone", [["segments"], ["segments", "index"], ["segments", "index", "blobs"]])
+def test_a_ledger_that_is_gone_is_missed_and_the_checkpoint_goes_on_without_it(home, event, make_group, gone):
+    build(home, event, make_group)
+    count = RunDir.open(home).latest_checkpoint().offsets[0]
+    for name in gone:
+        shutil.rmtree(home / name / "rank-0" if name == "segments" else home / name)
+    (found,) = (f for f in verify(home) if f.level == "error")
+    assert "0 whole records up to byte 0; " in found.what and "doctor --repair" in found.what
+    assert f"{count} were durable" in found.what or "index" not in gone  # the index has seen what came after it too
+    with pytest.raises(CorruptLedger, match="0 whole records"):
+        RunDir.open(home, "a")
+    assert sum(done.lost for done in repair(home) if "segments" in str(done.path)) >= count
+    assert not any(f.level == "error" for f in verify(home))
+    with RunDir.open(home, "a") as run:
+        assert run.offset >= count
+    shutil.rmtree(home / "segments")
+    RunDir.delete(home)
+    assert not home.exists()
+
+
 def test_a_damaged_blob_costs_that_blob(home, event, make_group):
     build(home, event, make_group)
     path = next((home / "blobs").rglob("*.seg"))

@@ -81,3 +81,8 @@ def test_a_step_that_trains_begins_the_count_anew_and_a_short_run_is_told_of_at_
     assert not any(map(watch.warning, rows)) and watch.warning(IDLE)
     short = Standstill(3)
     assert [bool(short.warning(IDLE)) for _ in range(3)] == [False, False, True]
+    resumed = Standstill(7)
+    assert not resumed.warning(IDLE) and resumed.warning(IDLE, step=6).startswith("the last 2 steps trained nothing")
+    assert Standstill(7).warning(IDLE, step=6).startswith("the last step trained nothing: ")
+    some = Standstill(7)
+    assert not some.warning({**IDLE, "tokens": 5.0, "grad_norm": 0.1}) and not some.warning(IDLE, step=6)

@@ -63,21 +63,28 @@ async def test_each_game_has_one_row_of_the_player_and_all_games_of_an_instance_
         assert [t.episode for t in group.trajectories] == list(range(6))
 
 
-async def test_a_run_is_evaluated_against_whom_its_config_names():
+async def test_a_run_is_evaluated_against_whom_its_config_names_and_says_how_far_it_is(monkeypatch):
     async def straight(playing: Any) -> Any:
         return await playing
+
+    said: list[str] = []
+    monkeypatch.setattr("quintain.runtime.evaluate.Paced", lambda say: say)
 
     async def scored(*more: str) -> dict[str, float]:
         config = duel("eval.instances=30", "eval.greedy=false", *more)
         cast = builtin("random", config)
         evaluator = make_evaluator(config, make_stage(config), cast, Ranks(), partial(make_rollout, config, 1))
         assert evaluator is not None
-        return dict(await evaluator(0, straight))
+        return dict(await replace(evaluator, say=said.append)(0, straight))
 
     alone, weak, strong = await scored(), await scored("eval.against=random"), await scored("eval.against=oracle")
     assert alone["eval/episodes"] == weak["eval/episodes"] == strong["eval/episodes"] == 60
     assert alone["eval/success"] == 0.5
     assert strong["eval/success"] < 0.2 < weak["eval/success"] < 0.8
+    assert (
+        said[0] == "evaluating: eval: 1 of 30 instances"
+        and said[-1] == "evaluating: eval, seat 2 of 2: 30 of 30 instances"
+    )
 
 
 def test_worlds_of_one_seat_have_nobody_to_be_against():
