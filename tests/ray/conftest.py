@@ -19,9 +19,15 @@ import pytest
 from tests.ray.test_cluster_run import left
 
 
+@pytest.fixture
+def joined(head: tuple[str, Path]) -> str:
+    """The block `cluster` of a run that joins that head: to start a Ray of its own takes seconds."""
+    return f'address = "{head[0]}"\ntoken_file = "{head[1]}"'
+
+
 @pytest.fixture(scope="session")
 def head() -> Iterator[tuple[str, Path]]:
-    """The address of a head with two CPUs and the file with its token; beside that file, in `ray`, Ray's own files of it."""
+    """The address of a head with four CPUs and the file with its token; beside that file, in `ray`, Ray's own files of it."""
     with tempfile.TemporaryDirectory(prefix="head-") as room:
         token = Path(room) / "token"
         token.touch(mode=0o600)
@@ -33,7 +39,7 @@ def head() -> Iterator[tuple[str, Path]]:
         env |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), "RAY_USAGE_STATS_ENABLED": "0"}
         env |= {"HOME": room, "RAY_worker_niceness": "0"}
         ray = str(Path(sys.executable).with_name("ray"))
-        options = ["--head", "--block", f"--port={port}", "--num-cpus=2", "--include-dashboard=false"]
+        options = ["--head", "--block", f"--port={port}", "--num-cpus=4", "--include-dashboard=false"]
         log = Path(room) / "log"
         with log.open("w") as out:
             process = subprocess.Popen(

@@ -55,9 +55,9 @@ def test_a_killed_or_hanging_env_worker_costs_no_episode_and_is_counted_once(how
     assert not left([victim])
 
 
-def test_groups_go_to_the_pool_that_fits_and_it_is_counted(tmp_path):
+def test_groups_go_to_the_pool_that_fits_and_it_is_counted(joined, tmp_path):
     pools = '[cluster.pools.reads]\nlabel = "prefill"\n[cluster.pools.writes]\nlabel = "decode"'
-    text = write(tmp_path, steps=4, pools=pools).read_text()
+    text = write(tmp_path, steps=4, pools=pools, cluster=joined).read_text()
     (tmp_path / "run.toml").write_text(text.replace('[cluster.pools.play]\nlabel = "any"\ncount = 1\n', ""))
     status, said = finish(start(tmp_path, "train", "run.toml"))
     assert status == 0, said

@@ -51,10 +51,9 @@ def test_a_run_on_a_running_cluster_sends_weights_through_its_folder_and_leaves_
     left_alone()
 
 
-def test_actors_that_do_not_see_the_folder_of_the_run_get_weights_as_bytes(head, tmp_path):
-    address, token = head
+def test_actors_that_do_not_see_the_folder_of_the_run_get_weights_as_bytes(head, joined, tmp_path):
     imports, mark = noting(tmp_path)
-    write(tmp_path, cluster=f'address = "{address}"\ntoken_file = "{token}"', imports=imports, play=2)
+    write(tmp_path, cluster=joined, imports=imports, play=2)
     folder = "run.folder=/proc/self/cwd/runs"  # every process sees another one there: an actor that of its raylet
     status, said = finish(start(tmp_path, "train", "run.toml", folder))
     assert status == 0, said
@@ -63,7 +62,7 @@ def test_actors_that_do_not_see_the_folder_of_the_run_get_weights_as_bytes(head,
     assert len(loads) >= 2 * 2 and all("safetensors" in line for line in loads), (
         "each actor, each version that it plays"
     )
-    assert not list(token.parent.glob("runs*"))
+    assert not list(head[1].parent.glob("runs*"))
 
 
 def test_the_address_in_the_environment_is_looked_at_before_anything_is_made(head, tmp_path, free_port):

@@ -40,12 +40,12 @@ def test_an_address_where_nobody_listens_and_one_that_is_no_head(head, tmp_path,
     ("pools", "what"),
     [
         ("gpus = 8", "an actor of cluster.pools.play wants 8 GPU; the most that a node has is 0"),
-        ("cpus = 3", "wants 3 CPU; the most that a node has is 2"),
+        ("cpus = 5", "wants 5 CPU; the most that a node has is 4"),
         ('selector = {zone = "moon"}', "a node with zone=moon; none of the 1 nodes"),
     ],
 )
-def test_what_no_node_has_is_refused_by_name(pools, what, head, tmp_path):
-    write(tmp_path, cluster=f'address = "{head[0]}"\ntoken_file = "{head[1]}"', pools=pools)
+def test_what_no_node_has_is_refused_by_name(pools, what, joined, tmp_path):
+    write(tmp_path, cluster=joined, pools=pools)
     status, said = finish(start(tmp_path, "train", "run.toml"))
     assert status == 1 and "ClusterError" in said and what in said, said
     assert not (tmp_path / "runs" / "over").exists()

@@ -224,9 +224,9 @@ def once(text, task):
 
 
 @pytest.mark.parametrize("idempotent", [True, False])
-def test_a_scoring_whose_worker_dies_is_repeated_only_where_that_is_declared(idempotent, tmp_path):
+def test_a_scoring_whose_worker_dies_is_repeated_only_where_that_is_declared(idempotent, joined, tmp_path):
     (tmp_path / "mine.py").write_text(SCORES.format(folder=str(tmp_path)))
-    write(tmp_path, cluster="reward_tasks = 1")
+    write(tmp_path, cluster=f"{joined}\nreward_tasks = 1")
     spec = f'{{name = "{tmp_path}/mine.py:once", idempotent = {str(idempotent).lower()}}}'
     status, said = finish(start(tmp_path, "train", "run.toml", f"reward={spec}"))
     if not idempotent:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
+import subprocess
+import sys
+import threading
 from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +17,9 @@ import torch
 from safetensors.torch import load_file
 from tests.ray.test_cluster_run import closed, finish, left, named, start, until, write
 
+from quintain import config as configs
 from quintain.ledger import RunDir
+from quintain.runtime.cluster import environment
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
@@ -22,11 +28,11 @@ REWARD = "def score(text, task):\n    return float(sum(map(ord, text)) % 5)\n"
 DEEPER = ["model.sizes.layers=2", "algorithm=ppo", "warm_start.steps=4", "learner.lr=2e-4", "warm_start.lr=2e-4"]
 
 
-def learn(folder: Path, *overrides: str, steps: int = 3) -> list[str]:
+def learn(folder: Path, *overrides: str, steps: int = 3, cluster: str = "") -> list[str]:
     """The words of a synchronous run whose rewards differ, so that there is something to learn."""
     folder.mkdir(exist_ok=True)
     (folder / "mine.py").write_text(REWARD)
-    write(folder, steps=steps, pools=LEARNERS)
+    write(folder, steps=steps, pools=LEARNERS, cluster=cluster)
     reward = f'reward={{name="{folder}/mine.py:score", idempotent=true}}'
     return [
         "train",
@@ -59,8 +65,8 @@ def alone(tmp_path_factory) -> tuple[list[dict], dict[str, torch.Tensor]]:
 
 
 @pytest.mark.parametrize("shard", ["none", "full"])
-def test_two_learner_actors_take_the_steps_of_the_first_process(shard, alone, tmp_path):
-    words = learn(tmp_path, *DEEPER, f"learner.shard={shard}", "eval.instances=2")
+def test_two_learner_actors_take_the_steps_of_the_first_process(shard, alone, joined, tmp_path):
+    words = learn(tmp_path, *DEEPER, f"learner.shard={shard}", "eval.instances=2", cluster=joined)
     status, said = finish(start(tmp_path, *words))
     assert status == 0 and "warm start: loss" in said, said
     rows, weights = told(tmp_path / "runs" / "over")
@@ -129,3 +135,29 @@ def test_why_a_silent_rank_ended_is_told_before_its_death_can_be(tmp_path, monke
     gone: Future[str] = Future()
     rank._look(gone)
     assert gone.result() == "silent for 0.01 s" and seen == [True]
+
+
+async def test_ray_is_left_once_nobody_looks_for_the_end_of_a_rank_any_more(tmp_path, monkeypatch):
+    ray = pytest.importorskip("ray")
+    from quintain.runtime import ray as over
+
+    ended, left_with = threading.Event(), []
+    looks = threading.Thread(target=ended.wait, name=over.LOOKS)
+    looks.start()
+    cluster = over.Cluster(configs.make(overrides=["cluster.pools.play.count=1"]), tmp_path, tmp_path, None)
+    cluster._group = "places"
+    monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    monkeypatch.setattr(over, "remove_placement_group", lambda group: ended.set())  # which ends the actors
+    monkeypatch.setattr(ray, "shutdown", lambda: left_with.append(looks.is_alive()))
+    await cluster.close()
+    assert left_with == [False]
+
+
+def test_nothing_that_is_asked_of_ray_late_starts_or_joins_another_one():
+    pytest.importorskip("ray")
+    code = "import ray\ntry:\n    ray.get_actor('a')\nexcept Exception:\n    print(ray.is_initialized())"
+    env = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")} | environment(None)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout == "False\n"

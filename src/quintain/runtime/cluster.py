@@ -200,8 +200,9 @@ def _write(path: Path, text: str) -> Path:
 def environment(path: Path | None) -> dict[str, str]:
     """What Ray reads of the environment, here and in the processes that it starts."""
     auth = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(path)} if path else {"RAY_AUTH_MODE": "disabled"}
-    # actors work as hard as the learner: at the usual niceness of 15 they starve beside it
-    return {**auth, "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+    # actors work as hard as the learner: at the usual niceness of 15 they starve beside it; and nothing that is asked of Ray
+    # by a thread once the run has left it may start or join another one
+    return {**auth, "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0", "RAY_ENABLE_AUTO_CONNECT": "0"}
 
 
 def transport(config: Config, folder: Path) -> Any:

@@ -47,6 +47,7 @@ NEVER_AGAIN = {"max_restarts": 0, "max_task_retries": 0}
 MANY = 100_000  # calls that an actor may have open at once
 PROBE_S, MISSES = 1.0, 5  # seconds between two looks at the cluster, and failed looks in a row until it is lost
 QUIT_S = 10.0  # how long Ray may take to shut down
+LOOKS = "learner-rank"  # the threads that look for the ends of learner actors
 
 
 class RayActor:
@@ -154,6 +155,7 @@ class Cluster:
     def __init__(self, config: Config, folder: Path, room: Path, token: Path | None) -> None:
         self.section, self.toml, self.room, self.token = config.cluster, config.toml(full=True), room, token
         self.silent_s = config.runtime.heartbeat_s
+        self._more = {"runtime_env": self.section.runtime_env} if self.section.runtime_env else {}
         self.slots, self.helpers = slots(self.section), slots(self.section, ("cpu",))
         self.leaders = slots(self.section, ("learner",))
         self.weights = str(room / "weights" if not self.section.address else folder.absolute() / "published")
@@ -206,8 +208,7 @@ class Cluster:
         named = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
         options = {k: slot.bundle.get(v, 0) for k, v in named.items()}
         place = PlacementGroupSchedulingStrategy(self._group, placement_group_bundle_index=index)
-        more = {"runtime_env": self.section.runtime_env} if self.section.runtime_env else {}
-        return {**options, "resources": custom, "scheduling_strategy": place, "max_concurrency": MANY, **more}
+        return {**options, "resources": custom, "scheduling_strategy": place, "max_concurrency": MANY, **self._more}
 
     def _helper(self, index: int) -> Any:
         """An env worker; Ray may start it again, since whoever had envs there plays them again from their moves."""
@@ -248,8 +249,7 @@ class Cluster:
 
     def reward(self, config: Config, tell: Callable[[Mapping[str, Any]], None]) -> Reward:
         """The reward of the config, scored as tasks."""
-        more = {"runtime_env": self.section.runtime_env} if self.section.runtime_env else {}
-        task = ray.remote(score).options(num_cpus=self.section.reward_cpus, max_retries=0, **more)
+        task = ray.remote(score).options(num_cpus=self.section.reward_cpus, max_retries=0, **self._more)
         return ray_rewards.scored_by(partial(_score, task, self.toml), config, tell)
 
     async def lost(self) -> QuintainError:
@@ -271,6 +271,8 @@ class Cluster:
         if self._group is not None:
             with contextlib.suppress(exceptions.RayError):
                 await briefly(partial(remove_placement_group, self._group), 5.0)
+        for looks in (thread for thread in threading.enumerate() if thread.name == LOOKS):
+            await asyncio.to_thread(looks.join, QUIT_S)  # a call under way when Ray is left ends the process
         await briefly(ray.shutdown, QUIT_S)
         if self._reaper is not None:
             await asyncio.to_thread(reap, self.room)
@@ -305,7 +307,7 @@ class RayRank:
     def gone(self) -> Future[str]:
         """A thread looks for its end, so that a silent one is noticed while the event loop is held up, and only then."""
         gone: Future[str] = Future()
-        threading.Thread(target=self._look, args=(gone,), name="learner-rank", daemon=True).start()
+        threading.Thread(target=self._look, args=(gone,), name=LOOKS, daemon=True).start()
         return gone
 
     def _look(self, gone: Future[str]) -> None:
@@ -382,12 +384,10 @@ def connect(section: ClusterSection, room: Path, token: Path | None) -> None:
         reachable(address)
         if (answer := answers(address, token, 5.0)) != "ok":
             refuse(address, answer, token)
-    own: dict[str, Any] = {}
-    if not address:
-        own = {"num_cpus": section.local_cpus or None, "include_dashboard": False, "_temp_dir": str(room / "ray")}
+    here = {"num_cpus": section.local_cpus or None, "include_dashboard": False, "_temp_dir": str(room / "ray")}
     handlers = {s: signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGINT)}
     try:
-        ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **own)
+        ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **({} if address else here))
     except (ConnectionError, RuntimeError, ValueError, SystemExit, exceptions.RayError) as error:
         raise ClusterError(
             f"cluster.address {section.address!r} cannot be used: {first_line(error)}; run this on a node of a running cluster "
