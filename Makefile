@@ -82,7 +82,7 @@ pictures: setup-dev  ## draw the pictures of the README and the docs again, and 
 	$(PY) tools/pages.py
 
 slow: setup-dev  ## the tests that take more than ten seconds
-	$(PYTEST) -n $(JOBS) -m "slow and not browser and not chaos and not gpu and not ray" $(filter-out tests/ray/%,$(call marked,slow)) $(ARGS)
+	$(PYTEST) -n $(JOBS) $(DIST) -m "slow and not browser and not chaos and not gpu and not ray" $(filter-out tests/ray/%,$(call marked,slow)) $(ARGS)
 
 worlds: setup-dev  ## every world played: by its oracle, by players who do not look, against a second solver
 	$(PYTEST) -n $(JOBS) $(DIST) -m worlds $(call marked,worlds) $(ARGS)

@@ -8,7 +8,9 @@ from quintain.ledger import RunDir
 UNSEEN = ("warm_start.steps=0", "eval.instances=0", "eval.final_instances=0")
 
 
-def test_a_run_that_learns_nothing_says_so_once_and_shows_no_numbers_that_nobody_measured(tmp_path, capsys):
+def test_a_run_that_learns_nothing_says_so_once_and_shows_no_numbers_that_nobody_measured(
+    tmp_path, capsys, monkeypatch
+):
     hopeless = ("level=9", "steps=3", "run.groups_per_step=1", "run.name=a", f"run.folder={tmp_path}")
     assert main(["train", "tiny", *UNSEEN, *hopeless]) == 0
     told = capsys.readouterr().out.splitlines()
@@ -22,6 +24,11 @@ def test_a_run_that_learns_nothing_says_so_once_and_shows_no_numbers_that_nobody
     assert "entropy -" in last and "mismatch -" in last and "lag -" in last
     with RunDir.open(tmp_path / "a") as store:
         assert [e.payload["what"] for e in store.events(["warning"])] == [warning.split("WARNING: ")[1]]
+    monkeypatch.setattr("quintain.runtime.evaluate.Paced", lambda say: say)
+    assert main(["train", "--resume", str(tmp_path / "a"), "steps=5", "eval.final_instances=4"]) == 0
+    told = capsys.readouterr().out
+    assert "WARNING: the last 2 steps trained nothing" in told, "all that it was resumed for"
+    assert "  evaluating: eval: 4 of 4 instances\n" in told and "evaluating: greedy: 1 of 4 instances" in told
 
 
 def test_going_on_with_a_run_that_has_done_its_steps_says_so_and_changes_nothing(tmp_path, capsys):

@@ -95,7 +95,7 @@ def test_a_file_changes_what_it_names_of_a_recipe(tmp_path):
     assert make("words", path) == make("words", overrides=words) != make(path)
 
 
-def test_another_world_or_rollout_comes_without_the_knobs_of_the_one_before():
+def test_another_world_or_rollout_comes_without_the_knobs_of_the_one_before(tmp_path, monkeypatch):
     old = {
         "env": {"name": "LightsOut", "params": {"width": 3}, "scaffold": {"caption": 1}},
         "rollout": {"options": {"a": 1}},
@@ -105,6 +105,11 @@ def test_another_world_or_rollout_comes_without_the_knobs_of_the_one_before():
         assert (
             config.env.params == {"discs": 3} and config.env.scaffold == {"caption": 1} and not config.rollout.options
         )
+    (tmp_path / "mine.py").write_text("make = dict\n")
+    monkeypatch.chdir(tmp_path)
+    mine = {"env": {"name": f"{tmp_path}/mine.py:make", "params": {"k": 3}}}  # as a run keeps it
+    assert make(mine, overrides=["world=mine.py:make"]).env.params == {"k": 3}
+    assert make(old, overrides=["env.params.width=4"]).env.params == {"width": 4}
     same = make(
         old, {"env": {"name": "LightsOut", "levels": [3]}}, overrides=["world=LightsOut", "rollout.name=episodes"]
     )

@@ -193,11 +193,14 @@ def runs(folder: Path = Path("runs")) -> list[dict[str, Any]]:
                 row |= {"level": ",".join(map(str, env.get("levels", [])))}
                 row |= {"algorithm": tree.get("algorithm", {}).get("name", "?")}
                 newest = store.latest_checkpoint()
+                whole = not newest or store.offset >= newest.offsets.get(0, 0)
                 row |= {"steps": f"{newest.step if newest else 0}/{steps}"}
                 scores = [(e.payload.get("eval/success"), e.step) for e in store.events(["eval"])]
         except (QuintainError, OSError, ValueError):  # `quintain doctor RUN` says how
             row["evaluated"] = "damaged"
             continue
-        if scores and scores[-1][0] is not None:
+        if not whole:
+            row["evaluated"] = "damaged"
+        elif scores and scores[-1][0] is not None:
             row |= {"success": f"{scores[-1][0]:.3f}", "evaluated": f"step {scores[-1][1]}"}
     return rows

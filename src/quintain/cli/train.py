@@ -27,13 +27,12 @@ from quintain.runtime.watch import STALLED, StallError
 from quintain.runtime.words import fitted, keep_words, spelled, went_with
 from quintain.types import QuintainError
 
+SIZES = ("hidden", "layers", "heads", "kv_heads", "head_dim", "ffn")  # of the model that no run can change
 FIXED = (  # settings that no run can change, and why
     ("run", "name", "which names its folder"),
     ("run", "folder", "where it stays"),
     ("run", "seed", "which drew its tasks and its noise so far"),
     ("model", "arch", "which its weights are of"),
-    ("model", "sizes", "which its weights are of"),
-    ("model", "lora", "which its weights are of"),
     ("runtime", "processes", "which share its tasks"),
 )
 
@@ -203,8 +202,6 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
         asked = absolute(configs.make(path, overrides=overrides))
         went, before = store.agreed or store.config, store.config
         config = _agree(store, asked)
-        if now := edits(absolute(configs.make(path)).toml(full=True), config.toml(full=True)):
-            print(f"from here on: {_changes(now)}", flush=True)
         ends = list(store.events(["stopped"]))
     changed = config != absolute(configs.make(path))
     ended = bool(ends) and ends[-1].payload["reason"] == "done" and not changed
@@ -216,6 +213,8 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
         print(f"look at it with: quintain report {shlex.quote(str(folder))}")
         return 0
     if changed:
+        now = edits(absolute(configs.make(path)).toml(full=True), config.toml(full=True))
+        print(f"from here on: {_changes(now)}", flush=True)
         with RunDir.open(folder, "a") as store:
             store.agree(config.toml(full=True))  # the other ranks, reports and evaluations read it
     try:
@@ -240,6 +239,12 @@ def _agree(store: RunDir, config: configs.Config) -> configs.Config:
         new, was = (getattr(getattr(tree, section), key) for tree in (config, own))
         if new != was:
             raise configs.ConfigError(f"{section}.{key} is {new!r}, but the run has {was!r}, {why}; leave it so")
+    for size in SIZES:
+        new, was = config.model.sizes.get(size), own.model.sizes.get(size)
+        if new != was:
+            raise configs.ConfigError(
+                f"model.sizes.{size} is {new}, but the run has {was}, which its weights are of; leave it so"
+            )
     if edited:
         print(f"{path} was edited since the run last began; it goes on with {_changes(edited)}", flush=True)
         store.agree(now)

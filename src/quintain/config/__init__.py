@@ -100,14 +100,22 @@ def read(source: str | Path) -> dict[str, Any]:
                 "has its settings, also for another one"
             )
         if path.name == "config.toml" and (path.parent / "run.json").is_file():
-            raise ConfigError(
-                f"{path} is gone: `quintain doctor --repair {path.parent}` writes it as the run last began or was resumed with it"
-            )
+            kept = _json(path.parent / "run.json").get("config")
+            fix = f"`quintain doctor --repair {path.parent}` writes it as the run last began or was resumed with it"
+            raise ConfigError(f"{path} is gone: {fix if kept else 'restore it from a copy'}")
         found = recipes()
         if path.suffix == ".toml" or str(source) not in found:
             raise UnknownName(unknown("recipe or TOML file", str(source), found) + " (a world is said as world=NAME)")
         path = found[str(source)]
     return parse(path, FORM)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def recipes() -> dict[str, Path]:
@@ -117,8 +125,8 @@ def recipes() -> dict[str, Path]:
 
 def _merge(tree: dict[str, Any], more: Mapping[str, Any]) -> None:
     for key, value in more.items():
-        whole = "name" in value and key not in (*OWNED, "run") if isinstance(value, Mapping) else True
-        if isinstance(value, Mapping) and isinstance(tree.get(key), dict) and not whole:
+        part = isinstance(value, Mapping) and "name" in value and key not in (*OWNED, "run")
+        if isinstance(value, Mapping) and isinstance(tree.get(key), dict) and not part:
             _leave(tree, key, value.get("name"))
             _merge(tree[key], value)
         else:
@@ -136,11 +144,18 @@ def _assign(tree: dict[str, Any], overrides: Iterable[str]) -> None:
         put(tree, path, value)
 
 
+def _rooted(name: Any) -> Any:
+    """A name; a file in it from the root on, as a run keeps it."""
+    file, colon, what = str(name).rpartition(":")
+    return f"{Path(file).expanduser().absolute()}:{what}" if colon and file.endswith(".py") else name
+
+
 def _leave(tree: dict[str, Any], section: str, name: Any) -> None:
     """Leave behind what belongs to the name that a section has, where it gets another one."""
     owner = tree.get(section)
     if section not in OWNED or name is None or not isinstance(owner, dict):
         return
-    if owner.get("name", Config.model_fields[section].get_default(call_default_factory=True).name) != name:
+    was = owner.get("name", Config.model_fields[section].get_default(call_default_factory=True).name)
+    if _rooted(was) != _rooted(name):
         for field in OWNED[section]:
             owner.pop(field, None)

@@ -64,7 +64,7 @@ class Checkpoints:
         return sorted(int(n) for n in names if n.isdigit())
 
     def wrote(self) -> dict[int, int]:
-        """How many events each rank had made durable when the last of the checkpoints that can be read was made."""
+        """How many events each rank had made durable when one of the checkpoints that can be read was made, at most."""
         out: dict[int, int] = {}
         for step in self.steps():
             with contextlib.suppress(CorruptCheckpoint):

@@ -48,8 +48,10 @@ def verify(path: str | Path) -> list[Finding]:
     if any(f.level == "error" and f.where != "checkpoints" for f in found):
         return found
     with RunDir.open(home) as run:
-        books = audit(run)
-    return [*found, Finding(level="note" if books.ok else "error", where=str(home), what=str(books))]
+        books, gaps = audit(run), any(run.events(["lost"]))
+    fix = "what is lost was in records that a repair could not keep; the run can go on all the same" if gaps else ""
+    level = "note" if books.ok else "error"
+    return [*found, Finding(level=level, where=str(home), what=str(books), fix=fix if books.lost else "")]
 
 
 def _verify_rank(home: Path, rank: int, wrote: int) -> Iterator[Finding]:

@@ -78,8 +78,10 @@ def repair(path: str | Path, disk: Disk | None = None) -> list[Repair]:
 
 
 def _repair_config(home: Path, disk: Disk) -> Iterator[Repair]:
+    if (home / "config.toml").exists():
+        return
     with RunDir.open(home) as run:
-        if not (home / "config.toml").exists() and run.agreed:
+        if run.agreed:
             with explained(home, "repairing"):
                 disk.put(home / "config.toml", run.agreed.encode())
             yield Repair(home / "config.toml", 0, None)

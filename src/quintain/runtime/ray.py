@@ -34,7 +34,7 @@ from quintain.runtime.cluster import ClusterError, Slot, misfit, reachable, slot
 from quintain.runtime.crew import GoneError, Link
 from quintain.runtime.env_proxy import WorkerGone
 from quintain.runtime.ray_envs import AwayError, EnvLines
-from quintain.runtime.ray_gate import answers, aside, briefly, first_line, last_words, refuse, start_reaper
+from quintain.runtime.ray_gate import answers, aside, briefly, first_line, join_all, last_words, refuse, start_reaper
 from quintain.runtime.ray_learner import LearnWorker
 from quintain.runtime.ray_workers import EnvWorker, PlayWorker, score
 from quintain.runtime.reaper import reap
@@ -271,8 +271,7 @@ class Cluster:
         if self._group is not None:
             with contextlib.suppress(exceptions.RayError):
                 await briefly(partial(remove_placement_group, self._group), 5.0)
-        for looks in (thread for thread in threading.enumerate() if thread.name == LOOKS):
-            await asyncio.to_thread(looks.join, QUIT_S)  # a call under way when Ray is left ends the process
+        await briefly(partial(join_all, LOOKS), QUIT_S)  # a call under way when Ray is left ends the process
         await briefly(ray.shutdown, QUIT_S)
         if self._reaper is not None:
             await asyncio.to_thread(reap, self.room)

@@ -90,6 +90,13 @@ async def briefly(call: Callable[[], Any], seconds: float) -> None:
             await aside(call)
 
 
+def join_all(name: str) -> None:
+    """Wait for the ends of all threads of a name."""
+    for thread in threading.enumerate():
+        if thread.name == name:
+            thread.join()
+
+
 def first_line(error: object) -> str:
     """The first line of an error, for a message."""
     return str(error).strip().split("\n", 1)[0][:300]

@@ -59,7 +59,7 @@ def test_a_hand_edited_config_is_followed_and_every_change_is_said_once(begun, c
     [
         ("processes = 1", "processes = 2", "runtime.processes is 2, but the run has 1, which share its tasks"),
         ("seed = 0", "seed = 5", "run.seed is 5, but the run has 0, which drew its tasks"),
-        ("layers = 2", "layers = 3", "model.sizes is .*'layers': 3.*, but the run has .*, which its weights are of"),
+        ("layers = 2", "layers = 3", "model.sizes.layers is 3, but the run has 2, which its weights are of"),
         (None, "run.folder=gone", "run.folder is 'gone', but the run has '.*', where it stays"),
         (None, "run.name=other", "run.name is 'other', but the run has '.*', which names its folder"),
     ],
@@ -110,6 +110,8 @@ def test_what_is_changed_is_told_with_what_it_was(begun, capsys):
     assert f"run.steps: {steps} -> {steps + 5}\n" in said
     train.resume(folder, [f"run.steps={steps + 5}"], None)
     assert "from here on" not in capsys.readouterr().out, "it is so already"
+    train.resume(folder, ["model.sizes.attention_dropout=0.1"], None)
+    assert went[-1].model.sizes["attention_dropout"] == 0.1, "no weight has another shape by it"
 
 
 def test_a_config_that_is_gone_is_written_as_the_run_last_began_with_it(begun, capsys):
@@ -124,6 +126,12 @@ def test_a_config_that_is_gone_is_written_as_the_run_last_began_with_it(begun, c
         and "config.toml: 0 records are lost; the file was gone" in capsys.readouterr().out
     )
     assert (folder / "config.toml").read_text() == text
+    (folder / "config.toml").unlink()
+    marker = folder / "run.json"
+    marker.write_text(json.dumps({**json.loads(marker.read_text()), "config": ""}))  # of a version that did not keep it
+    with pytest.raises(configs.ConfigError, match="config.toml is gone: restore it from a copy"):
+        train.resume(folder, [], None)
+    (folder / "config.toml").write_text(text)
     assert doctor(["--repair", str(folder)]) == 0 and "was gone" not in capsys.readouterr().out
     train.resume(folder, [], None)
     assert went[-1].learner.lr == 0.125

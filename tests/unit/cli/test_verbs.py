@@ -224,9 +224,12 @@ def test_runs_are_listed_with_where_they_play_and_how_far_they_are(tmp_path, cap
     assert "runs/b is a run and no recipe: `quintain train --resume runs/b`" in capsys.readouterr().err
     assert [row["name"] for row in json.loads(told(capsys, "list", "runs", "KeyDoor", "--json"))] == ["runs/a"]
     shutil.rmtree(tmp_path / "runs" / "b" / "segments")
+    shutil.rmtree(tmp_path / "runs" / "b" / "index")
     (tmp_path / "runs" / "a" / "config.toml").unlink()
     _, hurt, whole, _ = json.loads(told(capsys, "list", "runs", "--json"))
-    assert hurt | {"steps": ""} == first | {"steps": "", "success": "-", "evaluated": "damaged"}
+    assert hurt | {"steps": ""} == first | {"steps": "", "success": "-", "evaluated": "damaged"}, (
+        "the checkpoint tells of more"
+    )
     assert whole == second, "run.json has what it began with"
     (tmp_path / "runs" / "a" / "run.json").unlink()
     assert main(["eval", "runs/a"]) == 1

@@ -226,6 +226,10 @@ def test_a_ledger_that_is_gone_is_missed_and_the_checkpoint_goes_on_without_it(h
     assert not any(f.level == "error" for f in verify(home))
     with RunDir.open(home, "a") as run:
         assert run.offset >= count
+        run.append(event("issued", 8, ticket=8), event("played", 8, group=make_group(8)))
+        run.append(event("trained", 8, tickets=[8], digest="8"), event("metrics", 8, x=1.0))
+    books = [f for f in verify(home) if "lost 8" in f.what]
+    assert [f.level for f in books] == ["error"] and "the run can go on all the same" in books[0].fix
     shutil.rmtree(home / "segments")
     RunDir.delete(home)
     assert not home.exists()

@@ -38,7 +38,7 @@ class ReasoningGame:
             UnknownName: there is no such dataset.
             PeerError: the dataset does not take such a config.
         """
-        name, config = by_level(self.ids, task), options_of(by_level(self.config, task, Mapping), "seed", "size")
+        name, config = by_level(self.ids, task), options_of(by_level(self.config, task, object), "seed", "size")
         factory = peer("reasoning_gym.factory")
         if name not in factory.DATASETS:
             raise UnknownName(unknown("dataset of reasoning-gym", name, factory.DATASETS))
@@ -83,4 +83,4 @@ def reasoning_gym(
         MissingExtra: reasoning-gym is not installed.
     """
     peer("reasoning_gym")
-    return playing(lambda: ReasoningGame(id, config or {}), Manner.of({"turns": 1, **(manner or {})}))
+    return playing(lambda: ReasoningGame(id, config), Manner.of({"turns": 1, **(manner or {})}))

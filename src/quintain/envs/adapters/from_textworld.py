@@ -19,7 +19,21 @@ PROMPT = re.compile(r"\s*>\s*(-=.*=-\s*\d*(/\d+)?)?\s*$")  # and the line of sta
 
 # verbs of the interpreter, as it cuts them: they carry a state into other episodes, write files or begin anew; `tw-...` tell what is hidden
 OUTSIDE = frozenset(
-    ("save", "restore", "restart", "quit", "q", "undo", "script", "noscript", "unscript", "transcrip", "verify")
+    (
+        "save",
+        "restore",
+        "restart",
+        "quit",
+        "q",
+        "undo",
+        "script",
+        "noscript",
+        "unscript",
+        "transcrip",
+        "verify",
+        "oops",
+        "o",
+    )
 )
 
 
@@ -45,7 +59,7 @@ class TextWorldGame:
         Raises:
             PeerError: there is no such file, or it is not whole.
         """
-        file = by_level(self.files, task)
+        file = by_level(self.files, task, (str, Path))
         if wrong := lacking(Path(file)):
             raise PeerError(f"{wrong}; make a game: tw-make tw-simple --rewards dense --goal brief --output {file}")
         self.close()
@@ -58,8 +72,8 @@ class TextWorldGame:
     def read(self, text: str, seat: str) -> Any:
         """The first line that is not empty is for the game to judge; what is for its interpreter is illegal."""
         line = next((line.strip() for line in text.splitlines() if line.strip()), None)
-        words = re.findall(r"[a-z0-9-]+", (line or "").lower())
-        return ILLEGAL if any(word[:9] in OUTSIDE or word.startswith("tw-") for word in words) else line
+        verbs = [clause.split() for clause in re.split(r"[.,]|\bthen\b", (line or "").lower())]
+        return ILLEGAL if any(v[0][:9] in OUTSIDE or v[0].startswith("tw-") for v in verbs if v) else line
 
     def play(self, moves: Mapping[str, Any]) -> Shown:
         """Type it; the reward is what it adds to the score."""

@@ -102,7 +102,7 @@ def number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def by_level(ids: Any, task: Task, of: type = str) -> Any:
+def by_level(ids: Any, task: Task, of: type | tuple[type, ...] = str) -> Any:
     """What a task plays where each level has an environment of its own: item `task.level` of a list, or the only one there is.
 
     Raises:
@@ -116,7 +116,7 @@ def by_level(ids: Any, task: Task, of: type = str) -> Any:
         found = ids[task.level]
     if not isinstance(found, of):
         raise PeerError(
-            f"an environment of a peer is named by {found!r:.80}; give a {of.__name__}, or a list of them by level"
+            f"an environment of a peer is named by {found!r:.80}; give its name, or a list of them by level"
         )
     return found
 

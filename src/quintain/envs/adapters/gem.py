@@ -62,9 +62,10 @@ def register_envs(*worlds: str) -> tuple[str, ...]:
 def _class(base: type) -> type:
     class WorldGem(base):
         def __init__(self, play: Play, options: dict[str, Any], row: Row) -> None:
-            self.play, self.options, self.row = play, options, row
+            self.play, self.options, self.row, self.resets = play, options, row, 0
 
         def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+            self.resets += 1
             heard = self.play.begin(self.row.next(seed))[self.play.seats[0]]
             return heard.text, heard.info
 
@@ -74,14 +75,14 @@ def _class(base: type) -> type:
 
         def sample_random_action(self) -> str:
             seed, env = self.play.begun().seed, self.play.env
-            rng = Rng("gem-action", seed, env.turn, self.row.count)
+            rng = Rng("gem-action", seed, env.turn, self.resets)
             return env.reader.grammar.write(env.world.view(env.state, self.play.seats[0]).sample(rng).key).text
 
         def spawn(self, same_state: bool = False, **kwargs: Any) -> Any:
             options: dict[str, Any] = {**self.options, "seed": self.row.first, **kwargs}
             other = make(**options)
             if same_state:
-                other.row.count = self.row.count
+                other.row.count, other.resets = self.row.count, self.resets
                 other.play.restore(self.play.env.snapshot())
             return other
 

@@ -124,7 +124,8 @@ class PeerEnv:
         self.stop = said.stop or (Stop.truncated_turns if spent else None)
         self.movers = () if self.stop else said.movers
         if not wrong:
-            self.shown, self.pictured = {**self.shown, **said.texts}, {**self.pictured, **said.images}
+            self.shown = {**self.shown, **said.texts}
+            self.pictured = {s: p for s, p in self.pictured.items() if s not in said.texts} | dict(said.images)
         for seat in self.game.seats:
             body = "\n\n".join(part for part in (opening, said.texts.get(seat, "")) if part)
             image = [Image(pixels=said.images[seat])] if seat in said.images else []

@@ -57,7 +57,7 @@ class WorldDataset:
         if asks not in ASKS:
             raise AdapterError(unknown("question", asks, ASKS))
         self.ask = ASKS[asks]
-        if not isinstance(size, int) or size < 0:
+        if not hasattr(size, "__index__") or size < 0:
             raise AdapterError(f"size is {size!r}; it is a whole number of at least 0")
         if why := self.ask.unfit(self.play, [self.play.level]):
             fits = [name for name, ask in ASKS.items() if not ask.unfit(self.play, [self.play.level])]

@@ -174,10 +174,13 @@ async def test_what_is_for_the_interpreter_of_textworld_is_refused(
         "script on",
         "transcript",
         "tw-print",
+        "oops save",
     ):
         told = await env.step(tagged(command))
         assert told["agent"].events == ("illegal",) and not told["agent"].reward, command
     assert not os.listdir(room) and len(os.listdir(tmp_path)) == before, "no state that another episode could load"
+    told = await env.step(tagged("open type Q safe"))
+    assert told["agent"].events == (), "things of a game may be called so"
     for command in game.metadata["walkthrough"]:
         told = await env.step(tagged(command))
     assert told["agent"].stop is Stop.done

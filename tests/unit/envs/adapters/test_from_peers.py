@@ -125,6 +125,19 @@ async def test_toy_text_and_boxes() -> None:
         build("env", {**lake, "manner": {"grammar": "jsn"}})
 
 
+class Slides(Dice):
+    """A game with a picture at its start alone."""
+
+    def start(self, task: Task) -> Shown:
+        return Shown(texts={"agent": "begin"}, movers=("agent",), images={"agent": np.zeros((2, 2, 3), np.uint8)})
+
+
+async def test_a_picture_is_shown_again_with_its_own_text_only() -> None:
+    env = PeerEnv(Slides(), Manner(turns=9))
+    await env.reset(Task(key="t", env="slides", seed=1))
+    assert [len((await env.step(tagged(a)))["agent"].messages[0].images) for a in ("x", "1", "x")] == [1, 0, 0]
+
+
 def test_a_large_array_is_no_text() -> None:
     with pytest.raises(PeerError, match=r"an array \[210, 160, 3\].*set image=true"):
         described(np.zeros((210, 160, 3)))
@@ -201,7 +214,7 @@ async def test_what_is_given_to_a_peer_in_the_wrong_shape_is_named() -> None:
         ({**cart, "options": {"foo": 1}}, "cannot make 'CartPole-v1': .*foo"),
         ({**cart, "options": [1]}, r"the options of an environment are \[1\]; give them by name"),
         ({**cart, "id": "nope:Nope-v0"}, "cannot make 'nope:Nope-v0': "),
-        ({**cart, "id": 5}, "named by 5; give a str"),
+        ({**cart, "id": 5}, "named by 5; give its name"),
         ({**cart, "id": []}, "there are 0 environments; set at least one"),
         ({**cart, "actions": ["a", "A"]}, "the words a, A are not all different in small letters"),
         ({**cart, "manner": {"turns": 2.5}}, "turns is 2.5, at least 1"),
@@ -211,7 +224,7 @@ async def test_what_is_given_to_a_peer_in_the_wrong_shape_is_named() -> None:
     if importlib.util.find_spec("reasoning_gym"):
         legs = {"name": "reasoning_gym", "id": "leg_counting"}
         wrong += [
-            ({**legs, "config": "x"}, "named by 'x'; give a Mapping"),
+            ({**legs, "config": "x"}, "options of an environment are 'x'; give them by name"),
             ({**legs, "config": {"seed": 3}}, "the option seed is set by the task; leave it out"),
         ]
     for spec, told in wrong:
