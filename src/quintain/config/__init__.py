@@ -61,7 +61,7 @@ FORM = Form(model=Config, key="config key", example="run.steps=200", wrong=Confi
 def make(*sources: Mapping[str, Any] | str | Path, overrides: Iterable[str] = ()) -> Config:
     """The config that results from mappings, TOML files or recipe names in order, then `key=value` overrides.
 
-    What comes later goes before: it changes the keys that it names. A part (a table with a name, such as a reward) is replaced whole, and
+    What comes later wins: it changes the keys that it names. A part (a table with a name, such as a reward) is replaced whole, and
     another algorithm, engine, rollout or env comes without the options of the one before.
 
     Raises:
