@@ -192,7 +192,8 @@ def test_a_run_goes_on_with_other_settings_and_keeps_them(tmp_path, capsys):
         assert noted.step == 2 and noted.payload["settings"]["run.steps"] == [2, 3] and audit(store).ok
     assert main(["train", "--resume", str(folder), "run.steps=1"]) == 0, "a run past its end is done, not stopped"
     for words, told in (
-        (["model.sizes.hidden=16"], "this learner wants"),
+        (["model.sizes.hidden=16"], "model.sizes.hidden is 16, but the run has 32"),
+        (["model.sizes.hidden_size=16"], "this learner wants"),
         (["tiny"], "its own settings"),
         (["runtime.processes=2"], "the run has 1"),
     ):

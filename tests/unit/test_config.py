@@ -51,6 +51,14 @@ def test_another_algorithm_comes_without_the_options_of_the_one_before():
     assert section.name == "rloo" and section.options == {}
 
 
+def test_another_algorithm_of_a_file_begins_anew_and_the_same_one_is_changed():
+    own = {"algorithm": {"name": "grpo", "options": {"low": 0.1}, "gate": ["zero_variance"]}}
+    other = make(own, {"algorithm": {"name": "rloo"}}).algorithm
+    assert not other.options and not other.gate, "as algorithm=rloo does"
+    same = make(own, {"algorithm": {"name": "grpo", "options": {"high": 0.3}}}).algorithm
+    assert same.options == {"low": 0.1, "high": 0.3} and len(same.gate) == 1
+
+
 def test_another_engine_comes_without_the_options_of_the_one_before():
     old = {"engine": {"name": "vllm", "slots": 8, "options": {"python": "p"}}}
     section = make(old, overrides=["engine.options.seed=1", "engine.name=torch"]).engine

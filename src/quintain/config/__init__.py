@@ -61,8 +61,8 @@ FORM = Form(model=Config, key="config key", example="run.steps=200", wrong=Confi
 def make(*sources: Mapping[str, Any] | str | Path, overrides: Iterable[str] = ()) -> Config:
     """The config that results from mappings, TOML files or recipe names in order, then `key=value` overrides.
 
-    What comes later wins: it changes the keys that it names. A part (a table with a name, such as a reward) is replaced whole, and
-    another algorithm, engine, rollout or env comes without the options of the one before.
+    What comes later wins: it changes the keys that it names. A part (a table with a name, such as a reward) and another
+    algorithm take the whole place; another engine, rollout or env comes without the options of the one before.
 
     Raises:
         UnknownName: a key or recipe that does not exist; the nearest match is named.
@@ -127,7 +127,7 @@ def _merge(tree: dict[str, Any], more: Mapping[str, Any]) -> None:
     for key, value in more.items():
         part = isinstance(value, Mapping) and "name" in value and key not in (*OWNED, "run")
         if isinstance(value, Mapping) and isinstance(tree.get(key), dict) and not part:
-            _leave(tree, key, value.get("name"))
+            _leave(tree, key, value.get("name"), whole=key == "algorithm")
             _merge(tree[key], value)
         else:
             tree[key] = json.loads(json.dumps(value)) if isinstance(value, dict | list) else value
@@ -150,12 +150,12 @@ def _rooted(name: Any) -> Any:
     return f"{Path(file).expanduser().absolute()}:{what}" if colon and file.endswith(".py") else name
 
 
-def _leave(tree: dict[str, Any], section: str, name: Any) -> None:
-    """Leave behind what belongs to the name that a section has, where it gets another one."""
+def _leave(tree: dict[str, Any], section: str, name: Any, whole: bool = False) -> None:
+    """Leave behind what belongs to the name that a section has, where it gets another one; or the `whole` section."""
     owner = tree.get(section)
     if section not in OWNED or name is None or not isinstance(owner, dict):
         return
     was = owner.get("name", Config.model_fields[section].get_default(call_default_factory=True).name)
     if _rooted(was) != _rooted(name):
-        for field in OWNED[section]:
+        for field in list(owner) if whole else OWNED[section]:
             owner.pop(field, None)
