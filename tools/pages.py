@@ -159,8 +159,8 @@ def learning_page() -> str:
     seeds = f"{min(row['seed'] for row in tries)}-{max(row['seed'] for row in tries)}"
     return f"""# Learning
 
-What the algorithms gain on more seeds than the learning tests have (`make learning`: seed 1, and 2 and 3 where that is too little, as rounding
-differs between processors). A tiny language model of {VOCAB}
+What the algorithms gain on more seeds than the learning tests have (`make learning`: seed 1, and 2 and 3 where that is too
+little, as rounding differs between processors). A tiny language model of {VOCAB}
 tokens answers contexts by a table that it has to find out; each family has an exercise on which planted wrong forms (another sign, another
 member's advantage, another anchor) fail (`src/quintain/testing/exercises.py`). The gain is the mean reward of the last {ENDS}
 steps less that of the first {ENDS}, with rewards in [0, 1]; *asked* is what the test wants.
