@@ -53,12 +53,13 @@ class WorldDataset:
         split: str = "train",
         asks: str = "plan",
     ) -> None:
-        self.play, self.seed, self.size = Play(world, level, scaffold, split), check_seed(seed), size
+        self.play, self.seed = Play(world, level, scaffold, split), check_seed(seed)
         if asks not in ASKS:
             raise AdapterError(unknown("question", asks, ASKS))
         self.ask = ASKS[asks]
         if not hasattr(size, "__index__") or size < 0:
             raise AdapterError(f"size is {size!r}; it is a whole number of at least 0")
+        self.size = operator.index(size)
         if why := self.ask.unfit(self.play, [self.play.level]):
             fits = [name for name, ask in ASKS.items() if not ask.unfit(self.play, [self.play.level])]
             raise AdapterError(f"{why}; asks={fits[0]!r} fits" if fits else why)

@@ -102,7 +102,7 @@ def test_a_dataset_repeats_itself_and_scores_by_the_rules() -> None:
     with pytest.raises(IndexError):
         data[5]
     assert data[np.int64(1)] == entries[1], "as a permutation of NumPy has them"
-    assert len(WorldDataset("MiniSudoku", 2, size=np.int64(5))) == 5
+    assert list(WorldDataset("MiniSudoku", 2, seed=np.int64(4), size=np.int64(5))) == entries
     with pytest.raises(AdapterError, match="Maze3D at level 0 has .* turns, and no plan"):
         WorldDataset("Maze3D")
 
