@@ -18,23 +18,21 @@ BANNER = re.compile(r"^[ $|\\/_>]*[$|\\_][ $|\\/_>]*$\n?", re.M)  # the title, d
 PROMPT = re.compile(r"\s*>\s*(-=.*=-\s*\d*(/\d+)?)?\s*$")  # and the line of status behind it
 
 # verbs of the interpreter, as it cuts them: they carry a state into other episodes, write files or begin anew; `tw-...` tell what is hidden
-OUTSIDE = frozenset(
-    (
-        "save",
-        "restore",
-        "restart",
-        "quit",
-        "q",
-        "undo",
-        "script",
-        "noscript",
-        "unscript",
-        "transcrip",
-        "verify",
-        "oops",
-        "o",
-    )
-)
+OUTSIDE = {
+    "save",
+    "restore",
+    "restart",
+    "quit",
+    "q",
+    "undo",
+    "script",
+    "noscript",
+    "unscript",
+    "transcrip",
+    "verify",
+    "oops",
+    "o",
+}
 
 
 class TextWorldGame:
@@ -101,7 +99,7 @@ def lacking(file: Path) -> str:
     data = file.read_bytes()
     if (
         data[:1] == b"\x08"
-    ):  # a story of version 8: its length in eights of bytes, and the sum of all bytes behind the header
+    ):  # a story of version 8, with its length in eights of bytes and the sum of all behind the header
         size, total = (int.from_bytes(data[at : at + 2], "big") for at in (0x1A, 0x1C))
         whole = len(data) >= 8 * size > 0x40 and sum(data[0x40 : 8 * size]) % (1 << 16) == total
     else:

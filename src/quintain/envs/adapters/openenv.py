@@ -35,7 +35,8 @@ def make(
 
     An action has the field `action`, a string; an observation `text`, `image` (a PNG as base64, empty without pictures), `legal`,
     `events`, `reward`, `done`. `reset` takes `seed`, `level` and `split`; without a seed, the next instance
-    of a row of them, which the last seed of the session has begun. What cannot be had is a `QuintainError` that names what there is; over HTTP it is answered with 400.
+    of a row of them, which the last seed of the session has begun. What cannot be had is a `QuintainError` that names what there is;
+    over HTTP it is answered with 400.
 
     Args:
         world: a registered name.
