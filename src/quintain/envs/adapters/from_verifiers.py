@@ -20,15 +20,17 @@ def write(env: str | Mapping[str, Any], path: str | Path, count: int = 1000) -> 
     Args:
         env: the id of a taskset, or verifiers' own `[env]` block with its options.
         path: of the JSONL file.
-        count: most tasks.
+        count: most tasks, at least 1.
 
     Returns:
         How many were written.
 
     Raises:
         MissingExtra: verifiers is not installed.
-        PeerError: there is no such taskset, or it has no tasks.
+        PeerError: there is no such taskset, or it has no tasks; or fewer than one is asked for.
     """
+    if not hasattr(count, "__index__") or count < 1:
+        raise PeerError(f"count is {count!r}; it is a whole number of at least 1")
     rows = []
     for index, task in enumerate(_made(env).taskset.take(count)):
         rows.append({"prompt": _text(task.data.prompt) or task.data.name or str(index), "index": index})

@@ -94,6 +94,10 @@ def _aec(base: type) -> type:
         def observe(self, agent: str) -> dict[str, Any]:
             return self.table.sight(agent)
 
+        def last(self, observe: bool = True) -> tuple[Any, Any, Any, Any, Any]:
+            self.table.play.begun()
+            return super().last(observe)
+
         def step(self, action: Any) -> None:
             self.table.play.begun()
             if not self.agents:

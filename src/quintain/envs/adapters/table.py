@@ -45,9 +45,12 @@ class Table:
         """Play the actions of those who are to move; who gives none has said the empty text.
 
         Raises:
-            AdapterError: an action is of somebody else.
+            AdapterError: the actions are no mapping by agent, or one is of somebody else.
             NoEpisode: no episode is under way.
         """
+        if not isinstance(actions, Mapping):
+            example = {seat: "..." for seat in self.sees}
+            raise AdapterError(f"actions are {actions!r:.80}; give them by agent: {example}")
         for name in actions:
             self.seat(name)
         said = {s: written(self.play, actions[s], self.words) if s in actions else "" for s in self.play.movers}

@@ -354,6 +354,8 @@ def test_verifiers_there_and_back(tmp_path) -> None:
     ):
         with pytest.raises(AdapterError, match=said):
             write({"taskset": {"id": "quintain-worlds", "worlds": ["KeyDoor"], **more}}, tmp_path / "none.jsonl")
+    with pytest.raises(PeerError, match="count is -1; it is a whole number of at least 1"):
+        write(block, tmp_path / "none.jsonl", -1)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

@@ -70,6 +70,8 @@ def test_an_agent_or_option_that_is_not_there_is_named(shape: Any) -> None:
             env.observe("first")
         with pytest.raises(NoEpisode, match="call reset first"):
             env.step("A-1")
+        with pytest.raises(NoEpisode, match="call reset first"):
+            env.last()
         calls.append(env.observe)
     with pytest.raises(AdapterError, match="no option 'levl'; its options are level, split"):
         env.reset(seed=0, options={"levl": 3})
@@ -78,6 +80,8 @@ def test_an_agent_or_option_that_is_not_there_is_named(shape: Any) -> None:
     env.reset(seed=3)
     if shape is parallel:
         calls.append(lambda name: env.step({name: "A-1"}))
+        with pytest.raises(AdapterError, match="actions are None; give them by agent: {'first': '...', 'second': '...'}"):
+            env.step(None)
     for call in calls:
         with pytest.raises(AdapterError, match="NimDuel has no agent 'third'; its agents are first, second"):
             call("third")
