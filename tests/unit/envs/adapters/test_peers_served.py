@@ -336,8 +336,14 @@ class Endpoint(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
 
-def test_verifiers_there_and_back(tmp_path) -> None:
+@pytest.fixture(scope="module")
+def verifiers() -> None:
+    """Imported before a test begins: what it imports draws from the global random state as it loads."""
     pytest.importorskip("verifiers.v1")
+
+
+@pytest.mark.usefixtures("verifiers")
+def test_verifiers_there_and_back(tmp_path) -> None:
     if shutil.which("uv") is None:
         pytest.skip("verifiers runs its chat in a script of uv's")
     from quintain.envs.adapters.from_verifiers import agent, write
