@@ -33,6 +33,10 @@ _VERB = re.compile(
 )
 _FILL = re.compile(r"\b(?:from|to|into|onto|the|and|is|at|cell|square|pit|col(?:umn)?:?)\b:?", re.IGNORECASE)
 _CELL = re.compile(r"\b([a-z])[ -](\d{1,2})\b", re.IGNORECASE)
+_BACK = re.compile(
+    r"^(.*?)\b(?:(to|into|onto)\s+(\S.*?)|(\S+))\s+from\s+(\S.*)$", re.IGNORECASE
+)  # where to stands before where from
+_NOT = re.compile(r"(?:\b(?:not|never|cannot|avoid)|n['’]t)(?:[ \t]+[\w'’]+){1,3}", re.IGNORECASE)  # and what it denies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +71,9 @@ def _free(message: Message) -> Iterator[str]:
 
 
 def _words(message: Message) -> Iterator[str]:
-    """The words of a text that names no `action:`."""
+    """The words of a text that names no `action:`, but for those that it denies, as in `not go up`."""
     text = message.text[-LONGEST // 10 :]
-    yield from () if "action:" in text.lower() else _WORD.findall(text)
+    yield from () if "action:" in text.lower() else _WORD.findall(_NOT.sub(" ", text))
 
 
 def _tagged(message: Message) -> Iterator[str]:
@@ -96,14 +100,16 @@ def spellings(text: str) -> Iterator[str]:
     """An action's text as it is, then with less and less beside it.
 
     First without a final full stop, with one blank for every gap and comma, out of brackets and quotes; then, in texts of one line, without
-    any brackets, quotes and arrows, without the verb it begins with, and without the small words between. Worlds read the first that they
-    can: each of these means something to some of them.
+    any brackets, quotes and arrows, without the verb it begins with, and without the small words between, where from before where to.
+    Worlds read the first that they can: each of these means something to some of them.
 
     Example:
         >>> list(spellings("pour  a,b.")), list(spellings('"(a, b)"'))
         (['pour  a,b.', 'pour  a,b', 'pour a b'], ['"(a, b)"', '"(a b)"', 'a b'])
         >>> list(spellings("Move (b2) → c3"))[-2:], list(spellings("go to warm"))
         (['Move b2 c3', 'b2 c3'], ['go to warm', 'to warm', 'warm'])
+        >>> list(spellings("move to c3 from b2"))[-1]
+        'b2 c3'
     """
     seen = {""}
     for found in _spelled(text):
@@ -134,9 +140,20 @@ def _spelled(text: str) -> Iterator[str]:
     yield bare
     said = _VERB.sub("", bare, count=1) if _VERB.match(bare) else bare
     yield said
-    said = _fold(_FILL.sub(" ", said))
+    for ordered in _in_order(said):
+        filled = _fold(_FILL.sub(" ", ordered))
+        yield filled
+        yield _CELL.sub(r"\1\2", filled)
+
+
+def _in_order(said: str) -> Iterator[str]:
+    """A text with the place that is left before the place that is gone to; as it stands too where its order may mean something else."""
+    turned = _BACK.match(said)
+    if turned and not re.search(r"\b(?:to|into|onto)\b", turned[5], re.IGNORECASE):
+        yield f"{turned[1]} {turned[5]} {turned[3] or turned[4]}"
+        if turned[2]:
+            return
     yield said
-    yield _CELL.sub(r"\1\2", said)
 
 
 def _fold(text: str) -> str:

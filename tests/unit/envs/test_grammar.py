@@ -62,7 +62,11 @@ def test_free_text_is_searched_from_the_likeliest_place() -> None:
     [
         ("EmptyRoom", "so I move up, then", "up"),
         ("EmptyRoom", "up, up and away", "up"),
-        ("EmptyRoom", "Left, not up", None),
+        ("EmptyRoom", "Left or up", None),
+        ("EmptyRoom", "Left, not up", "left"),
+        ("EmptyRoom", "I will not go up", None),
+        ("EmptyRoom", "don't go up, there is a wall", None),
+        ("EmptyRoom", "I'm not sure at all, but left", "left"),
         ("EmptyRoom", "I would go left, as I'd be blocked above", "left"),
         ("HoldemFree", "Action: raise to 8 (it will probably fold)", "raise 8"),
         ("ConnectK", "Action: column C, which makes a threat", "c"),

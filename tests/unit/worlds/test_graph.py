@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 
 import networkx as nx
 import pytest
@@ -24,6 +25,8 @@ from quintain.worlds.engines.graph.sheet import GraphWorld
 from quintain.worlds.engines.graph.trip import Trip
 from quintain.worlds.kernel import Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
+from quintain.worlds.painter import Painter
+from quintain.worlds.scene import Polygon
 
 PAGES = [e.name for e in entries("world") if e.tags["engine"] == "graph" and isinstance(world_of(e.name), GraphWorld)]
 CASES = [(level, seed) for level in (0, 2, 4, 6) for seed in range(5)]
@@ -442,9 +445,22 @@ def test_drawings_are_legible(name: str) -> None:
                 assert min(near, default=99) > world_of(name).style.radius * 10 + 0.6, f"level {level} seed {seed}"
             if any(label for _, _, label in graph.edges) and name != "TreeWalk":
                 assert crossings(graph.at, [(a, b) for a, b, _ in graph.edges]) == 0
-                for i, (x, y) in enumerate(spots(graph)):
+                for i, (x, y) in enumerate(spots(graph, world_of(name).style.radius)):
                     for j, (c, d, _) in enumerate(graph.edges):
                         assert i == j or apart((round(x * 10), round(y * 10)), graph.at[c], graph.at[d]) >= 3.5
+
+
+@pytest.mark.parametrize("name", ["ArboMin", "FlowMax", "FlowRead"])
+def test_no_label_hides_the_head_of_an_arrow(name: str) -> None:
+    """At 256 pixels more than half of each head (some 70) is in sight."""
+    world, painter = world_of(name), Painter(256)
+    for seed in range(6):
+        scene = world.view(world.start(seed, 9), world.facts.seats[0]).scene()
+        whole = painter.paint(scene).astype(int)
+        heads = [i for i, s in enumerate(scene.shapes) if isinstance(s, Polygon) and len(s.points) == 3 and s.fill]
+        for i in heads:
+            without = painter.paint(replace(scene, shapes=scene.shapes[:i] + scene.shapes[i + 1 :]))
+            assert (abs(without - whole).max(axis=2) > 40).sum() > 35, f"seed {seed}: {scene.shapes[i]}"
 
 
 def test_segments_cross_where_they_should() -> None:

@@ -14,6 +14,15 @@ from quintain.messages import Message
 from quintain.registry import entries
 from quintain.worlds.kernel import Plan
 
+FROM_TO = [
+    ("JugMeasure", ("pour into b from c", "pour b from c", "pour from c into b"), "pour c b"),
+    ("WaterSort", ("into 4 from 2", "4 from 2", "pour from 2 to 4"), "2 4"),
+    ("Hanoi", ("to 3 from 1", "c from a", "take from a to c"), "ac"),
+    ("Klondike", ("move to 5 from 3", "5 from 3"), "3-5"),
+    ("FreeCell", ("a from 3", "from 3 to a"), "3-a"),
+    ("ChessGame", ("to e4 from e2", "e4 from e2"), "e2 e4"),
+    ("NimGame", ("3 from A", "take 3 from heap A"), "A-3"),
+]
 SURVO = "7 2 11 8 / 5 9 12 3 / 1 10 4 6"
 
 
@@ -46,6 +55,14 @@ SURVO = "7 2 11 8 / 5 9 12 3 / 1 10 4 6"
 def test_a_move_has_many_spellings(name: str, texts: tuple[str, ...], key: str):
     world = world_of(name)
     assert {world.read(text, world.facts.seats[0]).key for text in texts} == {key}
+
+
+@pytest.mark.parametrize("name, texts, key", FROM_TO)
+def test_where_from_comes_first_in_whatever_order_it_is_told(name: str, texts: tuple[str, ...], key: str) -> None:
+    env = WorldEnv(world_of(name), Scaffold())
+    for text in texts:
+        move = env.reader.read(GRAMMARS["tagged"].write(text), env.facts.seats[0])
+        assert move is not None and move.key == key, text
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ def _adopt(env: Any, table: Table) -> None:
     env.table, env.possible_agents, env.agents, env.render_mode = table, list(table.play.seats), [], None
     env.metadata = {"name": table.play.name, "render_modes": [], "is_parallelizable": True}
     env.observation_spaces, env.action_spaces = table.sees, table.acts
+    env.agent_selection = env.possible_agents[0]  # `last` before a reset asks to observe it, which is refused
 
 
 @functools.cache
@@ -93,10 +94,6 @@ def _aec(base: type) -> type:
 
         def observe(self, agent: str) -> dict[str, Any]:
             return self.table.sight(agent)
-
-        def last(self, observe: bool = True) -> tuple[Any, Any, Any, Any, Any]:
-            self.table.play.begun()
-            return super().last(observe)
 
         def step(self, action: Any) -> None:
             self.table.play.begun()

@@ -49,7 +49,7 @@ class Table:
             NoEpisode: no episode is under way.
         """
         if not isinstance(actions, Mapping):
-            example = {seat: "..." for seat in self.sees}
+            example = dict.fromkeys(self.sees, "...")
             raise AdapterError(f"actions are {actions!r:.80}; give them by agent: {example}")
         for name in actions:
             self.seat(name)

@@ -80,7 +80,9 @@ def test_an_agent_or_option_that_is_not_there_is_named(shape: Any) -> None:
     env.reset(seed=3)
     if shape is parallel:
         calls.append(lambda name: env.step({name: "A-1"}))
-        with pytest.raises(AdapterError, match="actions are None; give them by agent: {'first': '...', 'second': '...'}"):
+        with pytest.raises(
+            AdapterError, match="actions are None; give them by agent: {'first': '...', 'second': '...'}"
+        ):
             env.step(None)
     for call in calls:
         with pytest.raises(AdapterError, match="NimDuel has no agent 'third'; its agents are first, second"):

@@ -20,6 +20,7 @@ LONGEST = 54  # letters of an answer that are shown
 ENOUGH = 9.0  # tenths of a cell; a label with more room than this is no better off
 PLENTY = 14.0  # the same for the plates of vertices
 ALONG = (0.5, 0.43, 0.57, 0.36, 0.64, 0.3, 0.7)
+HEAD = 0.62  # length of an arrow's head
 Frame = tuple[Point, Point, float, float, float, float]
 Area = tuple[float, float, float, float]  # the middle of a disc or a plate, and half its width and height
 _WORD = re.compile(r"[A-Z]\d?|[A-Z][->][A-Z]", re.ASCII)
@@ -56,7 +57,7 @@ def scene_of(graph: Graph, answer: str, style: Style) -> Scene:
         return Scene(width=WIDE, height=TALL, shapes=(*_board(graph, answer), *foot(graph, answer, ("board",))))
     shapes = [*_lines(graph, answer, style), *_discs(graph, answer, style), *_badges(graph, style)]
     if style.labels:
-        shapes += _pills(graph)
+        shapes += _pills(graph, style.radius)
     shapes += foot(graph, answer, style.hide)
     return Scene(width=WIDE, height=TALL, shapes=tuple(shapes))
 
@@ -128,7 +129,7 @@ def arrow(a: Point, b: Point, radius: float, sign: str, color: str, thick: float
         yield Polygon(points=((ax, ay), (bx, by)), line=color, thick=thick, closed=False)
         return
     tip = (bx - ux * (radius + 0.06), by - uy * (radius + 0.06))
-    base = (tip[0] - ux * 0.62, tip[1] - uy * 0.62)
+    base = (tip[0] - ux * HEAD, tip[1] - uy * HEAD)
     yield Polygon(points=((ax, ay), base), line=color, thick=thick, closed=False)
     head = (tip, (base[0] - uy * 0.34, base[1] + ux * 0.34), (base[0] + uy * 0.34, base[1] - ux * 0.34))
     yield Polygon(points=head, fill="stone" if color == "cloud" else color)
@@ -155,22 +156,34 @@ def pill(text: str, x: float, y: float, fill: str = "paper", line: str = "") -> 
     yield Run(text=text, x=x, y=y + 0.02, size=0.8, color="ink")
 
 
-def _pills(graph: Graph) -> Iterator[Shape]:
+def _pills(graph: Graph, radius: float) -> Iterator[Shape]:
     if not any(label for _, _, label in graph.edges):
         return
-    for (_, _, label), spot in zip(graph.edges, spots(graph), strict=True):
+    for (_, _, label), spot in zip(graph.edges, spots(graph, radius), strict=True):
         if label:
             yield from pill(label, *spot)
 
 
+def _over_head(graph: Graph, edge: int, radius: float) -> Callable[[float], float]:
+    """How far the plate of an edge's label reaches over the head of its arrow, in tenths of a cell, by the share of the way to it."""
+    a, b, label = graph.edges[edge]
+    p, q = graph.at[a], graph.at[b]
+    length = math.dist(p, q) or 1.0
+    reach = 10 * min(
+        (0.23 * len(label) + 0.17) * length / (abs(q[0] - p[0]) or 1), 0.48 * length / (abs(q[1] - p[1]) or 1)
+    )
+    end = length - 10 * (radius + 0.06 + HEAD) - reach
+    return lambda t: max(t * length - end, 0.0) if graph.arrows[edge] == ">" else 0.0
+
+
 @functools.lru_cache(maxsize=256)
-def spots(graph: Graph) -> tuple[tuple[float, float], ...]:
-    """Where on each edge its label stands: as far from other edges, vertices and labels as it can, near the middle."""
+def spots(graph: Graph, radius: float) -> tuple[tuple[float, float], ...]:
+    """Where on each edge its label stands: off its head, as far from other edges, vertices and labels as it can, near the middle."""
     frames, taken = _frames(graph, ENOUGH), list[tuple[float, float]](graph.at)
     out: list[tuple[float, float]] = []
     for i, (a, b, _) in enumerate(graph.edges):
-        (ax, ay), (bx, by) = graph.at[a], graph.at[b]
-        ways = [(abs(t - 0.5) * 2, ax + (bx - ax) * t, ay + (by - ay) * t) for t in ALONG]
+        (ax, ay), (bx, by), over = graph.at[a], graph.at[b], _over_head(graph, i, radius)
+        ways = [(abs(t - 0.5) * 2 + over(t), ax + (bx - ax) * t, ay + (by - ay) * t) for t in ALONG]
         (left, right), (top, bottom) = (sorted(way[k] for way in ways[-2:]) for k in (1, 2))  # which are the outer ones
         wide = 2 * ENOUGH
         near = [p for p in taken if left - wide < p[0] < right + wide and top - wide < p[1] < bottom + wide]
