@@ -103,7 +103,7 @@ fuzz: setup-dev  ## ten thousand malformed actions in every world
 	$(PY) tools/fuzz.py $(ARGS)
 
 chaos: setup-dev  ## schedules on a virtual clock, then the tests that kill processes and fill disks
-	$(PY) tools/chaos.py --count $(SCHEDULES) --seconds 100
+	$(PY) tools/chaos.py --count $(SCHEDULES) --seconds 100 --jobs $(JOBS)
 	$(PYTEST) -n $(JOBS) -m "chaos and not gpu" $(filter-out $(ALONE),$(call marked,chaos)) $(ARGS)
 	$(PYTEST) -m "chaos and not gpu" $(ALONE) $(ARGS)
 

@@ -13,12 +13,28 @@ import argparse
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from quintain.testing.chaos import attack
 
 PER_DAY = 10_000  # seeds by which the range moves on
+
+
+def spread(jobs: int, first: int, count: int, seconds: float, keep: Path | None, most: int) -> dict[str, Any]:
+    """`attack` by several processes, each with a run of seeds of its own, and what came of all."""
+    share = -(-count // jobs)
+    parts = [(first + i * share, min(share, count - i * share)) for i in range(jobs)]
+    call = partial(attack, seconds=seconds, keep=keep, most=most)
+    with ProcessPoolExecutor(jobs) as pool:
+        told = list(pool.map(call, *zip(*parts, strict=True)))
+    sums = sum((Counter({k: v for k, v in t.items() if k in ("schedules", "loop", "crew")}) for t in told), Counter())
+    failed = [f for t in told for f in t["failed"]]
+    return {**sums, "failed": failed, "first": first, "seconds": max(t["seconds"] for t in told)}
 
 
 def main(words: Sequence[str]) -> int:
@@ -27,13 +43,16 @@ def main(words: Sequence[str]) -> int:
     reader.add_argument("--count", type=int, default=10**9, help="schedules at most")
     reader.add_argument("--seconds", type=float, default=1e9, help="wall seconds at most")
     reader.add_argument("--first", type=int, help="the first seed; by default it moves with the day")
+    reader.add_argument("--jobs", type=int, default=1, help="processes")
     reader.add_argument("--quick", action="store_true", help="end at the first failure, as it is")
     reader.add_argument("--keep", type=Path, help="a folder for shrunk plans of what fails")
     said = reader.parse_args(words)
     if said.count == 10**9 and said.seconds == 1e9:
         reader.error("say --count or --seconds")
+    if not 1 <= said.jobs <= said.count:
+        reader.error(f"--jobs is {said.jobs}; it is at least 1, and at most --count")
     first = said.first if said.first is not None else int(time.time() // 86_400) * PER_DAY
-    told = attack(first, said.count, said.seconds, said.keep, most=1 if said.quick else 5)
+    told = spread(said.jobs, first, said.count, said.seconds, said.keep, 1 if said.quick else 5)
     print(json.dumps(told), flush=True)
     return 1 if told["failed"] else 0
 
