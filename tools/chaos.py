@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +24,16 @@ from quintain.testing.chaos import attack
 PER_DAY = 10_000  # seeds by which the range moves on
 
 
-def spread(jobs: int, first: int, count: int, seconds: float, keep: Path | None, most: int) -> dict[str, Any]:
-    """`attack` by several processes, each with a run of seeds of its own, and what came of all."""
+def spread(jobs: int, first: int, count: int, more: Sequence[str]) -> dict[str, Any]:
+    """What came of as many processes, each with a run of seeds of its own."""
     share = -(-count // jobs)
-    parts = [(first + i * share, min(share, count - i * share)) for i in range(jobs)]
-    call = partial(attack, seconds=seconds, keep=keep, most=most)
-    with ProcessPoolExecutor(jobs) as pool:
-        told = list(pool.map(call, *zip(*parts, strict=True)))
-    sums = sum((Counter({k: v for k, v in t.items() if k in ("schedules", "loop", "crew")}) for t in told), Counter())
+    begun, told = [], list[dict[str, Any]]()
+    for at in range(first, first + count, share):
+        words = ["--first", str(at), "--count", str(min(share, first + count - at)), *more]
+        begun.append(subprocess.Popen([sys.executable, __file__, *words], stdout=subprocess.PIPE, text=True))
+    for process in begun:
+        told.append(json.loads(process.communicate()[0].splitlines()[-1]))
+    sums = sum((Counter({kind: t.get(kind, 0) for kind in ("schedules", "loop", "crew")}) for t in told), Counter())
     failed = [f for t in told for f in t["failed"]]
     return {**sums, "failed": failed, "first": first, "seconds": max(t["seconds"] for t in told)}
 
@@ -52,7 +53,11 @@ def main(words: Sequence[str]) -> int:
     if not 1 <= said.jobs <= said.count:
         reader.error(f"--jobs is {said.jobs}; it is at least 1, and at most --count")
     first = said.first if said.first is not None else int(time.time() // 86_400) * PER_DAY
-    told = spread(said.jobs, first, said.count, said.seconds, said.keep, 1 if said.quick else 5)
+    if said.jobs > 1:
+        more = ["--seconds", str(said.seconds), *(["--quick"] if said.quick else [])]
+        told = spread(said.jobs, first, said.count, [*more, *(["--keep", str(said.keep)] if said.keep else [])])
+    else:
+        told = attack(first, said.count, said.seconds, said.keep, most=1 if said.quick else 5)
     print(json.dumps(told), flush=True)
     return 1 if told["failed"] else 0
 

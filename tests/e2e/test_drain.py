@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import time
@@ -98,27 +99,33 @@ def evals(folder: Path) -> list[tuple[int, dict[str, float]]]:
         return [(e.step, dict(e.payload)) for e in store.events(["eval"])]
 
 
-def straight(folder: Path, *more: str) -> Path:
-    """The same run, not disturbed."""
-    folder.mkdir()
-    words = command(folder, *more)
-    (folder / "wait").unlink()
-    assert main(words) == 0
-    return folder / "tiny"
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory) -> Callable[..., Path]:
+    """The same run, not disturbed; nobody changes its folder, so tests of one setting share it."""
+
+    @functools.cache
+    def run(*more: str) -> Path:
+        folder = tmp_path_factory.mktemp("straight")
+        words = command(folder, *more)
+        (folder / "wait").unlink()
+        assert main(words) == 0
+        return folder / "tiny"
+
+    return run
 
 
 @pytest.mark.slow
-def test_a_run_that_waits_for_groups_resumes_to_the_same_weights(tmp_path):
+def test_a_run_that_waits_for_groups_resumes_to_the_same_weights(tmp_path, straight):
     folder = drains(tmp_path, command(tmp_path, after=2 * STEP + 5))
     with RunDir.open(folder) as store:
         assert [step for step, _ in store.metrics()] == [0, 1]
     assert main(["train", "--resume", str(folder)]) == 0
-    assert prints(folder) == prints(straight(tmp_path / "straight")) and whole(folder)
+    assert prints(folder) == prints(straight()) and whole(folder)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
-def test_a_warm_start_begins_anew(processes, tmp_path, capsys):
+def test_a_warm_start_begins_anew(processes, tmp_path, capsys, straight):
     own = [f"runtime.processes={processes}"]
     words = command(tmp_path, *own, "warm_start.steps=100000")
     folder = drains(tmp_path, words, lambda printed: "warm start: " in printed)
@@ -126,7 +133,7 @@ def test_a_warm_start_begins_anew(processes, tmp_path, capsys):
     assert main(["doctor", str(folder)]) == 0
     assert main(["train", "--resume", str(folder), "warm_start.steps=60"]) == 0
     assert "warm start: loss" in capsys.readouterr().out
-    assert prints(folder) == prints(straight(tmp_path / "straight", *own)) and whole(folder)
+    assert prints(folder) == prints(straight(*own)) and whole(folder)
 
 
 @pytest.mark.slow
@@ -152,20 +159,20 @@ def test_a_run_that_is_stopped_before_it_begins_begins_with_the_resume(tmp_path,
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("after", "step", "before"), [(30, 0, []), (140, 3, [0]), (190, 6, [0, 3])])
-def test_an_evaluation_is_given_up_and_played_again(after, step, before, tmp_path):
+def test_an_evaluation_is_given_up_and_played_again(after, step, before, tmp_path, straight):
     own = ["eval.instances=50", "eval.every=3"]  # 100 episodes at both ends, 50 between
     folder = drains(tmp_path, command(tmp_path, *own, after=after, split="test"))
     assert [s for s, _ in evals(folder)] == before, "no partial score is written"
     with RunDir.open(folder) as store:
         assert len(list(store.metrics())) == step
     assert main(["train", "--resume", str(folder)]) == 0
-    other = straight(tmp_path / "straight", *own)
+    other = straight(*own)
     assert evals(folder) == evals(other) and [s for s, _ in evals(folder)] == [0, 3, 6]
     assert prints(folder) == prints(other) and whole(folder)
 
 
 @pytest.mark.slow
-def test_an_evaluation_beside_training_is_given_up_and_played_again_with_its_weights(tmp_path):
+def test_an_evaluation_beside_training_is_given_up_and_played_again_with_its_weights(tmp_path, straight):
     own = ["eval.instances=50", "eval.every=3", "eval.beside=true"]
     folder = drains(tmp_path, command(tmp_path, *own, after=140, split="test"))  # in the midst of that of step 3
     assert [s for s, _ in evals(folder)] == [0], "no partial score is written"
@@ -174,8 +181,8 @@ def test_an_evaluation_beside_training_is_given_up_and_played_again_with_its_wei
         assert newest is not None and newest.step >= 3 and newest.notes["boundary"]["beside"] == 3
         assert (newest.path / "pinned").is_dir()
     assert main(["train", "--resume", str(folder)]) == 0
-    other = straight(tmp_path / "straight", *own)
-    plain = straight(tmp_path / "plain", *own[:2])
+    other = straight(*own)
+    plain = straight(*own[:2])
     assert dict(evals(folder)) == dict(evals(other)) == dict(evals(plain)), (
         "it is the policy of its step that is played"
     )
@@ -200,7 +207,7 @@ def test_actors_evaluate_beside_training(tmp_path):
 @pytest.mark.parametrize(
     ("split", "process"), [("train", "*"), ("train", "rank.py"), ("test", "*"), ("test", "rank.py")]
 )
-def test_two_processes_agree_to_stop_while_they_wait(split, process, tmp_path):
+def test_two_processes_agree_to_stop_while_they_wait(split, process, tmp_path, straight):
     own = ["runtime.processes=2", "eval.instances=50"]
     after = STEP + 5 if split == "train" else 30  # of each process
     words = command(tmp_path, *own, after=after, split=split, process=process)
@@ -208,7 +215,7 @@ def test_two_processes_agree_to_stop_while_they_wait(split, process, tmp_path):
     with RunDir.open(folder) as store:
         assert len(list(store.metrics())) == (2 if split == "train" else 0)
     assert main(["train", "--resume", str(folder)]) == 0
-    other = straight(tmp_path / "straight", *own)
+    other = straight(*own)
     assert prints(folder) == prints(other) and evals(folder) == evals(other) and whole(folder)
 
 
