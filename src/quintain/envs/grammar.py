@@ -32,6 +32,7 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _FILL = re.compile(r"\b(?:from|to|into|onto|the|and|is|at|cell|square|pit|col(?:umn)?:?)\b:?", re.IGNORECASE)
+_LABEL = re.compile(r"\s*(?:(?:the|my)\s+)?(?:final\s+)?answer(?:\s+is\s*:?|\s*[:=])\s*", re.IGNORECASE)
 _CELL = re.compile(r"\b([a-z])[ -](\d{1,2})\b", re.IGNORECASE)
 _BACK = re.compile(
     r"^(.*?)\b(?:(to|into|onto)\s+(\S.*?)|(\S+))\s+from\s+(\S.*)$", re.IGNORECASE
@@ -99,9 +100,9 @@ def _json(message: Message) -> Iterator[str]:
 def spellings(text: str) -> Iterator[str]:
     """An action's text as it is, then with less and less beside it.
 
-    First without a final full stop, with one blank for every gap and comma, out of brackets and quotes; then, in texts of one line, without
-    any brackets, quotes and arrows, without the verb it begins with, and without the small words between, where from before where to.
-    Worlds read the first that they can: each of these means something to some of them.
+    First without `answer:` before it, without a final full stop, with one blank for every gap and comma, out of brackets and quotes;
+    then, in texts of one line, without any brackets, quotes and arrows, without the verb it begins with, and without the small words
+    between, where from before where to. Worlds read the first that they can: each of these means something to some of them.
 
     Example:
         >>> list(spellings("pour  a,b.")), list(spellings('"(a, b)"'))
@@ -120,8 +121,11 @@ def spellings(text: str) -> Iterator[str]:
 
 def _spelled(text: str) -> Iterator[str]:
     yield text
+    if label := _LABEL.match(text):
+        yield from _spelled(text[label.end() :])
+        return
     plain = text.strip()
-    if plain[-1:] == "." and plain[-2:-1] not in ("", " ", ".", "\n", "\t"):  # others end in an empty cell
+    if plain[-1:] in (".", "!") and plain[-2:-1] not in ("", " ", ".", "\n", "\t"):  # others end in an empty cell
         plain = plain[:-1]
         yield plain
     folded = _fold(plain)
@@ -130,7 +134,10 @@ def _spelled(text: str) -> Iterator[str]:
         inner = folded.strip(_OPEN + _CLOSED)
         yield inner
         yield _END.sub("", inner)
-    if len(plain) > LONG or _ROWS.search(plain):
+    if _ROWS.search(plain):
+        yield plain.replace("'", "").replace('"', "")
+        return
+    if len(plain) > LONG:
         return
     if _WAYS.keys() >= {*plain} - {" "}:
         yield " ".join(_WAYS[sign] for sign in plain if sign != " ")

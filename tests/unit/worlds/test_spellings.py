@@ -219,3 +219,19 @@ def test_a_number_with_a_minus_is_another_number(name: str, grammar: str) -> Non
         for sign, count in itertools.product("-−", (0, 1)):
             text = re.sub(r"(?<![a-z0-9-])(?=\d)", sign, move.key, count=count, flags=re.IGNORECASE)
             assert text == move.key or env.reader.read(Message.of("assistant", text), seat) != move
+
+
+@pytest.mark.parametrize("name", [e.name for e in entries("world")])
+def test_what_every_world_reads_over(name: str) -> None:
+    """A word that names the answer, an exclamation mark, bold type; and rows written as lists of strings."""
+    env = WorldEnv(world_of(name), Scaffold(grammar="word"))
+    seat = env.facts.seats[0]
+    plan = env.world.solve(env.world.start(5, 1), seat)
+    for move in plan.moves[:1] if isinstance(plan, Plan) else ():
+        forms = ["answer: {}", "The answer is {}", "Final answer = {}", "**{}**", "{}!"]
+        texts = [form.format(move.key) for form in forms]
+        if " / " in move.key:
+            rows = [", ".join(f"'{sign}'" for sign in row.split()) for row in move.key.split(" / ")]
+            texts.append(f"[{', '.join(f'[{row}]' for row in rows)}]")
+        said = {text: env.reader.read(Message.of("assistant", text), seat) for text in texts}
+        assert said == dict.fromkeys(texts, move)
