@@ -171,6 +171,7 @@ def runs(folder: Path = Path("runs")) -> list[dict[str, Any]]:
     when that was.
     """
     from quintain.ledger import RunDir
+    from quintain.serve.desk import recorded
     from quintain.types import QuintainError
 
     rows = []
@@ -195,6 +196,8 @@ def runs(folder: Path = Path("runs")) -> list[dict[str, Any]]:
                 newest = store.latest_checkpoint()
                 whole = not newest or store.offset >= newest.offsets.get(0, 0)
                 row |= {"steps": f"{newest.step if newest else 0}/{steps}"}
+                if (served := recorded(store)) is not None:  # of clients, wherever they played
+                    row |= {"world": "-", "level": "-", "algorithm": "recording", "steps": f"{served} served"}
                 scores = [(e.payload.get("eval/success"), e.step) for e in store.events(["eval"])]
         except (QuintainError, OSError, ValueError):  # `quintain doctor RUN` says how
             row["evaluated"] = "damaged"

@@ -132,12 +132,13 @@ def _name(folder: Path) -> str:
 def _book(folder: Path | None, config: Any) -> Any:
     from quintain.cli.paths import absolute
     from quintain.ledger import RunDir
-    from quintain.serve.desk import Book
+    from quintain.serve.desk import ACTOR, Book
 
     if folder is None:
         return None
-    there = (folder / "run.json").is_file()
-    return Book(RunDir.open(folder, "a") if there else RunDir.create(folder, absolute(config).toml(full=True)))
+    if (folder / "run.json").is_file():
+        return Book(RunDir.open(folder, "a"))
+    return Book(RunDir.create(folder, absolute(config).toml(full=True), about={"actor": ACTOR}))
 
 
 def _write_token(file: Path, token: str) -> None:

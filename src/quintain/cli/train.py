@@ -25,6 +25,7 @@ from quintain.runtime.check import check
 from quintain.runtime.transport import LearnerLost
 from quintain.runtime.watch import STALLED, StallError
 from quintain.runtime.words import fitted, keep_words, spelled, went_with
+from quintain.serve.desk import refuse_record
 from quintain.types import QuintainError
 
 SIZES = ("hidden", "layers", "heads", "kv_heads", "head_dim", "ffn")  # of the model that no run can change
@@ -188,6 +189,7 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
             f"a run goes on with its own settings, {files[0]!r} would change all; change one with key=value, such as run.steps=200"
         )
     with RunDir.open(folder, "a") as store:
+        refuse_record(store)
         there = store.steps()
         if step is not None and step not in there:
             raise configs.ConfigError(
@@ -323,9 +325,8 @@ def _on_gpu(config: configs.Config) -> str:
 def _end(folder: Path, step: int, drained: bool) -> Iterator[str]:
     """How a run ended, and what to do next."""
     yield f"{'stopped' if drained else 'done'} at step {step}: {folder}"
-    yield (
-        f"continue with: quintain train --resume {folder}" if drained else f"look at it with: quintain report {folder}"
-    )
+    run = shlex.quote(str(folder))
+    yield f"continue with: quintain train --resume {run}" if drained else f"look at it with: quintain report {run}"
 
 
 def _fork_server(tell: int | None) -> None:

@@ -15,6 +15,7 @@ from quintain.registry import UnknownName, build, names, require_extra, unknown
 from quintain.runtime.opponents import ITSELF, PLAYERS, facing, rival, scripted, seats_of
 from quintain.runtime.stage import data_sampler, env_of, make_stage, tasks, world_sampler
 from quintain.runtime.words import keep_words, went_with
+from quintain.serve.desk import refuse_record
 from quintain.types import Sampling, Task
 
 
@@ -48,8 +49,10 @@ def of_run(
 
     Raises:
         ConfigError: a model of words is to play where it lacks words.
+        IsARecord: it holds served episodes, and no policy.
     """
     with RunDir.open(folder) as store:
+        refuse_record(store)
         config = configs.make(folder / "config.toml", overrides=overrides)
         own = went_with(store)  # edits by hand have not taught the model others
         if place is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -23,6 +24,10 @@ ACTOR = "serve"  # who writes the events of a record
 
 class NotARecord(QuintainError):
     """Ended episodes cannot be written into this run."""
+
+
+class IsARecord(QuintainError):
+    """A recording of served episodes is no run: nothing was trained, and no policy is in it."""
 
 
 class Book:
@@ -79,6 +84,28 @@ def check_record(store: RunDir) -> None:
         raise NotARecord(
             f"{store.path} holds a run of {first.actor!r} (first event {first.kind!r}), and served episodes would be mixed with "
             "its tickets; choose another --record FOLDER: one that is not there, or one that `quintain serve` has written"
+        )
+
+
+def recorded(store: RunDir) -> int | None:
+    """How many episodes a recording of `quintain serve` holds; None of any other run."""
+    first = next(iter(store.events()), None)
+    if (first.actor if first is not None else store.about.get("actor")) != ACTOR:
+        return None
+    return sum(1 for _ in store.lines(["issued"]))
+
+
+def refuse_record(store: RunDir) -> None:
+    """Refuse a recording where the policy of a run is needed; a training in it would supersede its episodes.
+
+    Raises:
+        IsARecord: it is one.
+    """
+    if (count := recorded(store)) is not None:
+        raise IsARecord(
+            f"{store.path} is a recording of `quintain serve`, with {count} served episode{'' if count == 1 else 's'}: nothing was "
+            f"trained there, and it has no checkpoint; look at it with `quintain report {shlex.quote(str(store.path))}`, and give the "
+            "run or the model folder that was served instead"
         )
 
 

@@ -10,10 +10,16 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
+from quintain import config as configs
+from quintain.cli import train
+from quintain.cli.list import runs
+from quintain.cli.paths import absolute
+from quintain.cli.serve import _book
+from quintain.evals.players import of_run
 from quintain.ledger import DiskFull, RunDir, audit
 from quintain.render import CHATML, BranchWarning, ChatRenderer, WordRenderer, write_tokenizer
 from quintain.serve.call import Call, Limits
-from quintain.serve.desk import Book, NotARecord
+from quintain.serve.desk import Book, IsARecord, NotARecord
 from quintain.types import Event, Kind, Message, Stop
 
 
@@ -281,6 +287,26 @@ async def test_a_record_is_gone_on_with(client, tmp_path):
             await ask.chat("a", x_quintain_episode="one")
             told = (await ask("/v1/feedback", {"episode": "one", "reward": 1, "done": True})).data
             assert told["trajectory"] == f"{int(begun)}.0" and audit(store).ok
+
+
+@pytest.mark.parametrize("said", [0, 1])
+async def test_nothing_goes_on_from_a_record_nor_plays_from_it(said, client, tmp_path, capsys):
+    folder = tmp_path / "a record"
+    config = configs.make("tiny", overrides=[f"run.folder={tmp_path}"])
+    with _book(folder, config).store as store:
+        ask = client(book=Book(store))
+        for _ in range(said):
+            await ask.chat("a")
+        await ask.desk.close()
+    told = f"{folder} is a recording of `quintain serve`, with {said} served episode.*`quintain report '{folder}'"
+    for refused in (lambda: train.resume(folder, ["run.steps=9"], None), lambda: of_run(folder, [])):
+        with pytest.raises(IsARecord, match=told):
+            refused()
+    with RunDir.open(folder, "a") as store:
+        assert store.config == absolute(config).toml(full=True) and len(list(store.groups())) == said
+        Book(store)
+    (row,) = runs(tmp_path)
+    assert (row["world"], row["algorithm"], row["steps"]) == ("-", "recording", f"{said} served")
 
 
 async def test_what_a_full_disk_had_no_room_for_is_written_when_there_is_room(client, tmp_path, monkeypatch):
