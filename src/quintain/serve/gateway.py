@@ -19,6 +19,7 @@ from quintain.serve.fields import Fields, read_json
 from quintain.serve.schema import Facts, Wanted, read_chat, read_completion
 
 EPISODE = "x-quintain-episode"
+FEEDBACK = ("reward", "done", "episode")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -272,10 +273,13 @@ async def _ask(gateway: Gateway, visit: Visit, wanted: Wanted) -> tuple[Recorder
 
 async def _feedback(gateway: Gateway, visit: Visit) -> Reply:
     body = read_json(await visit.call.body())
-    rewards = _rewards(body)
-    done = body.flag("done")
     if visit.room is not None:
         visit.room.check()
+        if (name := body.text("episode", visit.name)) != visit.name:
+            told = f"episode is {name[:60]!r}, and this token is that of {visit.name!r}; leave episode out"
+            raise Refusal(403, told, "episode", "not_allowed")
+    rewards, done = _rewards(body)
+    if visit.room is not None:
         recorder = visit.room.recorder
         for name, value in rewards.items():
             recorder.rewards[name] = recorder.rewards.get(name, 0.0) + value
@@ -292,18 +296,30 @@ async def _feedback(gateway: Gateway, visit: Visit) -> Reply:
     return Reply(data=await gateway.desk.reward(name, rewards, done))
 
 
-def _rewards(body: Fields) -> dict[str, float]:
-    value = body.data.get("reward")
+def _rewards(body: Fields) -> tuple[dict[str, float], bool]:
+    """What a body of feedback says: rewards by name, and whether the episode is over."""
+    for name in body.data:
+        if name not in FEEDBACK:
+            raise body.refuse(
+                name[:60], f"is no field of feedback; there are {', '.join(FEEDBACK)}", "unknown_parameter"
+            )
+    value, done = body.data.get("reward"), body.flag("done")
+    if value == {} or (value is None and not done):
+        told = f"is {'missing' if value is None else 'empty'}; send a number, numbers by name, or done=true alone"
+        raise body.refuse("reward", told, "missing_required_parameter")
     if isinstance(value, dict):
         named = body.inner("reward")
         if len(value) > 64:
             raise body.refuse("reward", "has more than 64 names")
         found = {n: named.number(n, -1e9, 1e9) for n in value}
+        for name, number in found.items():
+            if number is None:
+                raise named.refuse(name, "is null; it must be a number", "invalid_type")
     else:
         found = {"feedback": body.number("reward", -1e9, 1e9)}
     for name in found:
         Fields({"name": name}, "reward").text("name", None, 128)
-    return {n: v for n, v in found.items() if v is not None}
+    return {n: v for n, v in found.items() if v is not None}, done
 
 
 async def _episodes(gateway: Gateway, visit: Visit) -> Reply:

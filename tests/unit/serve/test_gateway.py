@@ -216,6 +216,36 @@ async def test_an_episode_has_a_token_of_its_own_that_ends_with_it(client):
         assert reply.status == 401 and "ended" in reply.data["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("body", "status", "param"),
+    [
+        ({"episode": "two", "reward": 1}, 403, "episode"),
+        ({}, 400, "reward"),
+        ({"done": False}, 400, "reward"),
+        ({"reward": {}}, 400, "reward"),
+        ({"reward": {}, "done": True}, 400, "reward"),
+        ({"rewards": {"won": 1}}, 400, "rewards"),
+        ({"reward": 1, "score": 2}, 400, "score"),
+        ({"reward": {"won": None}}, 400, "reward.won"),
+    ],
+)
+@pytest.mark.parametrize("own", [True, False])
+async def test_feedback_that_says_nothing_or_is_of_another_episode_is_refused(body, status, param, own, client):
+    ask = client()
+    for name in ("one", "two"):
+        key = (await ask("/v1/episodes", {"name": name})).data["api_key"]
+        key = key if own else "sesame"
+        if name == "one":
+            first = key
+    if own or status == 400:
+        reply = await ask("/v1/feedback", body if own else {"episode": "one", **body}, token=first)
+        assert (reply.status, reply.data["error"]["param"]) == (status, param)
+        assert not any(recorder.rewards for recorder in ask.desk._open.values()) and len(ask.desk._open) == 2
+    for total in (1.0, 2.0):
+        told = await ask("/v1/feedback", {"episode": "one", "reward": 1}, token=first)
+        assert told.data["rewards"] == {"feedback": total}
+
+
 async def test_the_holder_of_the_common_token_may_end_an_episode(client):
     ask = client()
     key = (await ask("/v1/episodes", {"name": "one"})).data["api_key"]
