@@ -99,20 +99,20 @@ class Fields:
             raise self.refuse(name, f"is {_said(value)}; it must be true or false", "invalid_type")
         return bool(value)
 
-    def array(self, name: str, longest: int) -> list[Any]:
-        """A list; an empty one if it is not there."""
+    def array(self, name: str, longest: int, form: str = "a list") -> list[Any]:
+        """A list; an empty one if it is not there. `form` says what else the field may be."""
         value = self.data.get(name)
         if value is None:
             return []
         if not isinstance(value, list):
-            raise self.refuse(name, f"is {_said(value)}; it must be a list", "invalid_type")
+            raise self.refuse(name, f"is {_said(value)}; it must be {form}", "invalid_type")
         if len(value) > longest:
             raise self.refuse(name, f"has {len(value)} items; at most {longest}", "array_above_max_length")
         return value
 
-    def each(self, name: str, longest: int) -> list[Fields]:
+    def each(self, name: str, longest: int, form: str = "a list") -> list[Fields]:
         """A list of objects."""
-        items = self.array(name, longest)
+        items = self.array(name, longest, form)
         return [self._inner(f"{name}[{i}]", item) for i, item in enumerate(items)]
 
     def inner(self, name: str) -> Fields:

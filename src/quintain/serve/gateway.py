@@ -136,8 +136,8 @@ class Gateway:
         self.load.now += 1
         try:
             async with asyncio.timeout(self.limits.answer_s):
-                name = room.name if room else (episode or call.headers.get(EPISODE, ""))
-                return await handler(self, Visit(call, room, _name(name), path))
+                name = room.name if room else _name(episode) or _name(call.headers.get(EPISODE, ""), EPISODE)
+                return await handler(self, Visit(call, room, name, path))
         except TimeoutError:
             raise Refusal(504, f"no answer within {self.limits.answer_s:g} s", code="timeout") from None
         finally:
@@ -190,9 +190,11 @@ def _parted(path: str) -> tuple[str, str]:
     return episode, slash + rest
 
 
-def _name(name: str) -> str:
+def _name(name: str, param: str = "") -> str:
+    """The name of an episode, checked; `param` is where it came from, if that was not the path."""
     if len(name) > 128 or not name.isascii() or not all(c.isalnum() or c in "._-" for c in name):
-        raise Refusal(400, "an episode has a name of at most 128 letters, digits, or . _ -", EPISODE, "invalid_value")
+        told = f"{name[:40]!r}{'...' if len(name) > 40 else ''} ({len(name)} characters) is no name of an episode"
+        raise Refusal(400, f"{told}: it has at most 128 letters, digits, or . _ -", param, "invalid_value")
     return name
 
 
@@ -290,7 +292,7 @@ async def _feedback(gateway: Gateway, visit: Visit) -> Reply:
         return Reply(data={"episode": recorder.name, "rewards": recorder.rewards, "done": done})
     if gateway.desk is None:
         raise Refusal(404, "no policy is served here", code="unknown_url")
-    name = _name(body.text("episode", visit.name, 200))
+    name = _name(body.text("episode", visit.name, gateway.limits.body_bytes), "episode")
     if not name:
         raise body.refuse("episode", "is missing; it is the header X-Quintain-Episode of every answer")
     return Reply(data=await gateway.desk.reward(name, rewards, done))
@@ -326,7 +328,7 @@ async def _episodes(gateway: Gateway, visit: Visit) -> Reply:
     if visit.room is not None or gateway.desk is None or gateway.facts is None:
         raise Refusal(403, "the token of an episode opens no other", code="not_allowed")
     body = read_json(await visit.call.body() or b"{}")
-    recorder = await gateway.desk.open(_name(body.text("name", "", 200)))
+    recorder = await gateway.desk.open(_name(body.text("name", "", gateway.limits.body_bytes), "name"))
     token = gateway.admit(recorder, gateway.facts)
     path = f"/e/{recorder.name}/v1"
     host = visit.call.headers.get("host", "")

@@ -141,7 +141,11 @@ def _prompt(body: Fields, facts: Facts) -> tuple[int, ...]:
 
 def _sampling(body: Fields, facts: Facts) -> dict[str, Any]:
     top_k = body.whole("top_k", -1, LONGEST)
-    stops = [body.data["stop"]] if isinstance(body.data.get("stop"), str) else body.array("stop", STOPS)
+    stops = (
+        [body.data["stop"]]
+        if isinstance(body.data.get("stop"), str)
+        else body.array("stop", STOPS, "a string or a list of them")
+    )
     stop = tuple(Fields({"stop": s}).text("stop", None, 1000) for s in stops)
     if "" in stop:
         raise body.refuse("stop", "holds an empty string")
@@ -227,7 +231,7 @@ def _content(item: Fields, facts: Facts) -> list[Part]:
         return []
     if isinstance(value, str):
         return [Text(text=item.text("content", None, facts.limits.text))]
-    parts = [_part(p, facts) for p in item.each("content", 1024)]
+    parts = [_part(p, facts) for p in item.each("content", 1024, "a string or a list of parts")]
     texts = [p.text for p in parts if isinstance(p, Text)]
     return [Text(text="".join(texts))] if len(texts) == len(parts) else parts
 

@@ -100,6 +100,8 @@ async def test_models_and_health(client):
         ({"seed": 1 << 70}, "seed", "must lie in"),
         ({"stop": [""]}, "stop", "empty string"),
         ({"stop": [3]}, "stop", "must be a string"),
+        ({"stop": 5}, "stop", "is 5; it must be a string or a list of them"),
+        ({"messages": [{"role": "user", "content": 5}]}, "messages[0].content", "a string or a list of parts"),
         ({"top_logprobs": 2}, "top_logprobs", "needs logprobs=true"),
         ({"tools": [{"type": "retrieval"}]}, "tools[0].type", "must be 'function'"),
         ({"tools": [tool("no good")]}, "tools[0].function.name", "letters, digits"),
@@ -244,6 +246,22 @@ async def test_feedback_that_says_nothing_or_is_of_another_episode_is_refused(bo
     for total in (1.0, 2.0):
         told = await ask("/v1/feedback", {"episode": "one", "reward": 1}, token=first)
         assert told.data["rewards"] == {"feedback": total}
+
+
+@pytest.mark.parametrize("name", ["a b", "a" * 129, "a" * 300])
+async def test_a_bad_name_is_told_with_where_it_came_from(name, client):
+    ask = client()
+    for path, body, headers, param in (
+        ("/v1/episodes", {"name": name}, {}, "name"),
+        ("/v1/feedback", {"episode": name, "reward": 1}, {}, "episode"),
+        ("/v1/chat/completions", {}, {"x_quintain_episode": name}, "x-quintain-episode"),
+        (f"/e/{name}/v1/chat/completions", {}, {}, None),
+    ):
+        reply = await ask(path, body, **headers)
+        error = reply.data["error"]
+        assert (reply.status, error["param"], error["code"]) == (400, param, "invalid_value")
+        assert repr(name[:40]) in error["message"] and "at most 128 letters" in error["message"]
+    assert (await ask("/v1/episodes", {"name": "a" * 128})).status == 200
 
 
 async def test_the_holder_of_the_common_token_may_end_an_episode(client):
