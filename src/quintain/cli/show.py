@@ -6,11 +6,11 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quintain.types import Group, Kind, Node, Stop, Trajectory
+from quintain.types import Group, Kind, Node, Role, Stop, Trajectory
 from quintain.worlds.kernel import Facts
 
 STOPS = {
@@ -99,8 +99,10 @@ def lines(group: Group, trajectory: Trajectory, colour: bool = False) -> Iterato
     against = "".join(f"   against {who}" for who in _rival(group).values())
     turns = f"{t.turns} turn{'' if t.turns == 1 else 's'}"
     yield f"{t.id}   task {group.task.key}   reward {t.reward:g}{parts}   {t.stop} after {turns}{against}"
-    turn = 0
+    turn, turned = 0, turns_off(t)
     for i, node in enumerate(t.nodes):
+        if i in turned:
+            yield f"-- {turned[i]}"
         if node.kind is Kind.sampled:
             turn += 1
             chance = math.exp(sum(node.logprobs)) if node.tokens else 1.0
@@ -115,9 +117,46 @@ def lines(group: Group, trajectory: Trajectory, colour: bool = False) -> Iterato
             said = f"\x1b[1;32m{node.text}\x1b[0m" if colour else node.text
             yield f"turn {turn}: {said}    (p {chance:.3f}, {len(node.tokens)} tokens, version {version}{gain}{reward})"
         else:
-            yield _told(node)
+            yield _told(role_of(node, turned) + node.text)
     for event in t.events:
         yield f"event: {event}"
+
+
+def turns_off(t: Trajectory) -> dict[int, str]:
+    """The nodes that do not go on from the one before them, as in the tree of an agent's requests, and what they go on from.
+
+    Special cases: empty where the nodes are one conversation.
+    """
+    said: list[int] = []  # the nodes of the turns
+    after: dict[int, int] = {}  # the first turn that was said behind a node
+    found: dict[int, str] = {}
+    talks: dict[int, int] = {}  # the conversation of each node, by number
+    for i, node in enumerate(t.nodes):
+        up = node.parent
+        talks[i] = talks[up] if up is not None else 1 + max(talks.values(), default=0)
+        if up is None and i:
+            found[i] = f"a new conversation, number {talks[i]}"
+        elif up is not None and up != i - 1:
+            turn = after.get(up)
+            if up in said:
+                found[i] = f"goes on from turn {1 + said.index(up)}"
+            elif turn is None:
+                found[i] = f"goes on in conversation {talks[i]}"
+            elif node.kind is Kind.sampled and t.nodes[said[turn - 1]].parent == up:
+                found[i] = f"another answer to what turn {turn} answers"
+            else:
+                found[i] = f"has the same opening as turn {turn}"
+        if node.kind is Kind.sampled:
+            said.append(i)
+            for each in t.path(i):
+                after.setdefault(each, len(said))
+    return found
+
+
+def role_of(node: Node, turned: Mapping[int, str]) -> str:
+    """Whose message a node is that the policy did not say: of a tree (see `turns_off`), or where it stands for the policy's own."""
+    own = node.role is Role.assistant and node.kind is not Kind.forced
+    return f"{node.role}: " if turned or own else ""
 
 
 def legend(group: Group, trajectory: Trajectory) -> Iterator[str]:
@@ -129,6 +168,8 @@ def legend(group: Group, trajectory: Trajectory) -> Iterator[str]:
         yield "advantage: how much better than expected, by the rule of the algorithm: what the turn was trained on"
     if any(t.turn_rewards):
         yield "reward: what the turn earned; the first line has the sum, and its parts by name"
+    if turns_off(t):
+        yield "--: what follows does not go on from the lines above it, but as it says; before what was shown: whose message it was"
     yield "indented: what the policy was shown" + ("; event: what else happened, in order" if t.events else "")
     shown = next((node.text for node in t.nodes if node.kind is not Kind.sampled), "")
     facts = _facts(group.task.env)
@@ -145,5 +186,5 @@ def _facts(world: str) -> Facts | None:
     return world_of(world).facts if world in names("world") else None
 
 
-def _told(node: Node) -> str:
-    return "\n".join(f"    {line}" for line in node.text.splitlines()) or "    (nothing)"
+def _told(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines()) or "    (nothing)"

@@ -213,10 +213,14 @@ def _choose(store: RunDir) -> list[tuple[Group, Trajectory]]:
 
 
 def _sample(config: configs.Config, group: Group, t: Trajectory) -> str:
-    pictures = _pictures(config, group, t)
+    from quintain.cli.show import role_of, turns_off
+
+    pictures, turned = _pictures(config, group, t), turns_off(t)
     cells, turn = [], 0
     said: list[str] = []
-    for node in t.nodes:
+    for i, node in enumerate(t.nodes):
+        if i in turned:
+            said.append(f"<p><small>{html.escape(turned[i])}</small></p>")
         if node.kind is Kind.sampled:
             turn += 1
             said.append(_spoken(node))
@@ -224,7 +228,7 @@ def _sample(config: configs.Config, group: Group, t: Trajectory) -> str:
             cells.append(f'<div class="turn">{picture}{"".join(said)}</div>')
             said = []
         else:
-            said.append(f"<pre>{html.escape(node.text[:1500])}</pre>")
+            said.append(f"<pre>{html.escape(role_of(node, turned) + node.text[:1500])}</pre>")
     if said:
         picture = f'<img alt="end" src="{pictures[turn]}">' if turn < len(pictures) else ""
         cells.append(f'<div class="turn">{picture}{"".join(said)}</div>')

@@ -11,11 +11,12 @@ import pytest
 from PIL import Image as Pillow
 
 from quintain import config as configs
-from quintain.cli import train
+from quintain.cli import show, train
 from quintain.cli.list import runs
 from quintain.cli.paths import absolute
 from quintain.cli.serve import _book
 from quintain.evals.players import of_run
+from quintain.evals.report import write_report
 from quintain.ledger import DiskFull, RunDir, audit
 from quintain.render import CHATML, BranchWarning, ChatRenderer, WordRenderer, write_tokenizer
 from quintain.serve.call import Call, Limits
@@ -517,3 +518,30 @@ async def test_a_template_that_drops_thoughts_opens_branches(client, tmp_path):
     for (path, _), request in zip(paths, ask.engine.asked, strict=True):
         tokens = sum((t.nodes[i].tokens for i in path[:-1]), ())
         assert tokens == request.prompt and t.nodes[path[-1]].kind is Kind.sampled
+
+
+async def test_the_tree_of_an_agent_is_told_as_one_by_show_and_report(client, tmp_path, capsys):
+    with _book(tmp_path / "r", configs.make("tiny", overrides=[f"run.folder={tmp_path}"])).store as store:
+        ask = client(book=Book(store))
+        for more in ({}, {"n": 2}):
+            await ask.chat("a", x_quintain_episode="one", **more)
+        await ask.chat("e", x_quintain_episode="one")
+        await ask.chat("a", "b c", "d", x_quintain_episode="one")
+        await ask.chat("a", "c", "d", x_quintain_episode="one")
+        await ask.chat("a", "b c", "d", "b c", "a", x_quintain_episode="two")
+        await ask.desk.close()
+    show.main([str(tmp_path / "r"), "0.0"])
+    lines = [line.partition("    (p ")[0] for line in capsys.readouterr().out.splitlines()[1:]]
+    answers = [["-- another answer to what turn 1 answers", f"turn {k}: b c"] for k in (2, 3)]
+    assert lines[: lines.index("")] == [
+        *("    user: a", "turn 1: b c", *answers[0], *answers[1]),
+        *("-- a new conversation, number 2", "    user: e", "turn 4: b c"),
+        *("-- goes on from turn 3", "    user: d", "turn 5: b c"),
+        *("-- has the same opening as turn 1", "    assistant: c", "    user: d", "turn 6: b c"),
+        *("event: conversation", "event: branch"),
+    ]
+    assert any(line.startswith("--: what follows does not go on") for line in lines)
+    show.main([str(tmp_path / "r"), "1.0"])
+    assert "--" not in capsys.readouterr().out
+    page = write_report(tmp_path / "r").read_text()
+    assert "<small>goes on from turn 3</small>" in page and "<pre>assistant: c</pre>" in page
