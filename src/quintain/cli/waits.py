@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from quintain.ledger import RunDir
 from quintain.ledger.lock import alive, read_holder
 from quintain.ledger.stream import lock_path, ranks
 from quintain.runtime.chain import BLOCKED_S, SILENT_S, Chain, fold, span
 from quintain.runtime.watch import read_live, told_of
+from quintain.serve.desk import recorded
 
 STILL_S = 30.0  # without progress for longer, a run seems stuck
 OLD_S = 5.0  # a status that is older is no longer written
@@ -29,6 +32,9 @@ def look(folder: Path, holders: Mapping[int, Mapping[str, Any]]) -> dict[str, An
     first = min(states)
     found: dict[str, Any] = {"ok": True, "run": [_process(folder, r, holders[r], s) for r, s in states.items()]}
     state = states[first]
+    if state is None and (served := _served(folder)) is not None:
+        told = f"it is being served: `quintain serve --record` has written {served} ended episodes into it, and ends with Ctrl-C"
+        return found | {"likely": told}
     if state is None:
         fix = "it has written no status yet; look again in a few seconds"
         return found | {"likely": f"the run has just begun, or was started by another version: {fix}"}
@@ -53,10 +59,16 @@ def last_words(folder: Path) -> dict[str, Any]:
         return {}
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(state["time"]))
     if state["state"] == "failed":
-        return {"last": f"{when}, step {state.get('step', 0)}: it ended with {state['reason']}"}
+        words = f"{when}, step {state.get('step', 0)}: it ended with {state['reason']}"
+        return {"end": f"an error: {state['reason'].partition(':')[0]}", "last": words}
     chain = fold(state)
     words = f"{when}, step {state.get('step', 0)}, process {state['pid']}: it was cut off while {chain.line()}"
-    return {"last": [words, f"go on with: quintain train --resume {folder}"]}
+    return {"last": [words, f"go on with: quintain train --resume {shlex.quote(str(folder))}"]}
+
+
+def _served(folder: Path) -> int | None:
+    with RunDir.open(folder) as store:
+        return recorded(store)
 
 
 def _process(folder: Path, rank: int, holder: Mapping[str, Any], state: Mapping[str, Any] | None) -> str:

@@ -9,9 +9,11 @@ import pytest
 from quintain import config as configs
 from quintain.cli import train
 from quintain.cli.doctor import main as doctor
+from quintain.cli.waits import last_words
 from quintain.evals.players import of_run
 from quintain.ledger import RunDir
 from quintain.runtime.stage import make_stage
+from quintain.runtime.watch import live_path
 from quintain.runtime.words import fitted, known, spelled
 from quintain.types import QuintainError
 
@@ -135,6 +137,19 @@ def test_a_config_that_is_gone_is_written_as_the_run_last_began_with_it(begun, c
     assert doctor(["--repair", str(folder)]) == 0 and "was gone" not in capsys.readouterr().out
     train.resume(folder, [], None)
     assert went[-1].learner.lr == 0.125
+
+
+def test_an_error_that_ended_a_run_is_its_end_and_folders_with_blanks_are_quoted(begun, capsys, tmp_path):
+    folder = begun[0].rename(tmp_path / "a run")
+    status = {"state": "failed", "reason": "OSError: no: room", "time": 0.0, "step": 3}
+    live_path(folder, 0).write_text(json.dumps(status))
+    doctor([str(folder)])
+    said = capsys.readouterr().out
+    assert "end          an error: OSError\n" in said and "step 3: it ended with OSError: no: room\n" in said
+    live_path(folder, 0).write_text(json.dumps({**status, "state": "running", "pid": 1, "waits": [], "actors": []}))
+    ends = [*train._end(folder, 3, True), *train._end(folder, 3, False)]
+    assert [line.endswith(f" '{folder}'") for line in ends] == [False, True, False, True]
+    assert last_words(folder)["last"][1] == f"go on with: quintain train --resume '{folder}'"
 
 
 def test_a_model_keeps_its_words_wherever_its_run_goes_on(tmp_path, monkeypatch):

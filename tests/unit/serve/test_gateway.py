@@ -12,6 +12,7 @@ from PIL import Image as Pillow
 
 from quintain import config as configs
 from quintain.cli import show, train
+from quintain.cli.doctor import main as doctor
 from quintain.cli.list import runs
 from quintain.cli.paths import absolute
 from quintain.cli.serve import _book
@@ -347,6 +348,8 @@ async def test_nothing_goes_on_from_a_record_nor_plays_from_it(said, client, tmp
         for _ in range(said):
             await ask.chat("a")
         await ask.desk.close()
+        assert doctor([str(folder)]) == 0
+        assert f"it is being served: `quintain serve --record` has written {said} ended" in capsys.readouterr().out
     told = f"{folder} is a recording of `quintain serve`, with {said} served episode.*`quintain report '{folder}'"
     for refused in (lambda: train.resume(folder, ["run.steps=9"], None), lambda: of_run(folder, [])):
         with pytest.raises(IsARecord, match=told):
