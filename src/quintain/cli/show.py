@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -47,8 +48,8 @@ def main(arguments: list[str]) -> int:
         raise UnknownName(f"there is no step {given.step}; {given.run} has the steps {min(steps)} to {max(steps)}")
     if steps:
         raise UnknownName(
-            f"step {given.step} has no trajectory: it trained no group, or run.record kept none of them; `quintain show {given.run} "
-            "--list` has those of other steps"
+            f"step {given.step} has no trajectory: it trained no group, or run.record kept none of them; `quintain show "
+            f"{shlex.quote(str(given.run))} --list` has those of other steps"
         )
     if given.list:
         kept.sort(key=lambda pair: pair[0].ticket)  # they are written as they are trained on

@@ -7,6 +7,7 @@ which is its help text and its row in the docs.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -96,12 +97,12 @@ def read(source: str | Path) -> dict[str, Any]:
     if path.suffix != ".toml" or not path.is_file():
         if (path / "run.json").is_file():
             raise UnknownName(
-                f"{source} is a run and no recipe: `quintain train --resume {source}` goes on with it, and {path / 'config.toml'} "
-                "has its settings, also for another one"
+                f"{source} is a run and no recipe: `quintain train --resume {shlex.quote(str(source))}` goes on with it, and "
+                f"{path / 'config.toml'} has its settings, also for another one"
             )
         if path.name == "config.toml" and (path.parent / "run.json").is_file():
             kept = _json(path.parent / "run.json").get("config")
-            fix = f"`quintain doctor --repair {path.parent}` writes it as the run last began or was resumed with it"
+            fix = f"`quintain doctor --repair {shlex.quote(str(path.parent))}` writes it as the run last began or was resumed with it"
             raise ConfigError(f"{path} is gone: {fix if kept else 'restore it from a copy'}")
         found = recipes()
         if path.suffix == ".toml" or str(source) not in found:

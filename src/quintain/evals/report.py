@@ -6,6 +6,7 @@ import html
 import itertools
 import json
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -296,4 +297,4 @@ def _png(painter: Any, env: Any, seat: str) -> str:
 
 
 def _command(folder: Path, config: configs.Config) -> str:
-    return f"quintain train {folder / 'config.toml'} run.name={config.run.name}-again"
+    return shlex.join(["quintain", "train", str(folder / "config.toml"), f"run.name={config.run.name}-again"])

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shlex
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -189,7 +190,7 @@ class Checkpoints:
         others = [s for s in self.steps() if s != step]
         run = self.folder.parent
         fix = (
-            f"`quintain train --resume {run} --from {others[-1]}` continues from step {others[-1]}"
+            f"`quintain train --resume {shlex.quote(str(run))} --from {others[-1]}` continues from step {others[-1]}"
             if others
             else ("restore it from a copy; there is no other checkpoint, so the alternative is a new run")
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -72,7 +73,7 @@ def segments(folder: Path) -> list[int]:
 
 def corrupt(path: Path, pos: int, what: str) -> CorruptLedger:
     """The error for damage at byte `pos` of a segment."""
-    run = path.parents[2]
+    run = shlex.quote(str(path.parents[2]))
     return CorruptLedger(
         f"{path}: {what} at byte {pos}; these bytes were durable once, so the disk or a program changed them. "
         f"`quintain doctor --repair {run}` keeps every whole record, marks what is lost, and sets the file aside"

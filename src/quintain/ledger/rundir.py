@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -84,7 +85,7 @@ class RunDir:
         home, disk = Path(path).absolute(), disk or Disk()
         if (home / _MARKER).exists():
             raise NotARun(
-                f"{home} holds a run; `quintain train --resume {home}` continues it, `run.name` chooses another folder"
+                f"{home} holds a run; `quintain train --resume {shlex.quote(str(home))}` continues it, `run.name` chooses another folder"
             )
         strange = (
             sorted(p.name for p in home.iterdir() if p.name not in _OWN and not p.name.endswith(".tmp"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -50,7 +51,7 @@ class Files:
         if frame is None:
             raise CorruptLedger(
                 f"{path}: a damaged record at byte {start}; "
-                f"`quintain doctor --repair {path.parents[2]}` keeps every whole record and marks what is lost"
+                f"`quintain doctor --repair {shlex.quote(str(path.parents[2]))}` keeps every whole record and marks what is lost"
             )
         return frame, data[frame.body - start :]
 
@@ -109,7 +110,7 @@ class Stream:
         folder = self.folders[log]
         return CorruptLedger(
             f"{segment_path(folder, mark.segment)}: {mark.seq} whole records up to byte {mark.pos}; {count} were durable: "
-            f"`quintain doctor --repair {folder.parents[1]}` keeps every whole record and marks what is lost"
+            f"`quintain doctor --repair {shlex.quote(str(folder.parents[1]))}` keeps every whole record and marks what is lost"
         )
 
     def _anchored(self, log: str, known: Mark) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -195,7 +196,7 @@ class Keeper:
         whole = [s for s in whole if s < step] or whole
         run = self.store.path
         fix = (
-            f"`quintain train --resume {run} --from {max(whole)}` goes on from step {max(whole)}"
+            f"`quintain train --resume {shlex.quote(str(run))} --from {max(whole)}` goes on from step {max(whole)}"
             if whole
             else "no checkpoint is left for which all have theirs: begin a new run"
         )

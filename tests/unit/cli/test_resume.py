@@ -11,7 +11,9 @@ from quintain.cli import train
 from quintain.cli.doctor import main as doctor
 from quintain.cli.waits import last_words
 from quintain.evals.players import of_run
+from quintain.evals.report import _command
 from quintain.ledger import RunDir
+from quintain.ledger.log import corrupt
 from quintain.runtime.stage import make_stage
 from quintain.runtime.watch import live_path
 from quintain.runtime.words import fitted, known, spelled
@@ -150,6 +152,13 @@ def test_an_error_that_ended_a_run_is_its_end_and_folders_with_blanks_are_quoted
     ends = [*train._end(folder, 3, True), *train._end(folder, 3, False)]
     assert [line.endswith(f" '{folder}'") for line in ends] == [False, True, False, True]
     assert last_words(folder)["last"][1] == f"go on with: quintain train --resume '{folder}'"
+    assert _command(folder, begun[1][0]) == f"quintain train '{folder}/config.toml' run.name=r-again"
+    with pytest.raises(QuintainError, match=f"--resume '{folder}'` goes on"):
+        configs.make(str(folder))
+    with pytest.raises(QuintainError, match=f"--resume '{folder}'` continues"):
+        RunDir.create(folder, "")
+    with RunDir.open(folder) as store:
+        assert f"doctor --repair '{folder}'`" in str(corrupt(store.path / "segments" / "rank-0" / "0.seg", 3, "hurt"))
 
 
 def test_a_model_keeps_its_words_wherever_its_run_goes_on(tmp_path, monkeypatch):
