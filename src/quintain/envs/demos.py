@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -75,7 +76,7 @@ def demonstrate(env: WorldEnv, task: Task, how: Manner = PLAIN) -> tuple[Turn, .
 
     Raises:
         NoDemonstration: there is no plan, or (on slippery ground, say) luck kept the reward below `how.reward`.
-        CannotDemonstrate: the world has several seats (see `seated`), `how.slips` is out of range, or the grammar has no room for a reason.
+        CannotDemonstrate: the world has several seats (see `seated`), `how` is out of range, or the grammar has no room for a reason.
 
     Example:
         >>> from quintain.envs.scaffold import Scaffold
@@ -103,7 +104,7 @@ def seated(env: WorldEnv, task: Task, how: Manner = PLAIN) -> dict[str, tuple[Tu
 
     Raises:
         NoDemonstration: a seat that is to move has no plan.
-        CannotDemonstrate: `how.slips` is out of range or there are several seats to be led astray, or the grammar has no room for a reason.
+        CannotDemonstrate: `how` is out of range, there are several seats to be led astray, or the grammar has no room for a reason.
 
     Example:
         >>> from quintain.envs.world import world_of
@@ -180,6 +181,10 @@ def check(env: WorldEnv, how: Manner) -> None:
     """
     if not 0 <= how.slips < 1:
         raise CannotDemonstrate(f"slips is {how.slips}; the share of stray moves lies in [0, 1)")
+    if not math.isfinite(how.reward):
+        raise CannotDemonstrate(
+            f"reward is {how.reward}; the least reward of a demonstration is a finite number, 1 for all"
+        )
     if how.slips and env.facts.seats != (SOLO,):
         raise CannotDemonstrate(
             f"{env.facts.name} has the seats {env.facts.seats}; slips are for one player: take slips=0"

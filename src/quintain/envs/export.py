@@ -19,7 +19,7 @@ from PIL import Image as Pillow
 from quintain import __version__
 from quintain.envs.adapters.play import Play
 from quintain.envs.asking import ASKS, reason, too_few
-from quintain.envs.files import room_for
+from quintain.envs.files import beside, room_for
 from quintain.envs.scaffold import Scaffold
 from quintain.registry import entry, unknown
 from quintain.types import QuintainError
@@ -172,7 +172,7 @@ def write(
 
     Raises:
         ExportError: the folder holds something, or a world does not fit; said before anything is written. Or there was no question.
-        CannotWrite: the disk is full; nothing is left of it.
+        CannotWrite: the disk is full, or the folder cannot be made; nothing is left of it.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ExportError(f"{folder} is not an empty folder; choose another")
@@ -181,8 +181,7 @@ def write(
     scaffold, worlds = scaffold or Scaffold(grammar="word"), tuple(dict.fromkeys(worlds))
     for world in worlds:  # before anything is written
         _fitting(world, levels, scaffold, params=params, asks=asks)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    place = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    place = Path(beside(folder, tempfile.mkdtemp))
     room = (
         place / folder.name
     )  # what is interrupted leaves no folder that looks whole, and each run has a room of its own

@@ -6,17 +6,18 @@ import contextlib
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from quintain.types import QuintainError
 
+T = TypeVar("T")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class CannotWrite(QuintainError):
-    """There is no room for what must be written, or something else lies where it should be."""
+    """There is no room for what must be written, its folder takes no files, or something else lies where it should be."""
 
 
 @contextlib.contextmanager
@@ -24,7 +25,7 @@ def whole(path: Path) -> Iterator[TextIO]:
     """A new text file that gets its name once all is written and synced; what is interrupted leaves none of that name.
 
     Raises:
-        CannotWrite: the disk is full, or a file of that name is there.
+        CannotWrite: the disk is full, the folder cannot be written, or a file of that name is there.
 
     Example:
         >>> path = Path(tempfile.mkdtemp()) / "new" / "rows.jsonl"
@@ -34,8 +35,7 @@ def whole(path: Path) -> Iterator[TextIO]:
         ((3, False), 'one')
     """
     absent(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fd, spare = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    fd, spare = beside(path, tempfile.mkstemp)
     try:
         with room_for(path), open(fd, "w", encoding="utf-8") as file:
             yield file
@@ -48,6 +48,21 @@ def whole(path: Path) -> Iterator[TextIO]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(spare)
         raise
+
+
+def beside(path: Path, make: Callable[..., T]) -> T:
+    """What `make` of `tempfile` makes beside `path`; the folder is made if need be.
+
+    Raises:
+        CannotWrite: the folder cannot be made or written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return make(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    except OSError as error:
+        raise CannotWrite(
+            f"{path}: the folder {path.parent} cannot be written ({error.strerror}); write elsewhere"
+        ) from error
 
 
 def absent(path: Path) -> None:

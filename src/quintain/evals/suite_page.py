@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import json
+import os
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from quintain.envs.files import beside
 from quintain.evals import chart
 from quintain.evals.page import STYLE
 from quintain.types import QuintainError
@@ -36,12 +39,12 @@ def ready(folder: Path, suite: str) -> Path:
 
     Raises:
         BadRecord: a line of the file is not one that `keep` wrote; nothing is changed.
-        OSError: the folder cannot be made.
+        CannotWrite: the folder cannot be made or written.
     """
     if folder.exists() and not folder.is_dir():
         raise BadRecord(f"{folder} is a file; --out names a folder that keeps evaluations, which is made if need be")
-    folder.mkdir(parents=True, exist_ok=True)
     record = folder / f"suite-{suite}.jsonl"
+    os.rmdir(beside(record, tempfile.mkdtemp))
     _rows(record)
     return record
 
@@ -50,8 +53,7 @@ def keep(found: Mapping[str, Any], folder: Path) -> Path:
     """Add an evaluation to those in `folder`, write the page of its suite, and return the page's path.
 
     Raises:
-        BadRecord: as for `ready`.
-        OSError: the folder cannot be made or written.
+        BadRecord, CannotWrite: as for `ready`.
     """
     record = ready(folder, found["suite"])
     rows = [*_rows(record), {"time": round(time.time()), **found}]

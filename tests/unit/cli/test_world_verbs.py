@@ -13,12 +13,28 @@ import pytest
 
 from quintain.cli import demos, main
 from quintain.cli.play import Table, actions
+from quintain.evals import suites
 from quintain.types import Task
 
 
 def told(capsys, *arguments: str) -> str:
     assert main(list(arguments)) == 0
     return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["demos", "KeyDoor", "-n", "1", "--out", "/proc/x.jsonl"],
+        ["export", "MiniSudoku", "-n", "1", "--out", "/proc/x"],
+        ["eval", "random", "--suite", "quick", "--out", "/proc"],
+    ],
+)
+def test_a_folder_that_takes_no_files_is_told_before_anything_is_played(words, capsys, monkeypatch):
+    monkeypatch.setattr(suites, "play_suite", None)
+    assert main(words) == 1
+    assert f"CannotWrite: {words[-1]}" in (said := capsys.readouterr().err) and ".part" not in said
+    assert "the folder /proc cannot be written (No such file or directory); write elsewhere" in said
 
 
 def test_slips_are_for_worlds_of_several_turns(capsys):

@@ -296,6 +296,8 @@ def test_a_stray_move_does_not_rest_on_what_is_still_to_come() -> None:
     [
         ("KeyDoor", {"grammar": "word"}, {"why": True}, "'word' has no room .* take free, tagged, json"),
         ("KeyDoor", {}, {"slips": 1.0}, "slips is 1.0"),
+        ("KeyDoor", {}, {"reward": float("nan")}, "reward is nan; .* a finite number, 1 for all"),
+        ("KeyDoor", {}, {"reward": float("inf")}, "reward is inf"),
     ],
 )
 def test_what_can_never_be_demonstrated_is_told_at_once(name, options, asked, told) -> None:
