@@ -15,6 +15,8 @@ COUNTED = (
     "groups_refilled_for_lag",
     "groups_trained",
     "tokens",
+    "episodes",
+    "unscored",
 )  # summed over such steps
 MEANT = ("reward", "solved_some", "malformed", "turns")  # means of a step, averaged over them
 
@@ -110,6 +112,11 @@ def _idle(total: Mapping[str, float], steps: int) -> str:
     else:
         why = f"the gates left out every one of {groups:.0f} groups, as their episodes all earned the same"
     why = f"{why} (mean reward {reward:.3g}; a group with a success: {100 * some:.0f} %); "
+    if total["unscored"] >= SHARE * max(total["episodes"], 1.0):
+        return (
+            f"{why}nothing scores the answers that the agent gives: set reward=exact, which compares them with the column `answer`, or a "
+            "reward of your own (quintain new reward NAME), or have the agent return a number"
+        )
     if total["malformed"] >= SHARE * max(total["turns"], 1e-9):
         return (
             f"{why}nearly all that the policy says cannot be read as an action: show it how with warm_start.steps=50 (in a world) or "

@@ -13,12 +13,12 @@ from quintain.types import Event, Group, QuintainError, Stop, Ticket
 from quintain.waits import waiting
 
 MEMBERS = ("members_added", "members_forked", "members_started", "members_lost", "tokens_lost")
-RARE = ("retries", "rebuilt", "deadline_s", "busy_s", *MEMBERS, *TALLIES)
+RARE = ("retries", "rebuilt", "unscored", "deadline_s", "busy_s", *MEMBERS, *TALLIES)
 COUNTS = (
     *("episodes", "groups_played", "groups_trained", "tokens_sampled", "tokens_context"),
     *("groups_withheld", "groups_refilled_for_lag"),
     *("engine_interrupted", "engine_carried", "engine_discarded", "engine_moved"),
-    *("retries", "rebuilt", "busy_s", *MEMBERS, *TALLIES),
+    *("retries", "rebuilt", "unscored", "busy_s", *MEMBERS, *TALLIES),
 )  # sums over ranks
 LARGEST = ("lag_max", "groups_waiting_max", "engine_versions")
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from quintain.parts import Cast
 from quintain.runtime.opponents import AGAINST, ITSELF, PLAYERS
-from quintain.types import Group, Stop
+from quintain.types import Group, Kind, Stop
 
 TALLIES = tuple(f"{what}/{who}" for what in ("tally", "won") for who in (ITSELF, *sorted(PLAYERS)))
 NEWEST = ("engine_versions",)  # counts of engines that are states: the largest counts
@@ -26,6 +26,7 @@ class Seen(NamedTuple):
     context: int  # tokens of all nodes
     retries: int
     rebuilt: int
+    unscored: int
     tags: Mapping[str, Any]
 
 
@@ -43,6 +44,7 @@ def seen(group: Group) -> Seen:
         context=sum(len(node.tokens) for t in each for node in t.nodes),
         retries=sum(e.startswith("retry ") for e in events),
         rebuilt=sum(e.startswith("rebuilt") for e in events),
+        unscored=sum(not t.rewards and t.nodes[-1].kind is Kind.forced for t in each if t.nodes),
         tags=group.tags,
     )
 
@@ -55,7 +57,8 @@ def played(finished: Sequence[Seen], shown: Sequence[Seen], trained: Sequence[Gr
 
     What is rare is there only where it happened: `retries`, envs `rebuilt` on another worker, the largest learned `deadline_s`,
     `busy_s` that episodes had their slots, members started in races, those that lost, and their tokens, members that were added to
-    groups or forked from others; episodes and successes by who played the other seats.
+    groups or forked from others; answers of agents that nothing scored (`unscored`); episodes and successes by who played the other
+    seats.
 
     Args:
         finished: what was played since the last step; sums are theirs.
@@ -113,6 +116,7 @@ def _cared(groups: Sequence[Seen]) -> dict[str, float]:
     return {
         "retries": float(sum(g.retries for g in groups)),
         "rebuilt": float(sum(g.rebuilt for g in groups)),
+        "unscored": float(sum(g.unscored for g in groups)),
         "deadline_s": max((g.tags.get("deadline_s", 0.0) for g in groups), default=0.0),
         "busy_s": sum(g.tags.get("busy_s", 0.0) for g in groups),
         "members_added": float(sum(g.tags.get("added", 0) for g in groups)),

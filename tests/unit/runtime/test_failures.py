@@ -61,6 +61,7 @@ IDLE = {"tokens": 0.0, "grad_norm": 0.0, "groups_played": 8.0, "turns": 4.0, "re
         ({}, "left out every one of 80 groups", "a lower level"),
         ({"malformed": 4.0}, "cannot be read as an action", "warm_start.steps=50"),
         ({"reward": 1.0, "solved_some": 1.0}, "tell its episodes apart no more", "a higher level"),
+        ({"episodes": 32.0, "unscored": 32.0}, "nothing scores the answers that the agent gives", "reward=exact"),
         ({"tokens": 99.0}, "all advantages are 0", "rollout.group_size"),
         ({"groups_trained": 8.0}, "all advantages are 0", "rollout.group_size"),
         ({"groups_withheld": 8.0}, "80 of 80 groups came too late", "run.max_lag"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from quintain.runtime.measure import played, seen
-from quintain.types import Completion, Group, Node, Span, Stop, Task, Trajectory
+from quintain.types import Completion, Group, Kind, Node, Role, Span, Stop, Task, Trajectory
 
 
 def group(ticket: int, reward: float) -> Group:
@@ -28,3 +30,12 @@ def test_a_step_that_waited_for_nothing_shows_its_tickets():
 
 def test_a_step_without_anything_is_all_zeros():
     assert not any(played([], [], [], 0).values())
+
+
+def test_answers_of_agents_that_nothing_scored_are_counted():
+    (one,) = (scored := group(0, 0.0)).trajectories
+    said = Node.given(1, (), role=Role.assistant, kind=Kind.forced, text="42")
+    silent = replace(one, rewards={})
+    members = (one, silent, replace(one, nodes=(*one.nodes, said)), replace(silent, nodes=(*one.nodes, said)))
+    row = played([seen(replace(scored, trajectories=members))], [], [], 4)
+    assert row["unscored"] == 1 and "unscored" not in played([seen(scored)], [], [], 4)
