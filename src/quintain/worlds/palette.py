@@ -6,6 +6,8 @@ alone.
 
 from __future__ import annotations
 
+import functools
+
 Rgb = tuple[int, int, int]
 
 COLORS: dict[str, Rgb] = {
@@ -41,3 +43,17 @@ COLORS: dict[str, Rgb] = {
 def rgb(name: str) -> Rgb:
     """Red, green, blue in 0..255 of a colour name."""
     return COLORS[name]
+
+
+def lightness(name: str) -> float:
+    """The relative luminance of a colour, 0 to 1, as contrast is reckoned from."""
+    parts = [c / 255 for c in rgb(name)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@functools.cache
+def ink_on(fill: str) -> str:
+    """Ink or white, whichever stands out more from a fill."""
+    ground = lightness(fill) + 0.05
+    return "ink" if ground / (lightness("ink") + 0.05) >= 1.05 / ground else "white"

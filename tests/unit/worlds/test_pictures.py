@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from quintain.envs.world import world_of
 from quintain.worlds.art import shapes_of
 from quintain.worlds.brush import reach
+from quintain.worlds.engines.geometry.figure import LETTERS
 from quintain.worlds.engines.raycast.things import COLOURS, SHAPES
+from quintain.worlds.painter import painted
+from quintain.worlds.palette import COLORS, ink_on, lightness, rgb
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene
+from quintain.worlds.suite.cognition.occluded import FILLS
 
 SIDE = 256  # pixels of a picture
 
@@ -164,3 +170,23 @@ def test_wrong_places_are_told_within_the_picture_of_a_walk() -> None:
         scene = world.view(world.step(state, {seat: world.read(text, seat)}).state, seat).scene()
         check_text(scene)
         assert sum("," in run.text for run in runs(scene)) == len(text.split(", "))
+
+
+def test_letters_of_overlapping_shapes_lie_on_their_own() -> None:
+    for level, seed in itertools.product((1, 3, 5, 7, 9), range(12)):
+        scene = scene_of("Occluded", level, seed)
+        letters = [run for run in runs(scene) if len(run.text) == 1]
+        bare = painted(replace(scene, shapes=tuple(s for s in scene.shapes if not isinstance(s, Run))), 512)
+        for run in letters:
+            left, top, right, bottom = map(int, reach(run, 512 / scene.width, (0.0, 0.0)))
+            under = bare[top + 2 : bottom - 2, left + 2 : right - 2]
+            own = (under == rgb(FILLS[LETTERS.index(run.text)])).all(axis=2)
+            assert np.mean(own) > 0.85, f"level {level}, seed {seed}: {run.text}"
+            assert run.color == ink_on(FILLS[LETTERS.index(run.text)])
+
+
+def test_ink_on_a_fill_is_what_stands_out_more() -> None:
+    assert (ink_on("blue"), ink_on("brick"), ink_on("gold"), ink_on("navy")) == ("white", "ink", "ink", "white")
+    for name in COLORS:
+        ground, letter = sorted((lightness(name), lightness(ink_on(name))))
+        assert (letter + 0.05) / (ground + 0.05) > 3.9

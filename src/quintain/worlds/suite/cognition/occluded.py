@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
 
 from quintain.registry import register
 from quintain.worlds.engines.geometry.answers import Form
@@ -12,6 +15,7 @@ from quintain.worlds.engines.geometry.canvas import Canvas
 from quintain.worlds.engines.geometry.figure import LETTERS, Things, Words, grid_words, number_words, of, spot, word
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
+from quintain.worlds.palette import ink_on
 
 RULES = (
     """Shapes were laid on a table one after the other, each over those that lay there. Name them in that order, the lowest
@@ -21,6 +25,7 @@ A line `disc A (3,5) 4` is a disc round x=3, y=5 with radius 4, `square A (3,5) 
     + PARTIAL
 )
 SIDE = 24
+FINE = 4  # places for a letter in the width of a cell
 FILLS = ("sky", "gold", "brick", "green", "plum", "sand", "blue", "mint", "cloud", "amber")
 SHAPES = ("disc", "square", "diamond")
 LEVELS = [{"shapes": n} for n in (3, 4, 5, 5, 6, 6, 7, 8, 9, 10)]
@@ -104,25 +109,24 @@ def _paint(things: Things) -> Canvas:
             canvas.polygon([(x - r, y - r), (x + r, y - r), (x + r, y + r), (x - r, y + r)], fill, "ink", 0.05)
         else:
             canvas.polygon([(x - r, y), (x, y - r), (x + r, y), (x, y + r)], fill, "ink", 0.05)
-    over = 0
-    for name in reversed(order):
-        open_cells = _cells(laid[name]) & ~over
-        over |= _cells(laid[name])
-        canvas.text(name, _middle(open_cells), 0.44)
+    for name, at in _clearings([laid[n] for n in order], order):
+        canvas.text(name, at, 0.44, ink_on(FILLS[LETTERS.index(name)]))
     return canvas
 
 
-def _middle(cells: int) -> tuple[float, float]:
-    """The middle of a cell that lies deepest within a set of cells."""
-    inner, west, east = cells, 0, 0
-    for y in range(SIDE):
-        west |= 1 << y * SIDE
-        east |= 1 << y * SIDE + SIDE - 1
-    while inner:
-        cells = inner
-        inner &= inner >> SIDE & inner << SIDE & (inner & ~west) >> 1 & (inner & ~east) << 1
-    at = cells.bit_length() - 1
-    return at % SIDE + 0.5, at // SIDE + 0.5
+def _clearings(shapes: Sequence[Laid], names: Words) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Names, each with the place farthest from its shape's outline and from all that lies over it; of equals, the most central."""
+    y, x = np.mgrid[0 : SIDE * FINE + 1, 0 : SIDE * FINE + 1] / FINE
+    free = np.full(x.shape, float(SIDE))
+    for name, (kind, cx, cy, r) in zip(reversed(names), reversed(shapes), strict=True):
+        dx, dy = abs(x - cx), abs(y - cy)
+        away = np.hypot(dx, dy)
+        depth = (
+            r - (away if kind == "disc" else np.maximum(dx, dy)) if kind != "diamond" else (r - dx - dy) / math.sqrt(2)
+        )
+        row, column = divmod(int(np.argmax(np.minimum(depth, free) - away / 1000)), x.shape[1])
+        yield name, (column / FINE, row / FINE)
+        free = np.minimum(free, -depth)
 
 
 def _guess(things: Things, rng: Rng) -> Words:
