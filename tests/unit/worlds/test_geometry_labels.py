@@ -104,3 +104,14 @@ def test_beside_a_full_angle_a_number_is_tried_in_every_direction_the_nearest_to
     assert [abs(step) for step in steps] == sorted(abs(step) for step in steps), (
         "from the middle of the angle to behind it"
     )
+
+
+@pytest.mark.parametrize("name", ["Tangram", "PackBoxes"])
+def test_no_outline_runs_through_the_letter_of_a_piece(name: str) -> None:
+    world = world_of(name)
+    for level, seed in itertools.product((5, 7, 9), range(SEEDS)):
+        scene = world.view(world.start(seed, level), SOLO).scene()
+        edges = [shape for shape in scene.shapes if isinstance(shape, Polygon) and shape.line == "ink"]
+        for text, rect in texts(scene):
+            through = [edge for edge in edges if struck(rect, edge)]
+            assert not through, f"level {level}, seed {seed}: {text} is struck through by {through[0]}"

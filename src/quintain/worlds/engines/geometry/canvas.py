@@ -117,7 +117,7 @@ class Canvas:
                 and (ay - py < room or by - py < room)
                 and (py - ay < room or py - by < room)
             ):
-                room = min(room, 1.4 * _apart(px, py, segment))
+                room = min(room, 1.4 * apart(px, py, segment))
         return room
 
     def scene(self) -> Scene:
@@ -125,7 +125,7 @@ class Canvas:
         return Scene(width=SHEET, height=SHEET, shapes=tuple(self.shapes))
 
 
-def _apart(px: float, py: float, segment: Segment) -> float:
+def apart(px: float, py: float, segment: Segment) -> float:
     """How far a place is from a segment."""
     ax, ay, bx, by = segment
     dx, dy = bx - ax, by - ay

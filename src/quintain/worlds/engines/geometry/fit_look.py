@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
 from collections.abc import Iterator
 
 from quintain.worlds.cells import LETTERS
+from quintain.worlds.engines.geometry.canvas import Segment, apart
 from quintain.worlds.engines.geometry.pieces import Cells, Fit, Kit, cells_of, turned
+from quintain.worlds.palette import ink_on
 from quintain.worlds.scene import Box, Polygon, Run, Scene, Shape
 
 NAMES = "ABCDEFGHIJKL"
 LARGEST = 0.95  # height of a letter
+FINE = 4  # places for a letter in the width of a cell
 WIDER = 8  # cells that the pieces below a board may be wider than it
 FILLS = ("sky", "gold", "mint", "plum", "sand", "cloud", "green", "frost", "amber", "brick", "wood", "seam")
 
@@ -21,30 +27,45 @@ def _corners(x: float, y: float, size: float, part: int) -> list[tuple[float, fl
     return [p for i, p in enumerate(every) if i != missing]
 
 
+def _outline(cells: Cells) -> list[Segment]:
+    """The sides of squares and half squares that no two have in common."""
+    edges: dict[Segment, int] = {}
+    for x, y, part in cells:
+        ring = _corners(x, y, 1.0, part)
+        for a, b in zip(ring, (*ring[1:], ring[0]), strict=True):
+            edge = (*min(a, b), *max(a, b))
+            edges[edge] = edges.get(edge, 0) + 1
+    return [edge for edge, times in edges.items() if times == 1]
+
+
+@functools.lru_cache(maxsize=2048)
+def _clearing(cells: Cells) -> tuple[float, float, float]:
+    """The place farthest within a piece, of equals the most central, and how far it is from the outline."""
+    edges, middle = _outline(cells), [sum(c[k] for c in cells) / len(cells) + 0.5 for k in (0, 1)]
+    within = {9: (-1, -1), 3: (1, -1), 6: (1, 1), 12: (-1, 1)}
+    steps = [(i / FINE, j / FINE) for i, j in itertools.product(range(FINE + 1), repeat=2)]
+    spots: set[tuple[float, float]] = set()  # cells side by side share some
+    for x, y, part in cells:
+        right, below = within.get(part, (0, 0))
+        spots |= {(x + u, y + v) for u, v in steps if right * (u - 0.5) + below * (v - 0.5) >= 0}
+    deep = {spot: min([apart(*spot, edge) for edge in edges]) for spot in spots}
+    x, y = max(spots, key=lambda spot: (round(deep[spot], 6), -round(math.dist(middle, spot), 6), spot))
+    return x, y, deep[x, y]
+
+
 def drawn_piece(cells: Cells, left: float, top: float, size: float, fill: str, name: str = "") -> Iterator[Shape]:
-    """A piece with its outline and its name on its first cell that is whole, or the first."""
-    edges: dict[tuple[tuple[float, float], ...], int] = {}
+    """A piece with its outline and its name where the most room is, as large as that lets it be."""
     for x, y, part in cells:
         ring = _corners(round(left + x * size, 4), round(top + y * size, 4), round(size, 4), part)
         ring = [(round(a, 3), round(b, 3)) for a, b in ring]
         yield Polygon(points=tuple(ring), fill=fill, line=fill, thick=0.02)
-        for a, b in zip(ring, (*ring[1:], ring[0]), strict=True):
-            edge = (min(a, b), max(a, b))
-            edges[edge] = edges.get(edge, 0) + 1
-    for edge, times in edges.items():
-        if times == 1:
-            yield Polygon(points=edge, line="ink", thick=0.07 * max(size, 0.6), closed=False)
+    for ax, ay, bx, by in _outline(cells):
+        edge = tuple([(round(left + x * size, 3), round(top + y * size, 3)) for x, y in ((ax, ay), (bx, by))])
+        yield Polygon(points=edge, line="ink", thick=0.07 * max(size, 0.6), closed=False)
     if name:
-        middle = [sum(c[k] for c in cells) / len(cells) for k in (0, 1)]
-        x, y, part = min(cells, key=lambda c: (c[2] != 15, abs(c[0] - middle[0]) + abs(c[1] - middle[1])))
-        box = len(cells) == (max(c[0] for c in cells) + 1) * (max(c[1] for c in cells) + 1)
-        dx, dy = {9: (-0.17, -0.15), 3: (0.17, -0.15), 6: (0.17, 0.17), 12: (-0.17, 0.17)}.get(part, (0, 0))
-        x, y = middle if box and part == 15 else (x + dx, y + dy)
-        letter = 0.75 * size if part == 15 else 0.5 * size
-        if box and all(c[2] == 15 for c in cells):  # as large as its narrow side lets it be
-            narrow = min(max(c[0] for c in cells), max(c[1] for c in cells)) + 1
-            letter = min(0.95 * size * narrow, LARGEST)
-        yield Run(text=name, x=left + (x + 0.5) * size, y=top + (y + 0.53) * size, size=letter)
+        x, y, depth = _clearing(cells)
+        letter = min(1.8 * depth * size, LARGEST)
+        yield Run(text=name, x=left + x * size, y=top + (y + 0.03) * size, size=letter, color=ink_on(fill))
 
 
 def _tray(kit: Kit, wide: float, size: float) -> tuple[list[tuple[float, float]], float]:
