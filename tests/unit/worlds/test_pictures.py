@@ -190,3 +190,14 @@ def test_ink_on_a_fill_is_what_stands_out_more() -> None:
     for name in COLORS:
         ground, letter = sorted((lightness(name), lightness(ink_on(name))))
         assert (letter + 0.05) / (ground + 0.05) > 3.9
+
+
+@pytest.mark.parametrize("level", range(10))
+def test_frames_of_a_walk_are_wide_enough_to_see_side_passages(level: int) -> None:
+    scene = scene_of("MazeEye", level, 0)
+    unit = int(SIDE / max(scene.width, scene.height))
+    frames = [shape for shape in scene.shapes if isinstance(shape, Box) and shape.line and not shape.fill]
+    assert len(frames) == len(world_of("MazeEye").start(0, level).frames)
+    for frame in frames:
+        assert frame.width * unit >= 80, "pixels"
+        assert frame.x + frame.width <= scene.width and frame.y + frame.height <= scene.height

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +23,10 @@ from quintain.worlds.scene import Box, Polygon, Run, Scene, Shape
 SAYINGS = {"wrong": "These moves do not show these frames.", "right": "These are the moves."}
 LONGEST = 40  # moves
 TRIES = 200  # walks in one maze
-GAP = 0.9  # between frames, in the units of a frame
+GAP = 0.4  # between frames, in the units of a frame
+CUT = 1.6  # of the ceiling, which tells what the floor tells, is left out
+HIGH = BAR - CUT  # of a frame
+FOOT = 13  # times the sheet is wider than the line below it is high
 _SIGNS = {"turn": "", "f": "f", "forward": "f", "ahead": "f", "l": "l", "left": "l", "r": "r", "right": "r"}
 _HEAD = re.compile(r"(\d+) frames, (\d+) moves? from each to the next\.")
 Pose = tuple[int, int]  # cell, heading
@@ -175,28 +177,38 @@ class StripGame:
         return (*"flr", f"every:{knobs['every']}", *frames, *(f".@{d},{o}" for d, o in CELLS))
 
     def scene(self, state: Strip, side: int) -> Scene:
-        """The frames row by row with their numbers, and below them how many moves part them, or the answer."""
+        """The frames row by row with their numbers, as large as fits, and below them how many moves part them, or the answer."""
         count = len(state.frames)
-        columns = math.ceil(math.sqrt(count))
+        columns = min(range(1, count + 1), key=lambda n: max(_sheet(n, count)))
         rows = -(-count // columns)
-        wide, high = columns * (SIDE + GAP) + GAP, rows * (BAR + GAP) + GAP
-        corners = [(GAP + i % columns * (SIDE + GAP), GAP + i // columns * (BAR + GAP)) for i in range(count)]
+        wide, deep = _sheet(columns, count)
+        high = deep - wide / FOOT
+        corners = [(GAP + i % columns * (SIDE + GAP), GAP + i // columns * (HIGH + GAP)) for i in range(count)]
         shapes: list[Shape] = []
-        for (floor, at, heading), (x, y) in zip(state.frames, corners, strict=True):
-            shapes += _shifted(None, x, y)
+        # walls stand out above and below a frame: the row above hides that, and what parts the rows
+        for (floor, at, heading), (x, y) in [*zip(state.frames, corners, strict=True)][::-1]:
+            shapes += _shifted(None, x, y - CUT)
             for part in floor.sight(at, heading).parts:
-                shapes += _shifted(part, x, y)
-        # near walls stand out above and below a frame; what parts the frames hides that
-        shapes += [Box(x=0, y=row * (BAR + GAP), width=wide, height=GAP, fill="paper") for row in range(rows + 1)]
+                shapes += _shifted(part, x, y - CUT)
+        tops = [(-2.0, 2 + GAP), *((row * (HIGH + GAP), GAP + 0.12) for row in range(1, rows)), (high - GAP, GAP + 0.5)]
+        shapes += [Box(x=0, y=y, width=wide, height=tall, fill="paper") for y, tall in tops]
+        x, y = corners[-1][0] + SIDE + 0.1, corners[-1][1]
+        shapes.append(Box(x=x, y=y, width=wide - x, height=HIGH, fill="paper"))
         for i, (x, y) in enumerate(corners, 1):
-            shapes.append(Box(x=x, y=y, width=SIDE, height=BAR, line="slate", thick=0.12))
+            shapes.append(Box(x=x, y=y, width=SIDE, height=HIGH, line="slate", thick=0.12))
             shapes.append(Box(x=x, y=y, width=1.5, height=1.5, fill="slate"))
             shapes.append(Run(text=str(i), x=x + 0.75, y=y + 0.78, size=1.2, color="white"))
         text = f"{state.every} move{'s' if state.every > 1 else ''} from each to the next"
         text, color = (f"answer {state.said}", "blue") if state.said else (text, "stone")
         size = min(wide / 18, wide * 1.6 / len(text))
-        told = Run(text=text, x=wide / 2, y=high + 0.033 * wide, size=size, color=color)
-        return Scene(width=wide, height=high + wide / 12, shapes=(*shapes, told))
+        told = Run(text=text, x=wide / 2, y=high + 0.4 * wide / FOOT, size=size, color=color)
+        return Scene(width=wide, height=deep, shapes=(*shapes, told))
+
+
+def _sheet(columns: int, count: int) -> tuple[float, float]:
+    """How wide and how high the sheet is that holds so many frames in so many columns."""
+    wide = columns * (SIDE + GAP) + GAP
+    return wide, -(-count // columns) * (HIGH + GAP) + GAP + wide / FOOT
 
 
 @functools.lru_cache(maxsize=2048)
