@@ -16,7 +16,8 @@ from quintain.worlds.engines.geometry.figure import LETTERS
 from quintain.worlds.engines.raycast.things import COLOURS, SHAPES
 from quintain.worlds.painter import painted
 from quintain.worlds.palette import COLORS, ink_on, lightness, rgb
-from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene
+from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Sprite
+from quintain.worlds.suite.cognition.dot_tally import FILLS as DOTS
 from quintain.worlds.suite.cognition.occluded import FILLS
 
 SIDE = 256  # pixels of a picture
@@ -201,3 +202,22 @@ def test_frames_of_a_walk_are_wide_enough_to_see_side_passages(level: int) -> No
     for frame in frames:
         assert frame.width * unit >= 80, "pixels"
         assert frame.x + frame.width <= scene.width and frame.y + frame.height <= scene.height
+
+
+def test_colours_that_are_counted_or_joined_bear_marks() -> None:
+    scene, page = scene_of("BlockCount", 9), world_of("BlockCount").start(1, 9).things
+    signs = "".join(["".join(thing[2:]) for thing in page if thing[0] == "row"]).replace(".", "")
+    marks = [shape.tile for shape in scene.shapes if isinstance(shape, Sprite)]
+    asked = [f"field-{sign.upper()}" for sign in next(thing for thing in page if thing[0] == "count")[1:]]
+    assert sorted(marks) == sorted([*(f"mark-{sign.upper()}" for sign in signs), *asked])
+    assert len({shapes_of(f"mark-{sign}") for sign in "RGBYP"}) == 5
+    ribbons = shapes_of("ribbon-r-gb")
+    assert [shape.tile for shape in ribbons if isinstance(shape, Sprite)] == ["mark-R", "mark-G", "mark-B"]
+    for run in runs(scene):
+        left, _, right, _ = reach(run, 64, (0.0, 0.0))
+        assert left > 0 and right < 64 * scene.width
+
+
+def test_fills_of_dots_differ_in_shade_where_hues_fall_together() -> None:
+    assert len(set(DOTS.values())) == len(DOTS)
+    assert lightness(DOTS["plum"]) > 2.5 * lightness(DOTS["green"]), "for eyes without green they are one hue"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from quintain.worlds.art import tiles
-from quintain.worlds.scene import Box, Disc, Polygon, Shape
+from quintain.worlds.scene import Box, Disc, Polygon, Shape, Sprite
 
 NAMES = {"R": "red", "B": "blue", "Y": "yellow", "G": "green", "P": "pink", "C": "cyan"}
 HUES = "".join(NAMES)
@@ -82,7 +82,13 @@ def _gem(sign: str) -> tuple[Shape, ...]:
     return (_outline(sign, 0.36, fill, line, 0.05),)
 
 
+def mark(sign: str, x: float, y: float, size: float) -> Sprite:
+    """The mark of a colour around (x, y), two fifths of `size` wide."""
+    return Sprite(tile=f"mark-{sign.upper()}", x=x - size / 2, y=y - size / 2, size=size)
+
+
 tiles({f"field-{sign}": _field(sign) for sign in HUES})
+tiles({f"mark-{sign}": (_outline(sign, 0.2, _INKS[sign][1], "", 0.0),) for sign in HUES})
 tiles({f"ball-{sign}": _ball(sign) for sign in HUES})
 tiles({f"gem-{sign}": _gem(sign) for sign in HUES})
 tiles(

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from quintain.registry import register
 from quintain.worlds.engines.geometry.answers import Form
 from quintain.worlds.engines.geometry.ask import PARTIAL, SAYINGS, AskWorld
-from quintain.worlds.engines.geometry.canvas import Canvas
+from quintain.worlds.engines.geometry.canvas import FOOT, SHEET, Canvas
 from quintain.worlds.engines.geometry.figure import Things, Words, number_words, of
+from quintain.worlds.engines.grid.hues import NAMES, mark
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
-from quintain.worlds.scene import Box
+from quintain.worlds.scene import Box, Sprite
 
 RULES = (
     """Sheets of coloured paper lie on a table, one over the other. One sees a grid of cells; a patch is a set of cells of one
@@ -103,15 +104,29 @@ def _paint(things: Things) -> Canvas:
         px, py = canvas.at(x, size - y)
         fill, wide = COLORS.get(grid[y][x], "floor"), canvas.scale
         canvas.shapes.append(Box(x=px, y=py, width=wide + 0.04, height=wide + 0.04, fill=fill))
+        if grid[y][x] in COLORS:
+            canvas.shapes.append(mark(grid[y][x], px + wide / 2, py + wide / 2, wide))
         for here, there, box in (
             (grid[y][x], grid[y][x - 1] if x else "", Box(x=px - 0.03, y=py, width=0.06, height=wide, fill="ink")),
             (grid[y][x], grid[y - 1][x] if y else "", Box(x=px, y=py - 0.03, width=wide, height=0.06, fill="ink")),
         ):
             if there and here != there:
                 canvas.shapes.append(box)
-    names = {"g": "green", "b": "blue", "r": "red", "y": "yellow", "p": "pink"}
-    canvas.foot("patches: " + ", ".join(names[c] for c in colors))
+    _legend(canvas, colors)
     return canvas
+
+
+def _legend(canvas: Canvas, colors: Words) -> None:
+    """The question in the line at the bottom, each colour with its mark."""
+    words = ["patches:", *(NAMES[c.upper()] for c in colors)]
+    widths = [1.45, *(0.2 * len(word) + 0.5 for word in words[1:])]
+    scale = min(1.0, (SHEET - 0.3) / sum(widths))
+    x = SHEET / 2 - sum(widths) * scale / 2
+    for word, wide, color in zip(words, widths, ("", *colors), strict=True):
+        if color:
+            canvas.shapes.append(Sprite(tile=f"field-{color.upper()}", x=x, y=FOOT - 0.17, size=0.34))
+        canvas.put(word, x + scale * (wide / 2 + (0.15 if color else -0.1)), FOOT, 0.34 * scale, "slate")
+        x += wide * scale
 
 
 def _guess(things: Things, rng: Rng) -> Words:

@@ -22,6 +22,10 @@ A line `disc gold (3,5)` is a gold disc at x=3, y=5."""
 SIDE = 22
 SHAPES = ("disc", "square", "triangle")
 COLORS = ("gold", "blue", "brick", "green", "plum", "sky")
+FILLS = {
+    **dict(zip(COLORS, COLORS, strict=True)),
+    "green": "forest",
+}  # colour-blind eyes tell it from plum by its shade
 LEVELS = [
     {"marks": n, "colors": k, "asked": q}
     for n, k, q in (
@@ -74,13 +78,13 @@ def _paint(things: Things) -> Canvas:
         canvas.put(text, 2.2 + 3.7 * (i % 2), 0.34 + 0.4 * (i // 2), 0.34, "slate")
     r = 1.15
     for shape, color, at in (t for t in things if t[0] != "count"):
-        x, y = spot(at)
+        (x, y), fill = spot(at), FILLS[color]
         if shape == "disc":
-            canvas.circle((x, y), r, fill=color, line="ink", thick=0.03)
+            canvas.circle((x, y), r, fill=fill, line="ink", thick=0.03)
         elif shape == "square":
-            canvas.polygon([(x - 1, y - 1), (x + 1, y - 1), (x + 1, y + 1), (x - 1, y + 1)], color, "ink", 0.03)
+            canvas.polygon([(x - 1, y - 1), (x + 1, y - 1), (x + 1, y + 1), (x - 1, y + 1)], fill, "ink", 0.03)
         else:
-            canvas.polygon([(x - r, y - 1), (x + r, y - 1), (x, y + r)], color, "ink", 0.03)
+            canvas.polygon([(x - r, y - 1), (x + r, y - 1), (x, y + r)], fill, "ink", 0.03)
     return canvas
 
 

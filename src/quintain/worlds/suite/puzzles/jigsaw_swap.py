@@ -10,6 +10,7 @@ from quintain.registry import register
 from quintain.worlds.art import tiles
 from quintain.worlds.cells import labelled
 from quintain.worlds.engines.geometry.swap import Board, SwapWorld, Tiles
+from quintain.worlds.engines.grid.hues import mark
 from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Scene, Shape
@@ -20,6 +21,7 @@ that counts. Each turn two pieces change places. `b3 r-gb` is the piece in colum
 right, lower and left side, r red, g green, b blue, y yellow, - none."""
 TURNS = " A piece may also be turned in place, to the right by a quarter: turn b3."
 SIGNS = {"r": "brick", "g": "green", "b": "blue", "y": "gold"}
+MARKED = ((0.5, 0.2), (0.8, 0.5), (0.5, 0.8), (0.2, 0.5))  # where ribbons bear the marks of their colours
 ENDS = ((0.5, 0.0), (1.0, 0.5), (0.5, 1.0), (0.0, 0.5))
 TABLE = (
     (2, 2, 2, 0),
@@ -44,12 +46,13 @@ def _art(piece: str) -> tuple[Shape, ...]:
         Box(x=0.015, y=0.015, width=0.97, height=0.97, fill="white"),
     )
     ribbons = [
-        Polygon(points=((0.5, 0.5), end), line=SIGNS[sign], thick=0.24, closed=False)
+        Polygon(points=((0.5, 0.5), end), line=SIGNS[sign], thick=0.3, closed=False)
         for sign, end in zip(piece, ENDS, strict=True)
         if sign != "-"
     ]
+    marks = [mark(sign, *at, 0.6) for sign, at in zip(piece, MARKED, strict=True) if sign != "-"]
     knot = (Disc(x=0.5, y=0.5, radius=0.17, fill="slate"),) if ribbons else ()
-    return (*ground, *ribbons, *knot)
+    return (*ground, *ribbons, *marks, *knot)
 
 
 tiles({f"ribbon-{piece}": _art(piece) for piece in PIECES})
