@@ -221,3 +221,39 @@ def test_colours_that_are_counted_or_joined_bear_marks() -> None:
 def test_fills_of_dots_differ_in_shade_where_hues_fall_together() -> None:
     assert len(set(DOTS.values())) == len(DOTS)
     assert lightness(DOTS["plum"]) > 2.5 * lightness(DOTS["green"]), "for eyes without green they are one hue"
+
+
+def small(scene: Scene) -> float:
+    """The height of the smallest letters in the tiles, in pixels."""
+    tiles = {layer for tile in scene.cells if tile for layer in tile.split("+")}
+    sizes = [shape.size for tile in tiles for shape in shapes_of(tile) if isinstance(shape, Run)]
+    return min(sizes) * int(SIDE / max(scene.width, scene.height))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Klondike", "SpiderDeal", "FreeCell", "Mastermind", 
+        "CrossFill",
+    ],
+)  # fmt: skip
+def test_type_in_tiles_is_large_enough_to_read(name: str) -> None:
+    for level, seed in itertools.product((0, 5, 9), range(3)):
+        assert small(scene_of(name, level, seed)) >= 7.5, f"level {level}, seed {seed}"
+
+
+@pytest.mark.parametrize("name", ["Klondike", "SpiderDeal", "FreeCell"])
+def test_a_card_that_nothing_lies_on_has_a_lower_edge(name: str) -> None:
+    scene, state = scene_of(name, 9), world_of(name).start(1, 9)
+    assert sum(tile.endswith("+footl") for tile in scene.cells) == sum(map(bool, state.piles))
+    for at, tile in enumerate(scene.cells):
+        assert not tile.endswith(("+footl", "+footr")) or not any(
+            scene.cells[at + scene.columns : at + scene.columns + 1]
+        )
+
+
+def test_hanabi_shows_how_far_fireworks_go() -> None:
+    for level in (0, 3, 9):
+        ranks = world_of("Hanabi2").start(1, level).rules.ranks
+        assert f"to-{ranks}" in scene_of("Hanabi2", level).cells
+        assert {"wide-points", "wide-points-2"} <= set(scene_of("Hanabi2", level).cells)

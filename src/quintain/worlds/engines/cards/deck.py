@@ -106,6 +106,15 @@ def note(text: str, color: str = "ink") -> tuple[Shape, ...]:
     return (Run(text=text, x=0.5, y=0.52, size=size, color=color),)
 
 
+def wide_note(name: str, text: str, color: str = "stone") -> dict[str, tuple[Shape, ...]]:
+    """The tiles `name` and `name-2` of a word that fills two cells side by side."""
+    wide = sum([WIDTHS.get(letter, 0.64) for letter in text])
+    size = min(0.55, 1.9 / wide)
+    return {
+        f"{name}{half}": (Run(text=text, x=x, y=0.52, size=size, color=color),) for half, x in (("", 1.0), ("-2", 0.0))
+    }
+
+
 def _slot(wide: float) -> Box:
     return Box(x=0.1, y=0.03, width=wide, height=0.94, fill="floor", line="seam", thick=0.04, radius=0.1)
 
@@ -129,6 +138,8 @@ tiles(
             Box(x=0.06, y=0, width=0.94, height=0.1, fill="sky"),
         ),
         "backr": (Box(x=0, y=0, width=0.94, height=1, fill="navy"), Box(x=0, y=0, width=0.94, height=0.1, fill="sky")),
+        "footl": (Box(x=0.06, y=0.93, width=0.94, height=0.07, fill="cloud"),),  # of a card that nothing lies on
+        "footr": (Box(x=0, y=0.93, width=0.94, height=0.07, fill="cloud"),),
         "slotl": (Box(x=0.06, y=0.06, width=0.94, height=0.88, fill="seam"),),
         "slotr": (Box(x=0, y=0.06, width=0.94, height=0.88, fill="seam"),),
     }

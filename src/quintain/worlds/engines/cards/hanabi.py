@@ -13,7 +13,7 @@ from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
-from quintain.worlds.engines.cards.deck import MARGIN, Sheet, note
+from quintain.worlds.engines.cards.deck import MARGIN, Sheet, note, wide_note
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import GenerationError, Move, Plan
 from quintain.worlds.noise import Rng
@@ -304,7 +304,7 @@ class Hanabi:
     def scene(self, state: Fireworks, side: int) -> Scene:
         """Fireworks, the other seat's cards over what it knows of them, what one knows of the own cards, discards by colour, the score."""
         rules, sheet, shapes = state.rules, Sheet(9, 9), list[Run]()
-        sheet.put(0, 0, ["tag-built", *(f"fire-{HUES[c]}{n}" for c, n in enumerate(state.tops))])
+        sheet.put(0, 0, ["tag-built", *(f"fire-{HUES[c]}{n}" for c, n in enumerate(state.tops)), f"to-{rules.ranks}"])
         for row, who, tag in ((1, 1 - side, "tag-other"), (3, side, "tag-yours")):
             sheet.put(row, 0, [tag])
             for i, (card, (hues, ranks)) in enumerate(zip(state.hands[who], state.marks[who], strict=True)):
@@ -315,11 +315,11 @@ class Hanabi:
             row, column = 5 + i // 2, 1 + i % 2 * 4
             sheet.put(row, column, [f"hue-{HUES[i]}"])
             shapes += _gone(tuple([c % 10 for c in state.gone if c // 10 == i]), column, row)
-        sheet.put(0, 6, ["tag-wrong", f"n-{state.wrong}"])
+        sheet.put(0, 7, ["tag-wrong", f"n-{state.wrong}"])
         sheet.put(
             7, 5, ["tag-deck", f"n-{len(state.deck)}", *(["tag-last", f"n-{state.last}"] if state.last >= 0 else [])]
         )
-        points = ["tag-points", f"n-{sum(state.tops)}", "tag-of", f"n-{rules.par}"]
+        points = ["wide-points", "wide-points-2", f"n-{sum(state.tops)}", "tag-of", f"n-{rules.par}"]
         sheet.put(8, 0, [*points, "tag-clues", f"n-{state.clues}", "tag-of", f"n-{rules.clues}"])
         return replace(sheet.scene(), shapes=tuple(shapes))
 
@@ -391,10 +391,7 @@ tiles(
         for sign, ink in _INKS.items()
     }
 )
-tiles(
-    {
-        f"tag-{name}": note(name.upper(), "stone")
-        for name in ("built", "other", "yours", "gone", "points", "clues", "deck", "wrong", "last")
-    }
-)
+TAGS = ("built", "other", "yours", "gone", "clues", "deck", "wrong", "last")
+tiles({f"tag-{name}": note(name.upper(), "stone") for name in TAGS})
+tiles({f"to-{rank}": note(f"to {rank}", "stone") for rank in range(1, 6)} | wide_note("wide-points", "POINTS"))
 tiles({"tag-of": note("of", "stone")})

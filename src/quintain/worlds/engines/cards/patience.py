@@ -10,7 +10,7 @@ from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
-from quintain.worlds.engines.cards.deck import CARDS, NAMES, RANKS, SUITS, Sheet, deck_of, note
+from quintain.worlds.engines.cards.deck import CARDS, NAMES, RANKS, SUITS, Sheet, deck_of, note, wide_note
 from quintain.worlds.engines.cards.piles import CELL, DRAW, HOME, WASTE, Kind, Step, Table, after, steps, won
 from quintain.worlds.engines.cards.piles_solve import solved
 from quintain.worlds.engines.turns import WON, After
@@ -28,7 +28,9 @@ _MOVE = re.compile(
 DRAWN = Move("draw", DRAW)
 _DRAW = ("draw", "deal", "stock")
 
-tiles({f"tag-{name}": note(name.upper(), "stone") for name in ("home", "stock", "waste", "runs", "cells")})
+for _name in ("stock", "waste", "runs"):
+    tiles(wide_note(f"wide-{_name}", _name.upper()))
+tiles({"tag-of": note("of", "stone")})
 tiles({f"cell-{sign}": note(sign, "stone") for sign in LETTERS})
 tiles({f"top-{rank}": note("10" if rank == "T" else rank) for rank in RANKS})
 tiles({"top-none": note("-", "cloud")})
@@ -262,7 +264,9 @@ class PatienceGame:
         kind = state.kind
         width = 2 * kind.columns
         head: list[list[str]] = (
-            [["tag-runs", f"n-{state.homes[0]}", "", f"n-{kind.runs}"]] if kind.game == "spider" else []
+            [["wide-runs", "wide-runs-2", f"n-{state.homes[0]}", "tag-of", f"n-{kind.runs}"]]
+            if kind.game == "spider"
+            else []
         )
         if not head:
             marks = [
@@ -272,16 +276,16 @@ class PatienceGame:
             head = [[name for pair in marks for name in pair]]
         if kind.cells:
             slots = [
-                (f"cell-{s}", *(_strip(c) if c >= 0 else ("slotl", "slotr")))
+                (f"cell-{s}", *(_whole(_strip(c)) if c >= 0 else ("slotl", "slotr")))
                 for s, c in zip(LETTERS, state.cells, strict=False)
             ]
             head += _wrapped([name for slot in slots for name in slot], width // 3 * 3)
         if kind.game != "freecell":
             head += _wrapped(
-                [n for c in state.stock[::-1] for n in _strip(c, "under-", kind.open)], width - 2, "tag-stock"
+                [n for c in state.stock[::-1] for n in _strip(c, "under-", kind.open)], width - 2, "wide-stock"
             )
         if kind.game == "klondike":
-            head += _wrapped([n for c in state.waste[::-1] for n in _strip(c)], width - 2, "tag-waste")
+            head += _wrapped([n for c in state.waste[::-1] for n in _strip(c)], width - 2, "wide-waste")
         tall = len(head) + 1 + max(map(len, state.piles))
         sheet = Sheet(width, max(tall, width * 3 // 4))
         for row, names in enumerate(head):
@@ -290,7 +294,8 @@ class PatienceGame:
             sheet.put(len(head), 2 * i, [f"col-{i + 1}"])
             for row, card in enumerate(pile):
                 down = row < state.under[i]
-                sheet.put(len(head) + 1 + row, 2 * i, _strip(card, "under-" if down else "", kind.open or not down))
+                strip = _strip(card, "under-" if down else "", kind.open or not down)
+                sheet.put(len(head) + 1 + row, 2 * i, strip if row < len(pile) - 1 else _whole(strip))
         return sheet.scene()
 
 
@@ -298,7 +303,12 @@ def _strip(card: int, mark: str = "", seen: int = 1) -> tuple[str, str]:
     return (f"{mark}l-{NAMES[card]}", f"{mark}r-{NAMES[card]}") if seen else ("backl", "backr")
 
 
+def _whole(strip: tuple[str, str]) -> tuple[str, str]:
+    """The halves of a card that nothing lies on: it has a lower edge."""
+    return f"{strip[0]}+footl", f"{strip[1]}+footr"
+
+
 def _wrapped(names: Sequence[str], width: int, tag: str = "") -> list[list[str]]:
     """Rows of at most `width` tiles, the first after a tag, the others indented likewise."""
     rows = [list(names[i : i + width]) for i in range(0, len(names), width)] or [[]]
-    return [[*((tag, "") if i == 0 else ("", "")), *row] if tag else row for i, row in enumerate(rows)]
+    return [[*((tag, f"{tag}-2") if i == 0 else ("", "")), *row] if tag else row for i, row in enumerate(rows)]

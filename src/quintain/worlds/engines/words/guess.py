@@ -13,7 +13,7 @@ from typing import Any
 
 from quintain.types import QuintainError
 from quintain.worlds.art import tiles
-from quintain.worlds.engines.cards.deck import Sheet, note
+from quintain.worlds.engines.cards.deck import Sheet, note, wide_note
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.engines.words.lexicon import LETTERS, words_of
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
@@ -40,7 +40,7 @@ for _sign, _fill in zip(PEGS, _FILLS, strict=True):
 tiles(
     {
         "peg-hole": (Disc(x=0.5, y=0.5, radius=0.2, fill="seam"),),
-        "tag-from": note("FROM", "stone"),
+        **wide_note("wide-from", "FROM"),
         **{
             f"hits-{n}": (Box(x=0.05, y=0.15, width=0.9, height=0.7, fill="ink", radius=0.1), *note(str(n), "white"))
             for n in range(9)
@@ -229,10 +229,10 @@ class GuessGame:
         form = state.form
         pegs = self.game == "pegs"
         sheet = (
-            Sheet(max(form.length + 3, form.letters + 1), form.tries + 1) if pegs else Sheet(form.length, form.tries)
+            Sheet(max(form.length + 3, form.letters + 2), form.tries + 1) if pegs else Sheet(form.length, form.tries)
         )
         if pegs:
-            sheet.put(form.tries, 0, ["tag-from", *(f"peg-{sign}" for sign in PEGS[: form.letters])])
+            sheet.put(form.tries, 0, ["wide-from", "wide-from-2", *(f"peg-{sign}" for sign in PEGS[: form.letters])])
         for row in range(form.tries):
             if row >= len(state.tried):
                 sheet.put(row, 0, ["peg-hole" if pegs else "letter-slot"] * form.length)
