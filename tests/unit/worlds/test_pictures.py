@@ -233,7 +233,7 @@ def small(scene: Scene) -> float:
 @pytest.mark.parametrize(
     "name",
     [
-        "Klondike", "SpiderDeal", "FreeCell", "Mastermind", 
+        "Klondike", "SpiderDeal", "FreeCell", "Mastermind", "Nonogram", "NQueens", "DotsBoxes", "ConnectK", "UltimateTTT",
         "CrossFill",
     ],
 )  # fmt: skip

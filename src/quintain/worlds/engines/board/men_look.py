@@ -36,8 +36,8 @@ _LOOSE = re.compile(r"([a-z]\d{1,2})(?=[a-z])")
 def _badge(sign: str, left: int, color: str) -> tuple[Shape, ...]:
     return (
         Box(x=0.04, y=0.04, width=0.92, height=0.92, fill="white", line="seam", thick=0.03, radius=0.15),
-        Run(text=sign, x=0.3, y=0.5, size=0.46, color=color),
-        Run(text=str(left), x=0.68, y=0.52, size=0.3, color="stone"),
+        Run(text=sign, x=0.5, y=0.29, size=0.44, color=color),
+        Run(text=str(left), x=0.5, y=0.71, size=0.48 if left < 100 else 0.42, color="stone"),
     )
 
 

@@ -100,10 +100,14 @@ def text_tile(kind: str, text: str) -> str:
         "corner": (0.31, "ink"),
         "wall": (0.6, "white"),
         "beside": (0.56, "ink"),
-        "label": (0.42, "cloud"),
+        "label": (0.5, "stone"),
         "name": (0.62, "stone"),
     }[kind]
-    size = size if kind == "corner" else size * (1.0, 1.0, 0.82, 0.62, 0.5)[min(len(text), 4)]
+    size = (
+        size
+        if kind == "corner" or (kind == "label" and len(text) < 3)
+        else size * (1.0, 1.0, 0.82, 0.62, 0.5)[min(len(text), 4)]
+    )
     x = 0.07 + 0.095 * len(text) if kind == "corner" else 0.5
     name = f"{kind}:{text.replace('+', 'p')}"
     tiles(
