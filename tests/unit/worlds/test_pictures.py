@@ -257,3 +257,34 @@ def test_hanabi_shows_how_far_fireworks_go() -> None:
         ranks = world_of("Hanabi2").start(1, level).rules.ranks
         assert f"to-{ranks}" in scene_of("Hanabi2", level).cells
         assert {"wide-points", "wide-points-2"} <= set(scene_of("Hanabi2", level).cells)
+
+
+def test_words_of_the_foot_of_liars_dice_stand_apart() -> None:
+    cells = scene_of("LiarsDice", 9).cells
+    assert cells[cells.index("tag-won") + 1] == ""
+
+
+def test_numbers_of_places_stand_apart_from_the_word_before() -> None:
+    world = world_of("CrossFill")
+    (seat, *_), state = world.facts.seats, world.start(8, 9)
+    for move in world.solve(state, seat).moves:
+        state = world.step(state, {seat: move}).state
+    scene = world.view(state, seat).scene()
+    cells, beside = (
+        scene.cells,
+        [pair for i, pair in enumerate(itertools.pairwise(scene.cells), 1) if i % scene.columns],
+    )
+    assert any(tile.startswith("done-") for tile in cells)
+    assert not any(b.startswith("slot-") for a, b in beside if a.startswith(("done-", "plain-")))
+
+
+def test_letters_of_a_ladder_stay_as_large() -> None:
+    world = world_of("WordLadder")
+    (seat, *_), state = world.facts.seats, world.start(8, 9)
+    begun = world.view(state, seat).scene()
+    for _ in range(40):
+        state = world.step(state, {seat: world.legal(state, seat)[0]}).state
+    scene = world.view(state, seat).scene()
+    assert max(scene.width, scene.height) == max(begun.width, begun.height)
+    seen = "".join(tile[-1] for tile in scene.cells if "found-" in tile)
+    assert seen.endswith(state.way[-1]) and f"n-{len(state.way) - len(seen) // len(state.goal)}" in scene.cells

@@ -324,6 +324,7 @@ class DiceGame:
             sheet.put(3 + row, 0, bids[8 * row : 8 * row + 8])
         last = [
             "tag-won",
+            "",
             "sign-mine",
             f"n-{state.wins[side]}",
             "sign-theirs",

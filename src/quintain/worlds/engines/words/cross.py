@@ -231,10 +231,11 @@ class CrossGame:
         for number, word in sorted(
             [(state.filled.index(w) + 1 if w in state.filled else 0, w) for w in plan.words], key=lambda p: p[1]
         ):
-            mark = [f"slot-{number}"] if number else [""]
-            if len(rows[-1]) + len(word) + 1 > wide:
+            if len(rows[-1]) + len(word) + 2 > wide:
                 rows.append([])
-            rows[-1] += mark + [f"{'done' if number else 'plain'}-{sign}" for sign in word]
+            rows[-1] += ["", f"slot-{number}" if number else ""][not rows[-1] :] + [
+                f"{'done' if number else 'plain'}-{sign}" for sign in word
+            ]
         sheet = Sheet(wide, tall + len(rows))
         signs: dict[tuple[int, int], str] = {}
         for word, cells in zip(state.filled, cells_of(plan.places), strict=True):

@@ -145,10 +145,13 @@ class LadderGame:
         return ("to", "goal", "way", *words_of(knobs["length"]))
 
     def scene(self, state: Ladder, side: int) -> Scene:
-        """The listed words: gold where you are, green the goal, struck out where you have been; the way below."""
+        """The listed words: gold where you are, green the goal, struck out where you have been; below the end of the way and
+        how many words of it came before."""
         length = len(state.goal)
         rows = -(-len(state.words) // ACROSS)
-        below = -(-len(state.way) // ACROSS)
+        room = max(ACROSS * (length + 1) - rows - 1, 2)  # rows below, so that letters stay as large
+        way = state.way[-room * ACROSS :]
+        below = -(-len(way) // ACROSS)
         sheet = Sheet(ACROSS * (length + 1), max(rows + below + 1, ACROSS * (length + 1) * 2 // 3))
         for i, word in enumerate(state.words):
             mark = (
@@ -161,7 +164,9 @@ class LadderGame:
                 else "plain"
             )
             sheet.put(i // ACROSS, i % ACROSS * (length + 1), [f"{mark}-{sign}" for sign in word])
-        for i, word in enumerate(state.way):
+        if len(way) < len(state.way):
+            sheet.put(rows, 0, [f"n-{len(state.way) - len(way)}"])
+        for i, word in enumerate(way):
             sheet.put(rows + 1 + i // ACROSS, i % ACROSS * (length + 1), [f"found-{sign}" for sign in word])
         return sheet.scene()
 
