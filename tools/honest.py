@@ -2,8 +2,8 @@
 
 A row per world goes to claims/worlds/honest.json, with a hash of all code that the world stands on; tests fail where it is another.
 Where only the form of the code has changed, `--as-at COMMIT` lets rows stand that were measured on that commit's code: those of worlds
-that are and look the same then and now, state by state, in a sample of every level and split, what nothing measured reads aside.
-What measures must be the same, and how fast they are is measured anew by `--paces`.
+that are the same then and now, state by state, in a sample of every level and split, what nothing measured reads aside. Where pictures
+are others, of which only the speed is measured, that is measured anew; of the rest by `--paces`. What measures must be the same.
 `--suites` puts on record which instances the published test suites have; a test fails where a change of code gives them others.
 Exit status 1 where a world does not keep what it declares.
 """
@@ -11,6 +11,7 @@ Exit status 1 where a world does not keep what it declares.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import subprocess
@@ -90,7 +91,8 @@ def apart(what: str, name: str) -> dict[str, Any]:
 
 
 def conduct(name: str) -> list[str]:
-    """Digests of the code of a world and of what it does in a sample: runs on the code of any commit, so it asks little of it.
+    """Digests of the code of a world, of what it does and of how it looks in a sample: runs on the code of any commit, so it asks
+    little of it.
 
     What nothing measured reads is left out: rules, sayings, how to answer, captions of level 1, and how what is over looks.
     """
@@ -100,16 +102,22 @@ def conduct(name: str) -> list[str]:
     from quintain.testing.honest import digest
     from quintain.testing.worlds import fingerprint, oracle_player, play, task_of
     from quintain.worlds.kernel import View
+    from quintain.worlds.painter import painted
     from quintain.worlds.splits import SPLITS
 
-    world, whole, shown = world_of(name), View.caption, worlds.shown
+    world, whole, shown, looks = world_of(name), View.caption, worlds.shown, list[str]()
 
     @lru_cache(maxsize=4096)
     def over(state: Any) -> bool:
         return getattr(world.solve(state, world.facts.seats[0]), "reason", "").endswith("is over")
 
-    View.caption = lambda view, level=2: whole(view, level) if level == 2 else ""
-    worlds.shown = lambda world, state, seat: {} if over(state) else shown(world, state, seat)
+    def told(world: Any, state: Any, seat: str) -> dict[str, Any]:
+        found = {} if over(state) else shown(world, state, seat)
+        if "scene" in found:
+            looks.append(hashlib.sha256(painted(found.pop("scene"), 128).tobytes()).hexdigest())
+        return found
+
+    View.caption, worlds.shown = lambda view, level=2: whole(view, level) if level == 2 else "", told
     played = [play(task_of(name, seed, level), oracle_player()) for level in range(10) for seed in range(2)]
     asked = {(n, level, "train") for level in range(10) for n in range(500, 510 if level != 5 else 700)}
     asked |= {(n, level, split) for n in range(3) for level in range(10) for split in SPLITS}
@@ -119,7 +127,7 @@ def conduct(name: str) -> list[str]:
         [digest_of(world.start(n, level, split=split)) for n, level, split in sorted(asked)],
         [(one.reward, str(one.stop), [move.key for move in one.moves], digest_of(one.states[-1])) for one in played],
     ]
-    return [digest(name), digest_of(seen)]
+    return [digest(name), digest_of(seen), digest_of(looks)]
 
 
 def conducts(names: list[str], root: Path) -> dict[str, list[str]]:
@@ -130,6 +138,14 @@ def conducts(names: list[str], root: Path) -> dict[str, list[str]]:
         asked = partial(subprocess.run, stdout=subprocess.PIPE, env=env)
         done = list(pool.map(lambda name: asked([*call, name]), names))
     return {name: json.loads(one.stdout) for name, one in zip(names, done, strict=True) if one.returncode == 0}
+
+
+def repaced(known: dict[str, dict[str, Any]], names: list[str]) -> dict[str, dict[str, Any]]:
+    """Rows with the speed of some worlds measured anew."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # a process each: none pays for what others keep
+        for name, found in zip(names, pool.map(partial(apart, "--pace"), names), strict=True):
+            known[name] = {key: value for key, value in known[name].items() if key != "slowness"} | found
+    return known
 
 
 def let_stand(commit: str) -> int:
@@ -146,16 +162,18 @@ def let_stand(commit: str) -> int:
             then = conducts(asked, Path(folder))
         finally:
             subprocess.run([*git, "worktree", "remove", "--force", folder], check=True)
-    now = conducts(asked, ROOT)
+    now, drawn = conducts(asked, ROOT), []
     for name in asked:
-        code, did = then.get(name, ["", ""])
+        code, did, looked = then.get(name, ["", "", ""])
         if known.get(name, {}).get("digest") != code:
             print(f"{name:20} has no row of {commit}")
-        elif now.get(name, ["", ""])[1] != did:
+        elif now.get(name, ["", "", ""])[1] != did:
             print(f"{name:20} does otherwise than at {commit}")
         else:
             known[name] |= {"digest": now[name][0], "measured": known[name].get("measured", code)}
-    write(known)
+            drawn += [name] if now[name][2] != looked else []
+    write(repaced(known, drawn))
+    print(f"{len(drawn)} worlds look otherwise; their speed was measured anew: {' '.join(drawn) or 'none'}")
     left = stale()
     print(f"{len(asked) - len(left)} rows stand, {len(left)} are to be measured")
     return 1 if left else 0
@@ -203,12 +221,8 @@ def main() -> int:
     if given.as_at:
         return let_stand(given.as_at)
     if given.paces:
-        known = rows()
-        with ThreadPoolExecutor(os.cpu_count()) as pool:  # a process each: none pays for what others keep
-            found = list(pool.map(partial(apart, "--pace"), known))
-        known = {name: {key: row[key] for key in row if key != "slowness"} for name, row in known.items()}
-        made = {name: {**row, **one} for (name, row), one in zip(known.items(), found, strict=True)}
-        write(made)
+        made = rows()
+        write(repaced(made, [*made]))
         late = [line for name, row in made.items() for line in broken(name, row)]
         print("\n".join(late) or f"{len(made)} worlds are as fast as is due")
         return 1 if late else 0
