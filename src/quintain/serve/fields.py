@@ -53,13 +53,13 @@ class Fields:
         """Whether the field is there and not null."""
         return self.data.get(name) is not None
 
-    def text(self, name: str, default: str | None = None, longest: int = 1 << 16) -> str:
-        """A string that UTF-8 can write."""
+    def text(self, name: str, default: str | None = None, longest: int = 1 << 16, form: str = "a string") -> str:
+        """A string that UTF-8 can write. `form` says what else the field may be."""
         value = self.data.get(name)
         if value is None and default is not None:
             return default
         if not isinstance(value, str):
-            raise self.refuse(name, f"is {_said(value)}; it must be a string", "invalid_type")
+            raise self.refuse(name, f"is {_said(value)}; it must be {form}", "invalid_type")
         if len(value) > longest:
             raise self.refuse(name, f"has {len(value)} characters; at most {longest}", "string_above_max_length")
         try:

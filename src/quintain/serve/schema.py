@@ -130,7 +130,7 @@ def _prompt(body: Fields, facts: Facts) -> tuple[int, ...]:
     if isinstance(value, list):
         prompt = body.ids("prompt", facts.size, LONGEST)
     else:
-        text = body.text("prompt", None, facts.limits.text)
+        text = body.text("prompt", None, facts.limits.text, "a string or a list of token ids")
         if facts.encode is None:
             raise body.refuse("prompt", "must be a list of token ids: this policy has no plain text")
         prompt = facts.encode(text)

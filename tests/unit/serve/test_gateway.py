@@ -70,6 +70,8 @@ async def test_completions_take_text_or_token_ids(client):
     choice = reply.data["choices"][0]
     assert choice["logprobs"]["tokens"] == ["token_id:4", "token_id:5"] and choice["finish_reason"] == "stop"
     assert choice["prompt_logprobs"] == [None] and 5 in ask.engine.asked[-1].sampling.stop
+    wrong = await ask("/v1/completions", {"model": "m", "prompt": 5})
+    assert "prompt is 5; it must be a string or a list of token ids" in wrong.data["error"]["message"]
     streamed = await ask("/v1/completions", {"model": "m", "prompt": [3], "stream": True})
     assert streamed.events[0]["choices"][0]["text"] == "b c"
 
