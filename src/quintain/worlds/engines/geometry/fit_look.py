@@ -27,7 +27,8 @@ def _corners(x: float, y: float, size: float, part: int) -> list[tuple[float, fl
     return [p for i, p in enumerate(every) if i != missing]
 
 
-def _outline(cells: Cells) -> list[Segment]:
+@functools.lru_cache(maxsize=2048)
+def _outline(cells: Cells) -> tuple[Segment, ...]:
     """The sides of squares and half squares that no two have in common."""
     edges: dict[Segment, int] = {}
     for x, y, part in cells:
@@ -35,12 +36,15 @@ def _outline(cells: Cells) -> list[Segment]:
         for a, b in zip(ring, (*ring[1:], ring[0]), strict=True):
             edge = (*min(a, b), *max(a, b))
             edges[edge] = edges.get(edge, 0) + 1
-    return [edge for edge, times in edges.items() if times == 1]
+    return tuple([edge for edge, times in edges.items() if times == 1])
 
 
 @functools.lru_cache(maxsize=2048)
 def _clearing(cells: Cells) -> tuple[float, float, float]:
     """The place farthest within a piece, of equals the most central, and how far it is from the outline."""
+    wide, high = (max([c[k] for c in cells]) + 1 for k in (0, 1))
+    if len(cells) == wide * high and all(c[2] == 15 for c in cells):
+        return wide / 2, high / 2, min(wide, high) / 2
     edges, middle = _outline(cells), [sum(c[k] for c in cells) / len(cells) + 0.5 for k in (0, 1)]
     within = {9: (-1, -1), 3: (1, -1), 6: (1, 1), 12: (-1, 1)}
     steps = [(i / FINE, j / FINE) for i, j in itertools.product(range(FINE + 1), repeat=2)]

@@ -116,15 +116,16 @@ def _paint(things: Things) -> Canvas:
 
 def _clearings(shapes: Sequence[Laid], names: Words) -> Iterator[tuple[str, tuple[float, float]]]:
     """Names, each with the place farthest from its shape's outline and from all that lies over it; of equals, the most central."""
-    y, x = np.mgrid[0 : SIDE * FINE + 1, 0 : SIDE * FINE + 1] / FINE
-    free = np.full(x.shape, float(SIDE))
+    y, x = np.ogrid[0 : SIDE * FINE + 1, 0 : SIDE * FINE + 1]
+    x, y = (x / FINE).astype(np.float32), (y / FINE).astype(np.float32)
+    free = np.full((y.size, x.size), SIDE, np.float32)
     for name, (kind, cx, cy, r) in zip(reversed(names), reversed(shapes), strict=True):
         dx, dy = abs(x - cx), abs(y - cy)
         away = np.hypot(dx, dy)
         depth = (
             r - (away if kind == "disc" else np.maximum(dx, dy)) if kind != "diamond" else (r - dx - dy) / math.sqrt(2)
         )
-        row, column = divmod(int(np.argmax(np.minimum(depth, free) - away / 1000)), x.shape[1])
+        row, column = divmod(int(np.argmax(np.minimum(depth, free) - away / 1000)), x.size)
         yield name, (column / FINE, row / FINE)
         free = np.minimum(free, -depth)
 
