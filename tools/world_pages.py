@@ -98,7 +98,7 @@ where layouts exist, an oracle that answers from any reachable state, and text a
 | domain | worlds | |
 |---|---|---|
 {lines}
-On one core of the machine that measured them, the median world takes {_round(text)} steps a second without a picture and
+On one core of the machines that measured them (81 worlds on one that is about half as fast as that of the others), the median world takes {_round(text)} steps a second without a picture and
 {_round(picture)} with one of 256 pixels, parsing, full caption and resets included; the slowest to start, {slowest}, makes
 {_round(resets)} instances a second at level 5. Worlds that are answered at once begin a new instance with every step.
 
