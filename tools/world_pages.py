@@ -100,7 +100,8 @@ where layouts exist, an oracle that answers from any reachable state, and text a
 {lines}
 On one core of the machine that measured it, of which one is half as fast as another, the median world takes
 {_round(text)} steps a second without a picture and {_round(picture)} with one of 256 pixels, parsing, full caption and resets included;
-the slowest to start, {slowest}, makes {_round(resets)} instances a second at level 5. Worlds that are answered at once begin a new instance with every step.
+the slowest to start, {slowest}, makes {_round(resets)} instances a second at level 5. Worlds that are answered at
+once begin a new instance with every step.
 
 `quintain play NAME` plays one; `quintain list worlds --json` has what stands here for programs: `id`, `domain`, `engine`, `seats`,
 `turns`, `levels`, `proof` (the class of the oracle), `foresees`, `speed`.
