@@ -122,8 +122,8 @@ def spellings(text: str) -> Iterator[str]:
 def _spelled(text: str) -> Iterator[str]:
     yield text
     if label := _LABEL.match(text):
-        yield from _spelled(text[label.end() :])
-        return
+        text = text[label.end() :]
+        yield text
     plain = text.strip()
     if plain[-1:] in (".", "!") and plain[-2:-1] not in ("", " ", ".", "\n", "\t"):  # others end in an empty cell
         plain = plain[:-1]
@@ -155,7 +155,7 @@ def _spelled(text: str) -> Iterator[str]:
 
 def _in_order(said: str) -> Iterator[str]:
     """A text with the place that is left before the place that is gone to; as it stands too where its order may mean something else."""
-    turned = _BACK.match(said)
+    turned = _BACK.match(said) if "from" in said.lower() else None  # few have it, and it takes its time
     if turned and not re.search(r"\b(?:to|into|onto)\b", turned[5], re.IGNORECASE):
         yield f"{turned[1]} {turned[5]} {turned[3] or turned[4]}"
         if turned[2]:

@@ -139,3 +139,8 @@ def test_small_faults_are_mended_last(text: str, others: list[str]) -> None:
 def test_worlds_read_gaps_as_blanks(name: str, text: str, key: str) -> None:
     env = WorldEnv(world_of(name), Scaffold(grammar="word"))
     assert env.reader.read(GRAMMARS["word"].write(text), "agent") == env.world.read(key, "agent") is not None
+
+
+def test_what_names_an_answer_again_and_again_is_no_answer() -> None:
+    assert list(spellings("answer: " * 2_400 + "up"))[1].startswith("answer: ")
+    assert world_of("EmptyRoom").read(list(spellings("answer: up"))[-1], "agent") is not None
