@@ -51,7 +51,7 @@ ifeq ($(NO_SETUP),)
 	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --torch "$(TORCH)" --extras train,dev,bench
 endif
 
-quickstart: setup  ## train an agent on this machine: about four minutes with the set-up, on two idle cores
+quickstart: setup  ## train an agent on this machine: four to five minutes with the set-up, on two idle cores
 	@$(BIN)/quintain $(QUICKSTART) $(ARGS)
 	@[ -n "$$VIRTUAL_ENV" ] || echo "quintain is in $(BIN); source $(BIN)/activate puts it on the path"
 
