@@ -40,6 +40,14 @@ def run(file: Path | str, *each: Sequence[str], folder: Path, timeout: float) ->
     assert not any(found), [path.read_text() for path in logs]
 
 
+def alive(pid: int) -> bool:
+    """Whether a process of this machine has not ended; one that nobody has waited for yet has."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:  # it may go between two looks at it
+        return False
+
+
 def main(words: Sequence[str]) -> None:
     """Be the program of a file."""
     sys.argv = list(words)

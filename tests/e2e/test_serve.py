@@ -15,6 +15,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from tests.programs import alive
 
 from quintain.cli import main, serve
 from quintain.ledger import DiskFull, RunDir, audit
@@ -165,7 +166,7 @@ def test_a_stop_ends_agents_that_wait(home, tmp_path):
     finally:
         process.kill()
         process.wait()
-    assert not any(_alive(n) for n in numbers)
+    assert not any(alive(n) for n in numbers)
 
 
 def test_agents_die_with_a_run_that_is_killed(home, tmp_path):
@@ -181,15 +182,15 @@ def test_agents_die_with_a_run_that_is_killed(home, tmp_path):
     process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "pid")])
     try:
         (number,) = _numbers(pipe, 1)
-        assert _alive(number)
+        assert alive(number)
     finally:
         process.kill()
         process.wait()
     for _ in range(2000):
-        if not _alive(number):
+        if not alive(number):
             return
         os.sched_yield()
-    assert not _alive(number)
+    assert not alive(number)
 
 
 def _numbers(pipe, count):
@@ -200,13 +201,6 @@ def _numbers(pipe, count):
         data += os.read(pipe, 4096)
     os.close(pipe)
     return [int(line) for line in data.split()]
-
-
-def _alive(number):
-    try:
-        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 @pytest.mark.slow

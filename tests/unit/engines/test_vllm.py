@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tests.programs import alive
 
 from quintain.engines.errors import EngineDown, EngineError, VersionMismatch
 from quintain.engines.vllm import VllmEngine, vllm
@@ -553,15 +555,12 @@ asyncio.run(main())
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == -signal.SIGKILL, done.stderr
     server, guard, room = done.stdout.split()
-    for pid in (server, guard):
-        with contextlib.suppress(ProcessLookupError, ChildProcessError):
-            for _ in range(2000):
-                os.kill(int(pid), 0)
-                if "State:\tZ" in Path(f"/proc/{pid}/status").read_text():
-                    break
-                asyncio.run(asyncio.sleep(0.005))
-            else:
-                raise AssertionError(f"{pid} outlives its run")
+    for pid in map(int, (server, guard)):
+        for _ in range(2000):
+            if not alive(pid):
+                break
+            time.sleep(0.005)
+        assert not alive(pid), f"{pid} outlives its run"
     assert not Path(room).exists()
 
 

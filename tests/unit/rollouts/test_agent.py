@@ -7,9 +7,9 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from pathlib import Path
 
 import pytest
+from tests.programs import alive
 
 from quintain.engines.scripted import ScriptedEngine
 from quintain.parts import Cast
@@ -152,13 +152,6 @@ async def test_a_command_is_ended_with_its_children(tmp_path, monkeypatch):
             break
         await asyncio.sleep(0.01)
     assert not alive(number), "a child that outlives its parent, which ignored the first signal"
-
-
-def alive(number):
-    try:
-        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 async def test_a_late_command_is_ended():
