@@ -17,6 +17,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 FILE_LINES, TEST_LINES, MEDIAN_LINES, FUNCTION_LINES, PARAMETERS, MODE_FILES = 400, 600, 150, 50, 7, 4
@@ -71,6 +72,11 @@ class Source:
     lines: int
     tree: ast.Module
 
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree; a walk takes longer than the rules do, and there are many of them."""
+        return list(ast.walk(self.tree))
+
     @property
     def library(self) -> str:
         """Path inside the package, or an empty string for a file that is not part of the library."""
@@ -95,13 +101,12 @@ def parse(path: Path, text: str) -> Source:
     return Source(path=path, lines=len(text.splitlines()), tree=ast.parse(text, filename=str(path)))
 
 
-def functions(tree: ast.AST) -> Iterator[tuple[Function, ast.ClassDef | None]]:
-    """Every function of a tree with the class it is a method of."""
-    for node in ast.walk(tree):
-        owner = node if isinstance(node, ast.ClassDef) else None
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, Function):
-                yield child, owner
+def functions(source: Source) -> Iterator[tuple[Function, ast.ClassDef | None]]:
+    """Every function of a file with the class it is a method of."""
+    owners = {child: node for node in source.nodes if isinstance(node, ast.ClassDef) for child in node.body}
+    for node in source.nodes:
+        if isinstance(node, Function):
+            yield node, owners.get(node)
 
 
 def public(tree: ast.Module) -> Iterator[tuple[Function | ast.ClassDef, ast.ClassDef | None]]:
@@ -135,10 +140,10 @@ def dotted(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def imports(tree: ast.AST, typing_too: bool = True) -> Iterator[tuple[str, ast.stmt]]:
+def imports(source: Source, typing_too: bool = True) -> Iterator[tuple[str, ast.stmt]]:
     """Every imported dotted name with its statement; `from a import b` gives `a.b`."""
     skipped: set[ast.AST] = set()
-    for node in ast.walk(tree):
+    for node in source.nodes:
         if isinstance(node, ast.If) and dotted(node.test).endswith("TYPE_CHECKING") and not typing_too:
             skipped.update(inner for child in node.body for inner in ast.walk(child))
         if node in skipped:
@@ -157,7 +162,7 @@ def sizes(source: Source) -> Findings:
     vague = VAGUE & {part.removesuffix(".py") for part in source.path.parts[-4:]}
     if vague:
         yield source.at(None, f"`{min(vague)}` says nothing; name the file for what it holds")
-    for function, owner in functions(source.tree):
+    for function, owner in functions(source):
         body = function.body
         has_text = ast.get_docstring(function, clean=False) is not None
         text = (body[0].end_lineno or 0) - body[0].lineno + 1 if has_text else 0
@@ -171,7 +176,7 @@ def sizes(source: Source) -> Findings:
 
 def documented(sources: list[Source]) -> Findings:
     """Modules, classes, functions and methods that users see have a docstring; a port's methods have it at the port."""
-    classes = [node for source in sources for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)]
+    classes = [node for source in sources for node in source.nodes if isinstance(node, ast.ClassDef)]
     protocols = [node for node in classes if any(dotted(base).endswith("Protocol") for base in node.bases)]
     methods = [child for node in protocols for child in node.body if isinstance(child, Function)]
     at_port = FRAMEWORK_METHODS | {method.name for method in methods if ast.get_docstring(method)}
@@ -206,8 +211,8 @@ def shallow(sources: list[Source]) -> Findings:
     bases: dict[str, list[str]] = {}
     where: dict[str, tuple[Source, ast.ClassDef]] = {}
     for source in sources:
-        ours = {name.rpartition(".")[2] for name, _ in imports(source.tree) if name.startswith("quintain")}
-        classes = [node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)]
+        ours = {name.rpartition(".")[2] for name, _ in imports(source) if name.startswith("quintain")}
+        classes = [node for node in source.nodes if isinstance(node, ast.ClassDef)]
         ours |= {node.name for node in classes}
         for node in classes if source.library else []:
             named = [dotted(base) for base in node.bases]
@@ -232,13 +237,13 @@ def confined(sources: list[Source]) -> Findings:
     """Heavy libraries stay in their homes; the loop sees the contracts only; nobody imports via the package root."""
     users: dict[str, list[tuple[Source, ast.stmt]]] = defaultdict(list)
     for source in (s for s in sources if s.library):
-        for name, node in imports(source.tree, typing_too=False):
+        for name, node in imports(source, typing_too=False):
             root = name.partition(".")[0]
             users[root].append((source, node))
             if root in ("torch", "torchvision") and not source.library.startswith(TORCH_HOMES):
                 homes = ", ".join(TORCH_HOMES)
                 yield source.at(node, f"torch may be imported in {homes} only; hand arrays over or inject the part")
-        for name, node in imports(source.tree):
+        for name, node in imports(source):
             head, _, rest = name.partition(".")
             if head == "quintain" and source.library == "loop.py" and rest.partition(".")[0] not in DIRECT:
                 yield source.at(node, f"loop.py imports {name}; inject it (it may see {', '.join(sorted(DIRECT))})")
@@ -254,7 +259,7 @@ def safe(source: Source) -> Findings:
     """Nothing reads or writes pickle, in any disguise."""
     if source.is_test:
         return
-    for name, node in imports(source.tree):
+    for name, node in imports(source):
         head, _, rest = name.partition(".")
         if head in PICKLERS:
             yield source.at(node, f"{head} runs code from files; use safetensors, JSON or msgpack")
@@ -265,7 +270,7 @@ def safe(source: Source) -> Findings:
         for table in (UNSAFE_CALLS.get(name), UNSAFE_NAMES.get(name.rpartition(".")[2])):
             if table:
                 yield source.at(node, f"{name}: {table}")
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute):
             advice = UNSAFE_CALLS.get(dotted(node)) or UNSAFE_NAMES.get(node.attr)
             if advice:
@@ -280,7 +285,7 @@ def decided_once(sources: list[Source]) -> Findings:
     """A mode string is compared in one place, not all over the library."""
     seen: dict[str, dict[str, str]] = defaultdict(dict)
     for source in (s for s in sources if s.library):
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq):
                 for side in (node.left, *node.comparators):
                     if isinstance(side, ast.Constant) and isinstance(side.value, str) and side.value.isidentifier():
@@ -302,7 +307,7 @@ def method_library(sources: list[Source]) -> Findings:
     lines = 0
     for source in sources:
         if source.library.startswith(METHODS):
-            told = [n for n in ast.walk(source.tree) if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef)]
+            told = [n for n in source.nodes if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef)]
             texts = [n.body[0] for n in told if ast.get_docstring(n, clean=False) is not None]
             lines += source.lines - sum((text.end_lineno or 0) - text.lineno + 1 for text in texts)
     if lines > METHOD_LINES:
