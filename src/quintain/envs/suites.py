@@ -73,7 +73,7 @@ def digest_of(instances: Mapping[str, str]) -> str:
 
 
 def suites() -> dict[str, Suite]:
-    """Every suite: `quick`, one of each domain of the registry, and `full`; worlds with several seats are in none."""
+    """Every suite: `quick`, two of each domain of the registry, and `full`; worlds with several seats are in none."""
     domains: dict[str, tuple[str, ...]] = {}
     for e in sorted(entries("world"), key=lambda e: (str(e.tags.get("domain", "")), e.name)):
         domain = str(e.tags.get("domain", ""))

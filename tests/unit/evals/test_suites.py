@@ -111,6 +111,8 @@ def test_a_policy_plays_worlds_with_the_scaffold_of_its_run_whatever_it_was_trai
 
 
 def test_the_verb_prints_domains_and_keeps_what_was_found(tmp_path, capsys, monkeypatch):
+    some = replace(suite_of("spatial"), domains={"spatial": ("EmptyRoom", "KeyDoor", "MazeRoute")})
+    monkeypatch.setattr("quintain.envs.suites.suite_of", {"spatial": some}.__getitem__)
     words = ["eval", "oracle", "--suite", "spatial", "--out", str(tmp_path / "kept")]
     assert main(words) == 0
     said = capsys.readouterr().out
