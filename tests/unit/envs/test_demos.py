@@ -229,12 +229,14 @@ def test_answers_are_the_same_with_and_without_reasons() -> None:
         assert bare == [turn.text.partition("\n")[2] for turn in demonstrate(env, task, Manner(why=True))]
 
 
-PART = [e.name for e in entries("world") if world_of(e.name).facts.seats == (SOLO,) and not shows_all(world_of(e.name))]
+SINGLE = [e.name for e in entries("world") if world_of(e.name).facts.seats == (SOLO,)]
 
 
-@pytest.mark.parametrize("name", PART)
+@pytest.mark.parametrize("name", SINGLE)
 def test_what_has_been_shown_alike_is_reasoned_about_alike(name: str) -> None:
-    """After equal histories the same move has the same reason, which names no move but itself."""
+    """After equal histories the same move has the same reason, which names no move but itself, where not all is shown."""
+    if shows_all(world_of(name)):  # asked here, as it takes a while to find out
+        return
     env = WorldEnv(world_of(name), Scaffold(caption=2, rules=False, grammar="free"))
     heard: dict[tuple[str, ...], str] = {}
     for seed in range(12):
@@ -254,8 +256,9 @@ def test_what_has_been_shown_alike_is_reasoned_about_alike(name: str) -> None:
 
 def test_worlds_that_hide_something_are_found_out() -> None:
     drawn = {e.name for e in entries("world") if e.tags.get("engine") == "raycast" and len(e.make().facts.seats) == 1}
-    assert drawn | set(FORESEEING) | {"Mastermines", "BeatTap", "FogMap", "Battleship"} <= {*PART, "MazeEye"}
-    assert not {"KeyDoor", "Sokoban", "BrickBounce", "MissionRoom", "MiniSudoku"} & set(PART)
+    hiding = (drawn | {*FORESEEING, "Mastermines", "BeatTap", "FogMap", "Battleship"}) - {"MazeEye"}
+    assert hiding <= set(SINGLE) and not any(shows_all(world_of(name)) for name in hiding)
+    assert all(shows_all(world_of(name)) for name in ("KeyDoor", "Sokoban", "BrickBounce", "MissionRoom", "MiniSudoku"))
 
 
 def test_identical_first_sights_of_different_mazes_have_one_reason() -> None:
