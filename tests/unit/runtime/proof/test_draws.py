@@ -61,12 +61,13 @@ def test_the_cut_of_a_sampling_leaves_what_it_says():
 def test_healthy_draws_of_many_runs_are_never_refused(sampling):
     """100 engines of 500 syncs each, every draw of 64 tokens of another policy."""
     dice = torch.Generator().manual_seed(1)
-    draws, most = Draws(), 0.0
+    draws, most, rows, every = Draws(), 0.0, torch.arange(64)[:, None], torch.arange(30).repeat(64)
     for sync in range(500):
         logits = 2 * torch.randn(64, 30, generator=dice)
         p = law(logits, sampling)
         drawn = torch.multinomial(p.float(), 100, replacement=True, generator=dice)
-        found = tilts(logits.repeat_interleave(100, 0), drawn.reshape(-1), sampling).reshape(64, 100, -1).sum(0).numpy()
+        each = tilts(logits.repeat_interleave(30, 0), every, sampling).reshape(64, 30, -1)  # of all that can be drawn
+        found = each[rows, drawn].sum(0).numpy()
         for e in range(100):
             assert draws.heard(str(e), [reading(found[e])], 64, sampling) == "", sync
             most = max(most, draws.odds(str(e)))
