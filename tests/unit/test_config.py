@@ -15,8 +15,10 @@ from quintain.registry import UnknownName
 
 def test_code_to_toml_to_code_is_a_round_trip():
     config = make(
-        {"reward": {"name": "env", "weights": {"cost": 0.5}}, "env": {"params": {"size": 4}}}, overrides=["seed=7"]
+        {"reward": {"name": "env", "weights": {"cost": 0.5}}, "env": {"params": {"size": 4}}},
+        overrides=["seed=7", "rollout.options.high=inf"],
     )
+    assert config.rollout.options == {"high": float("inf")}
     assert make(tomllib.loads(config.toml())) == config
     assert make(tomllib.loads(config.toml(full=True))) == config
 
@@ -160,6 +162,8 @@ def test_later_sources_win_and_parts_are_replaced_whole():
         ("model.sizes.hidden=-4", ConfigError, "hidden is -4, and sizes are at least 1"),
         ("env.levels=[]", ConfigError, "env.levels is .*at least 1"),
         ("warm_start.reward=nan", ConfigError, "warm_start.reward is nan"),
+        ("learner.lr=inf", ConfigError, "learner.lr is inf: input should be a finite number"),
+        ("eval.temperature=inf", ConfigError, "eval.temperature is inf"),
     ],
 )
 def test_errors_name_key_value_and_fix(override, error, told):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import inspect
 import json
 import re
 import shlex
@@ -171,6 +172,9 @@ def test_no_title_is_left_over() -> None:
 def test_a_command_is_accepted_or_the_row_says_what_is_wanted(row: dict[str, Any]) -> None:
     assert bool(row["recipe"]) != bool(row["wants"])
     if not row["recipe"]:
+        if keys := set(re.findall(r"reward\.(\w+)", row["wants"])) - {"name"}:
+            (name,) = re.findall(r"reward\.name=(\w+)", row["wants"]) or [row["by"].removeprefix("reward ")]
+            assert keys <= set(inspect.signature(entry("reward", name).make).parameters)
         return
     program, verb, *words = shlex.split(row["recipe"])
     assert (program, verb) == ("quintain", "train")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from quintain.advantages.rows import bad_reward
-from quintain.advantages.steps import charge_turns, last_nodes
+from quintain.advantages.steps import charge_turns, charges, last_nodes
 from quintain.parts import Advantage, Groups, PartError, State, Transform, stateless
 from quintain.registry import register, unknown
 from quintain.types import Trajectory
@@ -105,11 +105,11 @@ def charge_kl(coef: float = 0.001, anchor: str = "old") -> Advantage:
         for name in ("old", "ref")[anchor == "rollout" :]:
             if name not in trajectory.streams:
                 raise PartError(f"charge_kl: trajectory {trajectory.id!r} has no stream {name!r}; score it first")
-        rows = []
+        rows, before = [], charges(trajectory)
         for i, node in enumerate(trajectory.nodes):
             given = trajectory.streams["old"][i] if anchor == "old" else node.logprobs
-            ref = trajectory.streams["ref"][i]
-            rows.append(tuple(-coef * (p - q) if m else 0.0 for p, q, m in zip(given, ref, node.mask, strict=True)))
+            four = zip(before[i], given, trajectory.streams["ref"][i], node.mask, strict=True)
+            rows.append(tuple(r - coef * (p - q) if m else r for r, p, q, m in four))
         return trajectory.with_stream("token_reward", tuple(rows))
 
     return stateless(lambda groups: _each(groups, one), needs=("ref", *(["old"] if anchor == "old" else [])))

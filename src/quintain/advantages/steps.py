@@ -22,10 +22,14 @@ def last_nodes(trajectory: Trajectory) -> dict[int, int]:
     return {trajectory.nodes[i].turn: i for i in sampled_nodes(trajectory, range(len(trajectory.nodes)))}
 
 
+def charges(trajectory: Trajectory) -> Sequence[Sequence[float]]:
+    """The stream `token_reward`, node by node; zeros where there is none yet."""
+    return trajectory.streams.get("token_reward") or [(0.0,) * len(n.tokens) for n in trajectory.nodes]
+
+
 def charge_turns(trajectory: Trajectory, earned: Mapping[int, float]) -> Trajectory:
     """Add `earned` [turn] to the stream `token_reward`, on the last sampled token of each turn."""
-    before = trajectory.streams.get("token_reward") or tuple((0.0,) * len(n.tokens) for n in trajectory.nodes)
-    rows = [list(row) for row in before]
+    rows = [list(row) for row in charges(trajectory)]
     for at, i in last_nodes(trajectory).items():
         mask = trajectory.nodes[i].mask
         rows[i][max(j for j, drawn in enumerate(mask) if drawn)] += earned.get(at, 0.0)

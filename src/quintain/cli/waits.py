@@ -162,7 +162,7 @@ def _verdict(states: Mapping[int, Mapping[str, Any]], holders: Mapping[int, Mapp
         told = f"rank {others[0]['rank']} is the one that the others wait for: {_advice(chain)}"
         return told, state["idle_s"] < STILL_S
     if state["idle_s"] < STILL_S and not silent and not held:
-        window = state["window"]
+        window = state.get("window", {"pending": 0, "playing": 0})  # a run that begins has none yet
         waits = window["pending"] > window["playing"] and not window["playing"]
         slow = " (the window is full: the learner is the slower side)" if waits else ""
         return f"nothing is stuck; most of the time goes to the waits above{slow}", True

@@ -56,7 +56,7 @@ def _whole(sizes: dict[str, Any]) -> dict[str, Any]:
     return whole
 
 
-class RunSection(BaseModel, extra="forbid", validate_default=True):
+class RunSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """The run as a whole."""
 
     name: Annotated[str, AfterValidator(_folder)] = Field(
@@ -87,7 +87,7 @@ def _several(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-class ModelSection(BaseModel, extra="forbid", validate_default=True):
+class ModelSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """The policy: a local Hugging Face folder, or a model built from sizes."""
 
     folder: str = Field("", description="local Hugging Face folder; empty builds a model from the sizes below")
@@ -110,7 +110,7 @@ def _levels(value: Any) -> Any:
     return read or (value if isinstance(value, list) else [value])
 
 
-class EnvSection(BaseModel, extra="forbid", validate_default=True):
+class EnvSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """What the agent acts in."""
 
     name: str = Field("KeyDoor", description="a world, or `data`, `tools`, `gymnasium`..., or FILE.py:factory")
@@ -128,7 +128,7 @@ class EnvSection(BaseModel, extra="forbid", validate_default=True):
     )
 
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 def _at_most_all(shares: dict[str, float]) -> dict[str, float]:
@@ -138,7 +138,7 @@ def _at_most_all(shares: dict[str, float]) -> dict[str, float]:
     return shares
 
 
-class RolloutSection(BaseModel, extra="forbid", validate_default=True):
+class RolloutSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """How episodes are played."""
 
     name: str = Field("episodes", description="rollout part")
@@ -170,7 +170,7 @@ class RolloutSection(BaseModel, extra="forbid", validate_default=True):
     options: dict[str, Any] = Field(default_factory=dict, description="further options of the rollout part")
 
 
-class AlgorithmSection(BaseModel, extra="forbid", validate_default=True):
+class AlgorithmSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """An alias with options, or a chain written out; a written chain wins over the alias's."""
 
     name: str = Field("grpo", description="alias: grpo, ppo, dapo... (`quintain list parts` names all)")
@@ -183,7 +183,7 @@ class AlgorithmSection(BaseModel, extra="forbid", validate_default=True):
     objective: list[PartSpec] = Field(default_factory=list, description="objective parts in order")
 
 
-class LearnerSection(BaseModel, extra="forbid", validate_default=True):
+class LearnerSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """The optimizer and how a batch is cut."""
 
     optimizer: str = Field("muon", description="muon (2-D block weights; AdamW for the rest) or adamw")
@@ -209,7 +209,7 @@ class LearnerSection(BaseModel, extra="forbid", validate_default=True):
     device: str = Field("auto", description="auto, cpu or cuda")
 
 
-class EngineSection(BaseModel, extra="forbid", validate_default=True):
+class EngineSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """Where tokens are sampled."""
 
     name: str = Field("torch", description="engine part")
@@ -224,14 +224,13 @@ class EngineSection(BaseModel, extra="forbid", validate_default=True):
     options: dict[str, Any] = Field(default_factory=dict, description="further options of the engine")
 
 
-class WarmStartSection(BaseModel, extra="forbid", validate_default=True):
+class WarmStartSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """Supervised steps on demonstrations of the world's oracle before the first RL step."""
 
     steps: int = Field(0, ge=0, description="supervised steps; 0 skips the warm start")
     demos: int = Field(3000, ge=1, description="demonstrations drawn from the training split")
     reward: float = Field(
         1.0,
-        allow_inf_nan=False,
         description="least total reward of a demonstration; less where luck decides, as in poker",
     )
     batch: int = Field(128, ge=1, description="demonstrations a step")
@@ -239,7 +238,7 @@ class WarmStartSection(BaseModel, extra="forbid", validate_default=True):
     warmup_steps: int = Field(20, ge=0, description="steps of linear warm-up")
 
 
-class RuntimeSection(BaseModel, extra="forbid", validate_default=True):
+class RuntimeSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """Processes and threads."""
 
     processes: int = Field(1, ge=1, description="ranks on this machine; each plays and trains its share")
@@ -259,7 +258,7 @@ class RuntimeSection(BaseModel, extra="forbid", validate_default=True):
     )
 
 
-class PoolSection(BaseModel, extra="forbid", validate_default=True):
+class PoolSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """A pool of equal actors of a cluster, each with resources of its own."""
 
     label: Literal["any", "prefill", "decode", "cpu", "learner"] = Field(
@@ -274,7 +273,7 @@ class PoolSection(BaseModel, extra="forbid", validate_default=True):
     selector: dict[str, str] = Field(default_factory=dict, description="labels that a node must have")
 
 
-class ClusterSection(BaseModel, extra="forbid", validate_default=True):
+class ClusterSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """Actors over a Ray cluster; without pools there is none."""
 
     pools: dict[str, PoolSection] = Field(
@@ -307,7 +306,7 @@ class ClusterSection(BaseModel, extra="forbid", validate_default=True):
     )
 
 
-class EvalSection(BaseModel, extra="forbid", validate_default=True):
+class EvalSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """Evaluation beside training, on instances that training never draws."""
 
     every: int = Field(0, ge=0, description="steps between evaluations; 0 only at start and end")
@@ -325,13 +324,13 @@ class EvalSection(BaseModel, extra="forbid", validate_default=True):
     )
 
 
-class TrackSection(BaseModel, extra="forbid", validate_default=True):
+class TrackSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """Where numbers go besides the ledger."""
 
     sinks: list[str] = Field(default_factory=list, description="tensorboard, wandb")
 
 
-class Config(BaseModel, extra="forbid", validate_default=True):
+class Config(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False, ser_json_inf_nan="constants"):
     """The whole tree. A first run needs no key, a useful one at most 15."""
 
     run: RunSection = Field(default_factory=RunSection)

@@ -67,12 +67,12 @@ SCALES: dict[str, Callable[[Matrix], list[float]]] = {"share": win_shares, "stre
     "pairwise",
     methods={
         "SPO": {
-            "wants": "a judge of two answers: reward.options.path=FILE.py:function",
+            "wants": "a judge of two answers: reward.path=FILE.py:function",
             "cases": ("spo_selfplay",),
             "shown": "tests/unit/rewards/test_roles.py::test_every_pair_is_judged_and_the_order_may_be_changed",
         },
         "Bradley-Terry": {
-            "wants": "a judge of two answers: reward.options.path=FILE.py:function",
+            "wants": "a judge of two answers: reward.path=FILE.py:function",
             "paper": "",
             "shown": "tests/unit/rewards/test_roles.py::test_strengths_find_the_order_that_made_the_duels",
         },
@@ -149,7 +149,7 @@ def shorter(first: str, second: str, task: Any = None) -> float:
     "debate",
     methods={
         "Debate reward": {
-            "wants": "a world with two debaters and a judge's verdict, or a judge: reward.options.path=FILE.py:function",
+            "wants": "a world with two debaters and a judge's verdict, or a judge: reward.path=FILE.py:function",
             "shown": "tests/unit/rewards/test_roles.py::test_a_debate_pays_one_side_what_it_costs_the_other",
         }
     },

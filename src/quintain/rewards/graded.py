@@ -31,7 +31,7 @@ def open_levels(levels: Sequence[float], threshold: float = 0.0, strict: bool = 
     paper="2508.10548",
     methods={
         "G-RA": {
-            "wants": "a world with rewards of several levels, named in reward.options.levels",
+            "wants": "a world with rewards of several levels, named in reward.levels",
             "cases": ("g_ra",),
             "shown": "tests/unit/rewards/test_roles.py::test_a_shut_gate_takes_the_lesser_rewards_and_the_turns_they_came_in",
         }

@@ -41,7 +41,7 @@ def discounted(rewards: Sequence[float], gamma: float) -> float:
     "shape_potential",
     methods={
         "Potential-based shaping": {
-            "wants": "a potential of the states: reward.options.path=FILE.py:function",
+            "wants": "a potential of the states: reward.path=FILE.py:function",
             "cases": ("potential_shaping",),
             "shown": "tests/unit/rewards/test_progress.py::test_potentials_telescope_and_end_at_zero",
         }

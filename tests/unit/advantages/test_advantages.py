@@ -139,6 +139,11 @@ def test_a_charge_for_leaving_the_reference_reaches_every_kind_of_credit() -> No
     assert credit(chain(part, normalise(unit="turn", **raw)), one)[0][3] == pytest.approx([0.95])
     assert credit(chain(part, returns()), one)[0][1] == pytest.approx([0.85, 0.95])
     assert credit(chain(charge_kl(coef=0.1, anchor="rollout"), returns()), one)[0][3] == pytest.approx([1 - 0.125])
+    paid = one.with_stream("token_reward", ((0.0,), (0.25, 0.0), (0.0,), (0.5,), (0.0,)))
+    (out,), _ = part.apply((group(paid),), None)
+    assert out.trajectories[0].streams["token_reward"] == ((0.0,), (0.15, 0.0), (0.0,), (0.45,), (0.0,)), (
+        "beside what others paid"
+    )
 
 
 def test_the_overlong_charge_comes_before_the_comparison() -> None:

@@ -123,3 +123,16 @@ def test_an_actor_of_a_cluster_tells_of_its_pool_alone():
     }
     holder = {"pid": os.getpid(), "host": "here"}
     assert _verdict({0: {**status, "waits": [TAKE]}}, {0: holder})[1] is False
+
+
+def test_a_run_that_begins_has_no_window_to_judge():
+    begins = {
+        "rank": 0,
+        "time": time.time(),
+        "idle_s": 1.0,
+        "loop": {"lag_s": 0.0},
+        "waits": [wait("build", 1)],
+        "open": {},
+    }
+    told, well = _verdict({0: begins}, {0: {"pid": os.getpid(), "host": "here"}})
+    assert well and told.startswith("nothing is stuck")
