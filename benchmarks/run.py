@@ -8,7 +8,9 @@ Results are kept in benchmarks/results.json, so that one benchmark can be run al
 
 from __future__ import annotations
 
+import ast
 import functools
+import itertools
 import json
 import platform
 import subprocess
@@ -21,12 +23,10 @@ RESULTS = HERE / "results.json"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
 
-Every figure below comes from a script in `benchmarks/`; its command stands beside it. `make bench` runs all of them and writes
+Every figure below comes from a script in `benchmarks/`; its command stands above it. `make bench` runs all of them and writes
 this page. Peers run in the same script, in turn with ours, on the same machine. A target that is missed is shown as missed.
 A commit names the tree that was measured; one that the log does not hold has been joined with later ones.
 
-| figure | ours | peer | ratio | target | holds | command, commit, date, machine |
-|---|---|---|---|---|---|---|
 """
 
 
@@ -76,20 +76,33 @@ def number(value: object) -> str:
     return str(value) if value not in (None, "") else "-"
 
 
+def held(results: dict[str, list[dict]]) -> str:
+    """How many of the targets hold, in words."""
+    asked = [row["holds"] for rows in results.values() for row in rows if row.get("holds") is not None]
+    return f"{sum(asked)} of {len(asked)} targets hold"
+
+
 def page(results: dict[str, list[dict]]) -> str:
-    """The page of all results."""
-    rows, notes = [], []
+    """The page of all results: a section for each script, a table for each commit and machine that it ran on."""
+    told = HEAD + f"{held(results)}.\n"
     for name in sorted(results):
-        for row in results[name]:
-            cells = [row["name"], *(number(row.get(k)) for k in ("ours", "peer", "ratio", "target", "holds"))]
-            rows.append(
-                "| "
-                + " | ".join([*cells, f"`{row['command']}`, {row.get('commit', '-')}, {row['date']}, {row['machine']}"])
-                + " |"
-            )
-            if row.get("note"):
-                notes.append(f"- **{row['name']}**: {row['note']}")
-    return HEAD + "\n".join(rows) + "\n\n## Notes\n\n" + "\n".join(notes) + "\n"
+        text = ast.get_docstring(ast.parse((HERE / f"{name}.py").read_text())) or ""
+        told += f"\n## {name}\n\n{text.partition(chr(10) * 2)[0]}\n"
+        for where, rows in itertools.groupby(
+            results[name], key=lambda row: (row["commit"], row["date"], row["machine"])
+        ):
+            told += f"\n`python benchmarks/{name}.py`, {', '.join(where)}\n\n" + _table(list(rows))
+    return told
+
+
+def _table(rows: list[dict]) -> str:
+    """The figures of one run of a script, and the notes on them."""
+    lines = ["| figure | ours | peer | ratio | target | holds |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        cells = [row["name"], *(number(row.get(k)) for k in ("ours", "peer", "ratio", "target", "holds"))]
+        lines.append(f"| {' | '.join(cells)} |")
+    notes = [f"- **{row['name']}**: {row['note']}" for row in rows if row.get("note")]
+    return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n"
 
 
 def main() -> None:
@@ -108,8 +121,7 @@ def main() -> None:
             print(json.dumps(row), flush=True)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         PAGE.write_text(page(results))
-    passed = sum(bool(r["holds"]) for rows in results.values() for r in rows)
-    print(f"{passed} of {sum(map(len, results.values()))} targets hold; {PAGE}")
+    print(f"{held(results)}; {PAGE}")
 
 
 if __name__ == "__main__":

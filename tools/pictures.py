@@ -34,7 +34,7 @@ def picture(name: str, level: int) -> Image.Image:
 
 def arranged(cells: Sequence[tuple[str, str, int]], across: int) -> Image.Image:
     """Pictures in rows: what is written above each, its world and its level."""
-    rows, across = -(-len(cells) // across), min(across, len(cells))
+    rows = -(-len(cells) // across)
     sheet = Image.new("RGB", (across * (SIDE + GAP) + GAP, rows * (SIDE + HEAD + GAP) + GAP), PAPER)
     pen = ImageDraw.Draw(sheet)
     for i, (head, name, level) in enumerate(cells):

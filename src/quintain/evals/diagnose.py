@@ -186,22 +186,24 @@ def _noise(cosines: Sequence[float], groups: float) -> str:
     mean, error = float(np.mean(cosines)), float(np.std(cosines, ddof=1)) / math.sqrt(len(cosines))
     told = f"gradients of successive steps have a mean cosine of {mean:.2f} +- {error:.2f}"
     if mean <= 2 * error:
-        return f"{told}: they share nothing that is seen above the noise of {groups:g} groups a step"
+        return f"{told}: they share nothing that is seen above the noise of {round(groups, 1):g} groups an update"
     scale = step_noise(cosines) * groups
-    said = f"{told}: a noise scale of {scale:,.0f} groups at {groups:g} a step"
+    said = f"{told}: a noise scale of {scale:,.0f} groups at {round(groups, 1):g} an update"
     if scale < 2 * groups:
         return said
     more = outer_step(scale, 1, groups, groups)
     return f"{said}; {more['minibatches']:.0f} updates of that size a step, at the same rate, leave {more['noise']:.2f} of the noise"
 
 
-def findings(store: RunDir, series: Mapping[str, Sequence[float]], groups_per_step: float) -> Iterator[tuple[str, str]]:
+def findings(
+    store: RunDir, series: Mapping[str, Sequence[float]], groups_an_update: float
+) -> Iterator[tuple[str, str]]:
     """What can be said of a run, as (name, sentence); nothing of what has too little behind it.
 
     Args:
         store: the run.
         series: `entropy` and `reward` of the same steps, and `grad_cosine`.
-        groups_per_step: of an optimizer step; NaN where nothing can be said of its noise.
+        groups_an_update: trained at once, on average; NaN where nothing can be said of its noise.
     """
     if len(series["entropy"]) >= LEAST:
         law = entropy_law(series["entropy"], series["reward"])
@@ -210,23 +212,25 @@ def findings(store: RunDir, series: Mapping[str, Sequence[float]], groups_per_st
             yield "Entropy law", f"{share}; without entropy it would be {law['ceiling']:.2f}"
         elif math.isfinite(law["explained"]):
             yield "Entropy law", f"{share}: it does not hold here"
-    if len(series["grad_cosine"]) >= LEAST and math.isfinite(groups_per_step):
-        yield "Noise of a step", _noise(series["grad_cosine"], groups_per_step)
+    if len(series["grad_cosine"]) >= LEAST and math.isfinite(groups_an_update):
+        yield "Noise of a step", _noise(series["grad_cosine"], groups_an_update)
     groups = list(store.groups())
     if len(groups) >= LEAST:
         seen = reward_cliffs(groups)
         yield (
             "Ties of rewards",
-            f"in {100 * seen['ties']:.0f} % of groups different answers share the best reward; {SHAKE:g} more for one of them moves "
-            f"the best choice by {seen['greedy']:.2f} and a softmax choice by {seen['softmax']:.2f} of 2 (L1)",
+            f"in {100 * seen['ties']:.0f} % of {len(groups):,} recorded groups different answers share the best reward; "
+            f"{SHAKE:g} more for one of them moves the best choice by {seen['greedy']:.2f} "
+            f"and a softmax choice by {seen['softmax']:.2f} of 2 (L1)",
         )
         mixed = [g for g in groups if len({succeeded(t.rewards, t.reward) for t in g.trajectories}) == 2]
         if len(mixed) >= LEAST:
             hard = {name: f"{100 * share:.0f} %" for name, share in hard_weight(mixed).items()}
             yield (
                 "Weight of hard questions",
-                f"{hard['played']} of the groups with both outcomes fail more often than not: they have {hard['grpo']} of the weight "
-                f"with advantages over the deviation, {hard['grpo_mean']} without, {hard['rft']} if right answers were imitated",
+                f"{hard['played']} of {len(mixed):,} recorded groups with both outcomes fail more often than not: they have "
+                f"{hard['grpo']} of the weight with advantages over the deviation, {hard['grpo_mean']} without, "
+                f"{hard['rft']} if right answers were imitated",
             )
         if (front := objectives.reached(groups)) is not None:
             yield "Objectives", objectives.told(front)
@@ -236,7 +240,7 @@ def findings(store: RunDir, series: Mapping[str, Sequence[float]], groups_per_st
     if min(side["trajectories"] for side in sides.values()) >= LEAST:
         told = [
             f"{name} {side['reward']:.2f} reward, {side['turns']:.1f} turns, {side['tokens']:.0f} tokens "
-            f"({side['trajectories']:,.0f} trajectories)"
+            f"({side['trajectories']:,.0f} recorded trajectories)"
             for name, side in sides.items()
         ]
         yield "Trained and thrown away", "; ".join(told)

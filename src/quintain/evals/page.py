@@ -11,7 +11,7 @@ h2{font-size:18px;margin:40px 0 12px}p.sub{color:var(--soft);margin:0 0 20px}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px}
 .tile{background:var(--card);border:1px solid var(--line);border-radius:10px;
 padding:12px 14px}.tile b{display:block;font-size:20px;font-weight:650;white-space:nowrap}.tile span{color:var(--soft);font-size:13px}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(400px,1fr));gap:14px}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(400px,100%),1fr));gap:14px}
 .chart{margin:0;background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px}
 .chart svg{width:100%;height:auto;display:block}.chart figcaption{font-weight:600;margin:0 0 6px 4px}
 .grid{stroke:var(--line)}.tick{fill:var(--soft);font-size:11px}.keys{display:flex;gap:14px;flex-wrap:wrap;font-size:13px;
@@ -24,7 +24,7 @@ image-rendering:auto;margin-bottom:6px}.turn pre,pre.box{white-space:pre-wrap;ov
 font:12px/1.45 ui-monospace,monospace;color:var(--soft)}.tok{border-radius:4px;padding:1px 4px;font:600 13px ui-monospace,monospace;
 color:#14171c}.said{margin:6px 0 2px}.said small{color:var(--soft)}
 pre.box{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px;color:var(--ink)}
-.found{border-collapse:collapse;background:var(--card);border:1px solid var(--line);border-radius:10px}
+.found{display:block;width:fit-content;max-width:100%;overflow-x:auto;border-collapse:collapse;background:var(--card);border:1px solid var(--line);border-radius:10px}
 .found th,.found td{text-align:left;vertical-align:top;padding:8px 14px;border-top:1px solid var(--line)}
 .found th{white-space:nowrap}.found tr:first-child>*{border-top:0}
 .chain{display:flex;flex-wrap:wrap;gap:8px;align-items:center}.link{background:var(--card);border:1px solid var(--line);

@@ -37,7 +37,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
         config = configs.make(store.path / "config.toml")
         samples = _choose(store)
         wall = _seconds(store)
-        told = "".join(_finding(*f) for f in findings(store, _told(rows), _groups(config)))
+        told = "".join(_finding(*f) for f in findings(store, _told(rows), _groups(config, rows)))
     page = PAGE.format(
         title=html.escape(f"{config.run.name}: {config.algorithm.name} on {config.data or config.env.name}"),
         style=STYLE,
@@ -110,9 +110,12 @@ def _told(rows: Rows) -> dict[str, list[float]]:
     return {key: _series(_trained(rows), key)[1] for key in ("entropy", "reward", "grad_cosine")}
 
 
-def _groups(config: configs.Config) -> float:
-    """Those of an optimizer step; NaN where successive steps see the same groups again, so that they share their noise."""
-    return config.run.groups_per_step / config.learner.minibatches if config.learner.epochs == 1 else math.nan
+def _groups(config: configs.Config, rows: Rows) -> float:
+    """Those that an update was made of, on average; NaN where successive ones see the same groups, so that they share their noise."""
+    trained = [m.get("groups_trained", config.run.groups_per_step) for _, m in _trained(rows)]
+    if not trained or config.learner.epochs > 1:
+        return math.nan
+    return sum(trained) / len(trained) / config.learner.minibatches
 
 
 def _finding(name: str, sentence: str) -> str:
@@ -233,7 +236,7 @@ def _sample(config: configs.Config, group: Group, t: Trajectory) -> str:
     if said:
         picture = f'<img alt="end" src="{pictures[turn]}">' if turn < len(pictures) else ""
         cells.append(f'<div class="turn">{picture}{"".join(said)}</div>')
-    head = f"reward {t.reward:g} · {t.stop} after {t.turns} turns"
+    head = f"reward {t.reward:g} · {t.stop} after {t.turns} turn{'s' * (t.turns != 1)}"
     small = html.escape(f"{group.task.key} · policy version {t.versions[1]} · trajectory {t.id}")
     return (
         f'<details><summary>{head} <small>{small}</small></summary><div class="turns">{"".join(cells)}</div></details>'

@@ -97,10 +97,13 @@ class Evaluator:
     async def _pass(self, name: str, cast: Cast, count: int, guard: Guard) -> dict[str, float]:
         mine = self.tasks[:count][self.ranks.rank :: self.ranks.size]
         groups: list[Group] = []
-        paced, seats = Paced(self.say), len(self.rollouts)
+        paced, seats, ranks = Paced(self.say), len(self.rollouts), self.ranks.size
+        whose = f", process {self.ranks.rank + 1} of {ranks}" if ranks > 1 else ""
         for number, rollout in enumerate(self.rollouts, 1):
             seat = f", seat {number} of {seats}" if seats > 1 else ""
-            groups += await guard(play(mine, cast, rollout, self.reward, far=partial(_far, paced, f"{name}{seat}")))
+            groups += await guard(
+                play(mine, cast, rollout, self.reward, far=partial(_far, paced, f"{name}{whose}{seat}"))
+            )
         found = scores(groups)
         keys = ("episodes", "reward", "success", "turns")
         summed = self.ranks.sums({k: found[k] for k in keys})

@@ -88,8 +88,10 @@ def test_groups_of_both_outcomes_and_noise_are_told_of(tmp_path):
             store.append(Event(time=float(i), step=i, actor="run", kind="played", payload=one))
         store.commit()
         told = dict(findings(store, {"entropy": [], "reward": [], "grad_cosine": [0.2] * LEAST}, 8))
-    assert told["Weight of hard questions"].startswith("50 % of the groups with both outcomes fail more often than not")
-    assert "a noise scale of 32 groups at 8 a step; 4 updates of that size a step" in told["Noise of a step"]
+    assert told["Weight of hard questions"].startswith(
+        f"50 % of {LEAST} recorded groups with both outcomes fail more often than not"
+    )
+    assert "a noise scale of 32 groups at 8 an update; 4 updates of that size a step" in told["Noise of a step"]
     assert told["Noise of a step"].endswith("leave 0.50 of the noise")
 
 
@@ -124,7 +126,7 @@ def test_little_is_said_of_little(tmp_path, count):
         return
     assert list(told) == ["Entropy law", "Noise of a step", "Ties of rewards", "Trained and thrown away"]
     assert "without entropy it would be 0.80" in told["Entropy law"]
-    assert "a noise scale of 8 groups at 8 a step" in told["Noise of a step"]
-    assert "trained 0.50 reward, 1.0 turns, 2 tokens (10 trajectories)" in told["Trained and thrown away"]
+    assert "a noise scale of 8 groups at 8 an update" in told["Noise of a step"]
+    assert "trained 0.50 reward, 1.0 turns, 2 tokens (10 recorded trajectories)" in told["Trained and thrown away"]
     assert "does not hold here" in unsure["Entropy law"] and "without entropy" not in unsure["Entropy law"]
     assert "share nothing" in unsure["Noise of a step"]

@@ -50,6 +50,17 @@ def test_a_step_without_a_group_has_no_entropy_and_rewards_start_at_0(run):
     assert 'text-anchor="end">0</text>' in chart["Reward"]
 
 
+def test_the_noise_of_an_update_is_told_beside_the_groups_that_it_was_trained_on(run):
+    with RunDir.open(run, "a") as store:
+        for step in range(3, 20):
+            row = {**STEP, "entropy": 1.0, "groups_trained": 6.0, "grad_cosine": 0.5}
+            store.append(Event(time=2e9 + step, step=step, actor="run", kind="metrics", payload=row))
+        store.commit()
+    assert "a noise scale of 3 groups at 2.9 an update" in write_report(run).read_text(), (
+        "two minibatches; 8 are played"
+    )
+
+
 def test_success_elsewhere_is_not_told_as_gained_here(run):
     def evaluated(store: RunDir, seconds: float, success: float) -> None:
         store.append(Event(time=2e9 + seconds, step=3, actor="run", kind="eval", payload={"eval/success": success}))

@@ -70,10 +70,10 @@ async def test_a_run_is_evaluated_against_whom_its_config_names_and_says_how_far
     said: list[str] = []
     monkeypatch.setattr("quintain.runtime.evaluate.Paced", lambda say: say)
 
-    async def scored(*more: str) -> dict[str, float]:
+    async def scored(*more: str, ranks: Any = None) -> dict[str, float]:
         config = duel("eval.instances=30", "eval.greedy=false", *more)
         cast = builtin("random", config)
-        evaluator = make_evaluator(config, make_stage(config), cast, Ranks(), partial(make_rollout, config, 1))
+        evaluator = make_evaluator(config, make_stage(config), cast, ranks or Ranks(), partial(make_rollout, config, 1))
         assert evaluator is not None
         return dict(await replace(evaluator, say=said.append)(0, straight))
 
@@ -85,6 +85,8 @@ async def test_a_run_is_evaluated_against_whom_its_config_names_and_says_how_far
         said[0] == "evaluating: eval: 1 of 30 instances"
         and said[-1] == "evaluating: eval, seat 2 of 2: 30 of 30 instances"
     )
+    await scored(ranks=SimpleNamespace(rank=0, size=2, sums=dict))
+    assert said[-1] == "evaluating: eval, process 1 of 2: 15 of 15 instances"
 
 
 def test_worlds_of_one_seat_have_nobody_to_be_against():
