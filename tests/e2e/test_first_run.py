@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from quintain.cli import main
 from quintain.ledger import RunDir
 
+DOCS = Path(__file__).parents[2] / "docs"
 UNSEEN = ("warm_start.steps=0", "eval.instances=0", "eval.final_instances=0")
 
 
@@ -42,6 +46,12 @@ def test_going_on_with_a_run_that_has_done_its_steps_says_so_and_changes_nothing
     assert before == [(p, p.read_bytes()) for p in sorted((tmp_path / "a" / "segments").rglob("*")) if p.is_file()]
     assert main(["train", "--resume", run, "run.steps=4"]) == 0
     assert "resumed at step 2 of 4" in capsys.readouterr().out
+    with RunDir.open(run) as store:
+        names = {re.sub("/.*", "/", name) for _, row in store.metrics() for name in row}
+    told = {
+        re.sub("/.*", "/", name) for page in DOCS.glob("*.md") for name in re.findall(r"`([\w/.]+)`", page.read_text())
+    }
+    assert names and names <= told, "every number of a step stands on a page"
 
 
 def test_an_algorithm_that_compares_states_across_episodes_trains(tmp_path, capsys):
