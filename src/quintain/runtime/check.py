@@ -29,8 +29,18 @@ def check(config: Config) -> None:
     make_rollout(config, config.rollout.group_size, **training_only(config))
     groups_of_rank(config, config.runtime.processes)
     OverLimit(config.run.over_limit, config.run.ahead).check(config.run.max_lag)
+    if config.run.look and not config.run.max_lag:
+        raise ConfigError(
+            f"run.look is {config.run.look} and run.max_lag is 0: a synchronous run plays nothing ahead that could overtake; set "
+            "run.max_lag=1 or more, or run.look=0"
+        )
     cluster.check(config)
     section = config.runtime
+    if section.spares and not section.actors:
+        raise ConfigError(
+            f"runtime.spares is {section.spares} and runtime.actors is 0: spares take the place of actors; set runtime.actors=1 or "
+            "more, or runtime.spares=0"
+        )
     if section.actors and section.processes > 1:
         raise ConfigError(
             f"runtime.actors is {section.actors} and runtime.processes is {section.processes}: actors play for one process "

@@ -16,6 +16,8 @@ RUN = {
     "runtime.actors=1 runtime.processes=2": "actors play for one process that learns",
     "learner.shard=full runtime.processes=1": "nobody to share the layers with",
     "eval.beside=true runtime.processes=2": "eval.beside is true",
+    "run.look=8": "run.look is 8 and run.max_lag is 0: a synchronous run plays nothing ahead",
+    "runtime.spares=2": "runtime.spares is 2 and runtime.actors is 0: spares take the place of actors",
     "run.max_lag=1 run.ahead=2": "ahead is 2 with over_limit='wait' and max_lag=1: tickets beyond the bound need",
     "run.over_limit=refill run.ahead=2": "over_limit='refill' and max_lag=0",
     "cluster.reward_tasks=2": "cluster.pools is empty",
