@@ -162,7 +162,9 @@ def _stray(env: WorldEnv, rng: Rng) -> Move | None:
             continue
         outcome = env.world.step(state, {SOLO: move})
         after = None if outcome.done else env.world.solve(outcome.state, SOLO)
-        if isinstance(after, Plan) and after.value >= plan.value and env.turn + 1 + len(after.moves) <= env.limit:
+        if not isinstance(after, Plan) or after.value < plan.value or after.exact < plan.exact:
+            continue  # no way, a worse one, or one that may rest on what was not seen
+        if env.turn + 1 + len(after.moves) <= env.limit:
             return move
     return None
 

@@ -122,6 +122,12 @@ def _succeeds(env: WorldEnv, task: Task) -> bool:
         return False
 
 
+def test_no_slip_leads_to_where_only_what_was_not_seen_helps() -> None:
+    env, how = WorldEnv(world_of("HealthWalk3D")), Manner(slips=0.3, why=True)
+    turns = [turn for seed in range(12) for turn in demonstrate(env, task_of("HealthWalk3D", seed, 0), how)]
+    assert any(turn.slip for turn in turns) and not any("By estimate" in turn.text for turn in turns)
+
+
 def test_slips_are_mended_by_the_oracle_and_told_apart() -> None:
     env = WorldEnv(world_of("KeyDoor"), WORDS)
     slipped = 0

@@ -14,11 +14,12 @@ from quintain.envs.world import WorldEnv, world_of
 from quintain.ports import SOLO
 from quintain.registry import entries
 from quintain.types import Message, QuintainError, Task
+from quintain.worlds.engines.raycast import explore, survive
 from quintain.worlds.engines.raycast.explore import plan
 from quintain.worlds.engines.raycast.fan import AT, BACK, CELLS, DEPTH, ENOUGH, RAYS, cast
 from quintain.worlds.engines.raycast.floor import GONE, HELD, Floor, Place, Stand
 from quintain.worlds.engines.raycast.look import behind, full_caption, in_sight, moving_words, parse_caption, scene_of
-from quintain.worlds.engines.raycast.roam import RoamWorld
+from quintain.worlds.engines.raycast.roam import CHOICES, RoamWorld
 from quintain.worlds.engines.raycast.rules import (
     BESIDE,
     CHOOSE,
@@ -36,7 +37,7 @@ from quintain.worlds.engines.raycast.rules import (
     stood,
 )
 from quintain.worlds.engines.raycast.things import HEART, KINDS, SIGN
-from quintain.worlds.kernel import Plan
+from quintain.worlds.kernel import Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.painter import Painter
 from quintain.worlds.scene import Sprite
@@ -233,6 +234,46 @@ def test_health_runs_out_unless_a_heart_is_taken() -> None:
     assert go(state, LEFT, LEFT, LEFT)[1:] == (0.0, True)
     assert go(state, FORWARD, FORWARD, LEFT, LEFT, LEFT)[1:] == (1.0, True)
     assert plan(state) == [FORWARD, FORWARD, LEFT, LEFT, LEFT]
+
+
+def test_wherever_one_walks_a_way_to_stay_alive_is_found_or_there_is_none() -> None:
+    """A search through `step` agrees, also where going by what was seen starves."""
+    world, met = world_of("HealthWalk3D"), set[str]()
+    for level, seed in itertools.product(range(3), range(25)):
+        state, rng = world.start(seed, level), Rng("alive", seed, level)
+        for _ in range(1 + seed % 4):
+            state = world.step(state, {SOLO: world.sample(state, SOLO, rng)}).state
+        answer = world.solve(state, SOLO)
+        met.add(answer.proof if isinstance(answer, Plan) else "none")
+        if isinstance(answer, Plan):
+            assert go(state, *[move.key for move in answer.moves])[1:] == (1.0, True)
+        else:
+            assert isinstance(answer, Unsolvable) and not survives(state)
+    assert met == {"policy", "solver", "none"}
+
+
+def survives(state: Stand) -> bool:
+    """Whether any moves win; whoever stands alike sooner with the same hearts taken is not worse off."""
+    wave, met = [state], set[tuple[int, int, tuple[int, ...]]]()
+    for here in wave:
+        for key in (LEFT, RIGHT, FORWARD):
+            outcome = step(here, key)
+            after = outcome.state
+            if outcome.rewards:
+                return True
+            pose = (after.at, after.heading, after.where)
+            if not outcome.done and pose not in met:
+                met.add(pose)
+                wave.append(after)
+    return False
+
+
+def test_a_search_for_hearts_that_is_cut_short_tells_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = standing("a . . . . . ^ . . . b", {"a": HEART, "b": HEART}, SURVIVE, gain=5, health=6, clock=40)
+    assert explore.answer(state, CHOICES) == Unsolvable("no way to the hearts keeps you alive")
+    monkeypatch.setattr(survive, "NODES", 0)
+    monkeypatch.setattr(explore, "NODES", 0)
+    assert explore.answer(state, CHOICES) == Unknown(1)
 
 
 def test_putting_one_thing_beside_another() -> None:

@@ -2,12 +2,16 @@
 
 Each of its moves follows from what was seen before it, so its plans are not the shortest, but a seat can find them. It looks for
 news where a look along a row of known floor meets a cell not seen yet, at the place that takes the fewest turns to get to.
+
+Where health runs out on such a walk, all hearts are searched for a way that keeps it up. Its moves may rest on what was not seen, so
+the plan is one of the class `policy`; it still begins with the move that what was seen speaks for, unless that move loses.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from quintain.worlds.engines.grid.board import WALL
 from quintain.worlds.engines.raycast.fan import DEPTH
@@ -26,6 +30,7 @@ from quintain.worlds.engines.raycast.rules import (
     over,
     step,
 )
+from quintain.worlds.engines.raycast.survive import NODES, stops
 from quintain.worlds.engines.raycast.things import SIGN
 from quintain.worlds.kernel import Answer, Choices, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import spend
@@ -42,9 +47,28 @@ def answer(state: Stand, choices: Choices) -> Answer:
         return Unsolvable("the episode is over")
     keys = plan(state)
     if keys is None:
-        return Unknown(LIMIT)
+        return _rescue(state, choices) if state.place.gain else Unknown(LIMIT)
     moves = tuple([choices[key] for key in keys])
     return Plan(moves, "solver", moves[:1]) if moves else Unsolvable("it cannot be reached")
+
+
+def _rescue(state: Stand, choices: Choices) -> Answer:
+    """The moves of one who knows where all hearts are."""
+    found, nodes = stops(state)
+    if found is None:
+        return Unknown(nodes) if nodes > NODES else Unsolvable("no way to the hearts keeps you alive")
+    keys = _leg(state)[1][:1]  # what was seen speaks for it
+    after = step(state, keys[0]).state
+    other = None if over(after) else stops(after)[0]
+    if other is None:
+        keys, after, other = [], state, found
+    after, rows = replace(after, seen=b"\xff" * len(after.seen)), state.place.floor.ahead
+    for cell, heading in other:
+        leg = _way(after, lambda at, to, pose=(cell, heading): (rows[to][at], to) == pose) or []
+        keys += [*leg, FORWARD]
+        after = replace(after, at=cell, heading=heading)
+    keys += [LEFT] * (state.clock - len(keys))
+    return Plan(tuple([choices[key] for key in keys]), "policy", (choices[keys[0]],))
 
 
 def plan(state: Stand) -> list[str] | None:
