@@ -22,8 +22,8 @@ from quintain.worlds.noise import Rng
 
 FOUR = """You walk through four rooms to reach the goal, one cell a turn. The walls between the rooms have gaps.
 Map: P you, G goal, # wall, . floor."""
-GAP = """You walk to the goal, one cell a turn. Strips of lava lie across the way, each with one gap; whoever steps into lava
-has lost.
+GAP = """You walk to the goal, one cell a turn. Strips of lava lie across the way, each with one gap, and beside them there
+may be single cells of lava; whoever steps into lava has lost.
 Map: P you, G goal, L lava, . floor."""
 CHAIN = """You walk through a chain of rooms to reach the goal in the last one, one cell a turn. Between two rooms there is a
 shut door: a step into it opens it and leaves you where you are; the next step can lead through.
