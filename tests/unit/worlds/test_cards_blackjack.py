@@ -85,6 +85,20 @@ def test_the_card_that_ends_a_hand_is_told() -> None:
     assert max(told) > 21
 
 
+def test_a_cost_that_rounds_to_no_chips_is_not_told_but_counts() -> None:
+    world, untold = world_of("Blackjack"), 0
+    for seed in range(40):
+        state, done = world.start(seed, 5), False
+        while not done:
+            before = state
+            state, _, done, events = world.step(state, {"agent": world.read("stand", "agent")})
+            told = [event.removeprefix("cost:") for event in events["agent"] if event.startswith("cost")]
+            lost = state.lost - before.lost
+            assert told == ([f"{lost / MILLION:.2f}"] if lost >= MILLION // 200 else [])
+            untold += 0 < lost < MILLION // 200
+    assert untold
+
+
 def test_the_oracle_loses_nothing_and_always_standing_does() -> None:
     for seed in range(5):
         assert play(task_of("Blackjack", seed, 6), oracle_player()).states[-1].lost == 0

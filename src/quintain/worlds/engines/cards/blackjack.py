@@ -220,7 +220,8 @@ class Blackjack:
         told = self._worths(state)
         cost = round(MILLION * (max(told.values()) - told[move.key]))
         draws, mine = _Draws(state.house, state.noise), state.mine
-        said = [f"cost:{cost / MILLION:.2f}"] if cost else []
+        dear = f"{cost / MILLION:.2f}"
+        said = [f"cost:{dear}"] if dear != "0.00" else []
         if move.key in ("hit", "double"):
             mine = (*mine, draws.card())
             said.append(f"drew:{NAMES[mine[-1]]} and have {count_of(mine)[0]}")
