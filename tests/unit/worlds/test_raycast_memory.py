@@ -154,7 +154,10 @@ def test_places_are_those_that_dead_reckoning_gives(level: int) -> None:
         answer = world.read(said, SOLO)
         assert answer == plan.moves[-1], said
         assert world.step(state, {SOLO: answer}).rewards[SOLO] == {"success": 1.0}
-        part = world.read(said.replace(said.split("; ")[0], "blue box 39 39"), SOLO)
+        first = said.split("; ")[0]
+        other = f"{first.partition(' (')[0]} 39 39"
+        assert world.read(f"{said}; {first}", SOLO) == answer and world.read(f"{said}; {other}", SOLO) is None
+        part = world.read(said.replace(first, other), SOLO)
         assert part is not None
         earned = sum(world.step(state, {SOLO: part}).rewards.get(SOLO, {}).values())
         assert earned == pytest.approx(1 - 1 / len(seen))

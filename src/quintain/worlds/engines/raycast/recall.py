@@ -143,7 +143,9 @@ class RecallGame:
             found = _THING.match(text, at)
             if not found or max(abs(int(found[3])), abs(int(found[4]))) > FAR:
                 return None
-            out[kind_of(f"{found[1]} {found[2]}")] = int(found[3]), int(found[4])
+            spot = int(found[3]), int(found[4])
+            if out.setdefault(kind_of(f"{found[1]} {found[2]}"), spot) != spot:
+                return None  # one thing at two places
             between = _BETWEEN.match(text, found.end())
             at = between.end() if between else found.end()
         return say(tuple(sorted(out.items()))) if out else None
