@@ -341,9 +341,15 @@ def test_an_answer_ends_it_and_shares_of_it_earn_little(name: str):
     [
         ("HullPoints", ("c, a, B", "{A, B, C}", "points A B and C", "A B C A"), "A B C"),
         ("CutPolygon", ("(9,12), (3,4)", "3,4 and 9,12", "[[3, 4], [9, 12]]"), "(3,4) (9,12)"),
-        ("PolygonArea", ("40, 34", "area 40, 34 points", "40.0 34"), "40 34"),
+        (
+            "PolygonArea",
+            ("40, 34", "area 40, 34 points", "40.0 34", "area 40, inside 34", "area: 40; inside: 34"),
+            "40 34",
+        ),
         ("AngleChase", ("50", "50°", "50 degrees", "x = 50"), "50"),
-        ("ClockDial", ("3:05, 17", "3:05 and 17"), "3:05 17"),
+        ("ClockDial", ("3:05, 17", "3:05 and 17", "A: 3:05, B: 17", "a 3:05 b 17", "A=3:05 B=17"), "3:05 17"),
+        ("MinCircle", ("14 13 25", "x=14 y=13 r^2=25", "x = 14, y = 13, r² = 25", "x=14 y=13 r2=25"), "14 13 25"),
+        ("PileIntervals", ("32 29", "first 32, second 29", "First: 32; second: 29"), "32 29"),
         ("VisibleLines", ("C -> A -> B", "c, a, b", "C then A then B"), "C A B"),
         ("CoordinateRead", ("A (5,2), B (11,8)", "a: 5,2 b: 11,8", "(5,2) - (11,8)", "(5,2)-(11,8)"), "(5,2) (11,8)"),
         ("VoronoiAsk", ("1 C 2 D", "1=C 2=D", "1: C, 2: D", "1. C\n2. D"), "C D"),
@@ -357,6 +363,21 @@ def test_an_answer_has_many_spellings(name: str, texts: tuple[str, ...], key: st
 @pytest.mark.parametrize("text", ["11 15 -25", "11, 15, - 25", "11 −15 25", "-(11) 15 25", "1: 11, 15, 2: 25"])
 def test_a_sign_or_a_label_too_few_is_not_read_over(text: str):
     assert world_of("MinCircle").read(text, SOLO) is None
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("PolygonArea", "inside 34, area 40"),
+        ("PileIntervals", "second 29, first 32"),
+        ("MinCircle", "r^2=25 x=14 y=13"),
+        ("MinCircle", "y=13 x=14 r2=25"),
+        ("ClockDial", "B: 17, A: 3:05"),
+        ("ClockDial", "A: 3:05, B: 17 4"),
+    ],
+)
+def test_what_is_named_in_another_order_or_a_label_too_few_is_not_read(name: str, text: str):
+    assert world_of(name).read(text, SOLO) is None
 
 
 def test_gates_may_be_told_with_their_rays():

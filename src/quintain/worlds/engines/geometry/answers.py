@@ -11,8 +11,12 @@ from quintain.worlds.kernel import Move
 
 LONGEST = 400  # characters of an answer
 _FLUFF = re.compile(
-    r"\b(?:and|answer|is|then|points?|names?|area|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?|x|y|r2)\b"
+    r"\b(?:and|answer|is|then|points?|names?|area|inside|first|second|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?"
+    r"|x|y|r2)\b"
 )
+_SWAPPED = re.compile(
+    r"\b(?:inside\b.*\barea|second\b.*\bfirst|r2\b.*\bx|y\b.*\bx)\b", re.DOTALL
+)  # not in the order asked for
 _BETWEEN = re.compile(r"[\s,;:/|\[\](){}=><°+&-]*")
 _DASHES = str.maketrans("−–—－", "----")
 _POINT = re.compile(r"^\s*[-*•]\s+", re.MULTILINE)  # of a list in lines
@@ -23,6 +27,7 @@ _LABELS = {
     "name": re.compile(r"(?<!\w)(\d{1,2})[\s:=.)>-]*(?=[a-z]\b)", re.ASCII),
     "number": re.compile(r"(?<![\d.:=])(\d{1,2})\s*[:=]\s*(?=\d)", re.ASCII),
     "point": re.compile(r"\b([a-z])\b[\s:=]*(?=[(\[]?\s*\d)", re.ASCII),
+    "time": re.compile(r"\b([a-z])\b[\s:=]*(?=\d)", re.ASCII),
 }
 _RUN = re.compile(r"(?<=[A-Z])(?=[A-Z])")
 _TOKENS = {
@@ -45,7 +50,7 @@ def _point(text: str) -> str:
 def _unlabelled(of: str, text: str) -> tuple[str, int]:
     """A text without the labels of its entries, and how many these were."""
     labels = _LABELS[of].findall(text) if of in _LABELS else []
-    counted = [chr(96 + i) if of == "point" else str(i) for i in range(1, len(labels) + 1)]
+    counted = [chr(96 + i) if of in ("point", "time") else str(i) for i in range(1, len(labels) + 1)]
     return (_LABELS[of].sub(" ", text), len(labels)) if len(labels) > 1 and labels == counted else (text, 0)
 
 
@@ -84,9 +89,11 @@ class Form:
         # names in one, as in BDFG; words are seldom in capitals
         if self.of == "name" and text == text.upper() and not _FLUFF.search(low):
             low = _RUN.sub(" ", text.strip()).lower()
-        low = low.translate(_DASHES)
+        low = low.translate(_DASHES).replace("r^2", "r2").replace("r²", "r2")
         if self.of != "name" and _MINUS.search(_POINT.sub("", low) if "\n" in low else low):
             return None  # no answer is below 0
+        if self.of == "number" and _SWAPPED.search(low):
+            return None
         low, labels = _unlabelled(self.of, low)
         pattern = _TOKENS[self.of]
         normal = _NORMAL[self.of]
