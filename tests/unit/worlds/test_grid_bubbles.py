@@ -10,8 +10,8 @@ import pytest
 
 from quintain.envs.world import world_of
 from quintain.ports import SOLO
-from quintain.worlds.engines.grid.bubbles import Bubbles, lands, line_of, proven, shots, stuck, touching
-from quintain.worlds.kernel import Plan
+from quintain.worlds.engines.grid.bubbles import Bubbles, _lost, lands, line_of, proven, shots, stuck, touching
+from quintain.worlds.kernel import Plan, Unknown
 from quintain.worlds.noise import Rng
 
 RISE = math.sqrt(3) / 2  # between rows of touching bubbles
@@ -102,6 +102,36 @@ def test_plans_clear_the_heap_with_the_bubbles_in_order() -> None:
         for move, sign in zip(plan.moves, state.queue, strict=False):
             cells = after_shot(cells, state.width, dict(shots(cells, state.width))[move], sign)
         assert not cells.strip(".")
+
+
+def test_too_few_bubbles_of_a_colour_at_the_ceiling_are_seen_at_once() -> None:
+    heaps = {
+        ("R......", "GR"): True,  # two more are needed
+        ("R......", "RR"): False,
+        ("R......", "GG"): True,
+        ("RR...RR", "RG"): True,  # no bubble touches both groups
+        ("RR...RR", "RR"): False,
+        ("RR.RR..", "R"): False,
+    }
+    assert {(row, queue): _lost(row + "." * 14, 7, queue) for row, queue in heaps} == heaps
+    world = world_of("BubbleShot")
+    for level in range(10):
+        state = world.start(1, level)
+        answer = world.solve(state, SOLO)
+        assert isinstance(answer, Plan)
+        for move in answer.moves:
+            assert not _lost(state.cells, state.width, state.queue), "what can be cleared is not lost"
+            state = world.step(state, {SOLO: move}).state
+
+
+def test_after_stray_shots_the_oracle_seldom_gives_up() -> None:
+    world, answers = world_of("BubbleShot"), []
+    for seed, shot in itertools.product(range(20), (1, 3)):
+        state, rng = world.start(seed, 5), Rng("stray", seed, shot)
+        for _ in range(shot):
+            state = world.step(state, {SOLO: world.sample(state, SOLO, rng)}).state
+        answers.append(world.solve(state, SOLO))
+    assert sum(isinstance(answer, Unknown) for answer in answers) <= 1
 
 
 def test_a_shot_is_read_in_many_spellings() -> None:

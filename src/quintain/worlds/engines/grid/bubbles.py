@@ -29,6 +29,7 @@ _QUEUE = "Bubbles: "
 _SHOT = re.compile(r"(?:shoot\s+)?(?:from\s+)?([a-z])[\s,-]*(?:to\s+the\s+)?(left|right|l|r|<|>)", re.ASCII)
 _WAYS = {"left": -1, "l": -1, "<": -1, "right": 1, "r": 1, ">": 1}
 _BITS = {ord(sign): "1" for sign in HUES} | {ord(EMPTY): "0"}
+_ONLY = {sign: _BITS | {ord(other): "0" for other in HUES if other != sign} for sign in HUES}
 _MOVES = {
     (x, way): Move(f"{LETTERS[x]} {'left' if way < 0 else 'right'}", (x, way)) for x in range(26) for way in (-1, 1)
 }
@@ -109,13 +110,23 @@ def _halves(width: int, height: int) -> tuple[int, int, int, int, int]:
 
 def _hanging(taken: int, width: int, height: int) -> int:
     """The bubbles that others join to the ceiling; as bits."""
-    ceiling, later, sooner, even, odd = _halves(width, height)
-    found = wave = taken & ceiling
+    return _joined(taken & _halves(width, height)[0], taken, width, height)
+
+
+def _joined(wave: int, taken: int, width: int, height: int) -> int:
+    """Some of the bubbles, and those that others join to them; as bits."""
+    found = wave
     while wave:
-        both = wave | (wave & even) << 1 | (wave & odd) >> 1
-        wave = ((wave & later) << 1 | (wave & sooner) >> 1 | both << width | both >> width) & taken & ~found
+        wave = _near(wave, width, height) & taken & ~found
         found |= wave
     return found
+
+
+def _near(wave: int, width: int, height: int) -> int:
+    """The cells that touch some cells; as bits."""
+    _, later, sooner, even, odd = _halves(width, height)
+    both = wave | (wave & even) << 1 | (wave & odd) >> 1
+    return (wave & later) << 1 | (wave & sooner) >> 1 | both << width | both >> width
 
 
 @functools.lru_cache(maxsize=1 << 15)
@@ -177,6 +188,30 @@ def _distinct(cells: str, width: int) -> list[tuple[Move, int]]:
     return [(move, cell) for cell, move in found.items()]
 
 
+def _lost(cells: str, width: int, queue: str) -> bool:
+    """Whether bubbles at the ceiling, which never fall, have too few of their colour to come: each group of theirs must be touched by one
+    of these, and one alone needs two bubbles that it touches.
+    """
+    height, colours = len(cells) // width, set(cells[:width]) - {EMPTY}
+    if not colours <= set(queue):
+        return True
+    for sign in colours:
+        every = int(cells.translate(_ONLY[sign]), 2)
+        left = top = _hanging(every, width, height)
+        count = once = twice = thrice = 0
+        while left:  # group by group
+            group = _joined(left & -left, left, width, height)
+            left ^= group
+            near = _near(group, width, height)
+            thrice, twice, once, count = thrice | twice & near, twice | once & near, once | near, count + 1
+        to_come, most = queue.count(sign), 3 if thrice else 2 if twice else 1  # groups that touch one cell
+        if count > most * to_come:
+            return True
+        if to_come == 1 and top & (top - 1) == 0 and not once & _near(every ^ top, width, height):
+            return True
+    return False
+
+
 @functools.lru_cache(maxsize=4096)
 def proven(cells: str, width: int, queue: str) -> tuple[tuple[Move, ...] | None, int]:
     """Shots that clear the heap, or None; and the heaps looked at, over `NODES` if it gave up."""
@@ -188,7 +223,7 @@ def proven(cells: str, width: int, queue: str) -> tuple[tuple[Move, ...] | None,
         if not heap.strip(EMPTY):
             return ()
         nodes += 1
-        if shot == len(queue) or (heap, shot) in seen or nodes > NODES:
+        if shot == len(queue) or (heap, shot) in seen or nodes > NODES or _lost(heap, width, queue[shot:]):
             return None
         seen.add((heap, shot))
         ahead = [(stuck(heap, width, cell, queue[shot]), move) for move, cell in _distinct(heap, width)]
