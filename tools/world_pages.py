@@ -45,7 +45,8 @@ from the same seed in two processes with different hash seeds; a snapshot restor
 its origin; malformed actions are events, never exceptions, and never earn anything; what a seat may not see never changes what it is
 shown, whether it is to move or waits; the full caption rebuilds all that is seen; no observation holds the answer; of answers changed
 by mutation only those earn success that a judge of the rules, who knows the caption alone, calls right; no oracle foresees chance or
-knows more than its seat; a second solver agrees on small instances; splits share no page; no text in a picture lies on another; pictures
+knows more than its seat (where going by what was seen starves in HealthWalk3D it does, and calls its plan an estimate, and no
+demonstration goes there); a second solver agrees on small instances; splits share no page; no text in a picture lies on another; pictures
 equal golden ones.
 
 `make worlds` plays a few instances of each world, with every commit other seeds and levels. `make honest` plays all instances of the
