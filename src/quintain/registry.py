@@ -223,12 +223,13 @@ def build(kind: str, spec: Mapping[str, Any] | str) -> Any:
 
     Raises:
         UnknownName: no such part, or no such option; the nearest match is named.
-        MissingOption: an option without a default is not given.
+        MissingOption: the name, or an option without a default, is not given.
         BadOption: an option is of the wrong type.
     """
     spec = {"name": spec} if isinstance(spec, str) else dict(spec)
     spec.pop("kind", None)
-    found = entry(kind, spec.pop("name"))
+    found = entry(kind, named(kind, spec))
+    del spec["name"]
     signature = inspect.signature(inspect.unwrap(found.make))
     args: list[Any] = []
     variadic = next((p for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL), None)
@@ -252,6 +253,20 @@ def build(kind: str, spec: Mapping[str, Any] | str) -> Any:
             f"{kind} {found.name!r} cannot be made of {given or 'no options'}: {error}; `quintain list {kind} {found.name}` says "
             "what each option is"
         ) from error
+
+
+def named(kind: str, spec: Mapping[str, Any]) -> str:
+    """The name in the data of a part.
+
+    Raises:
+        MissingOption: it has none.
+    """
+    if "name" not in spec:
+        told = ", ".join(f"{k}={v!r}"[:80] for k, v in spec.items())
+        raise MissingOption(
+            f"a {kind} of {told or 'no options'} has no name; say which one with name=, `quintain list {kind}` has them"
+        )
+    return spec["name"]
 
 
 def resolve(kind: str, part: Any) -> Any:

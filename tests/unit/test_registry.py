@@ -101,3 +101,9 @@ def test_an_option_without_a_default_that_is_not_given_is_named():
         build("objective", {"name": "clip", "low": "abc"})
     with pytest.raises(MissingOption, match="algorithm 'drpo' needs the option limit"):
         build("algorithm", "drpo")
+
+
+@pytest.mark.parametrize("whole", [{"kind": "sampler", "name": "mixture"}, {"kind": "reward", "name": "all"}])
+def test_a_nested_part_without_a_name_is_told_of(whole):
+    with pytest.raises(MissingOption, match=f"{whole['kind']} of levels=.0. has no name"):
+        build(whole["kind"], {**whole, "parts": [{"levels": [0]}]})

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quintain.parts import Sampler, State
-from quintain.registry import build, entry, register, unknown
+from quintain.registry import build, entry, named, register, unknown
 from quintain.samplers.draws import choice, mixed, uniform
 from quintain.samplers.worlds import SEEDS, SamplerError, check_shard, task_of
 from quintain.types import Group, Task
@@ -80,7 +80,7 @@ def part_of(part: Sampler | Mapping[str, Any] | str, shared: Mapping[str, Any]) 
     if not isinstance(part, str | Mapping):
         return part
     spec = {"name": part} if isinstance(part, str) else dict(part)
-    takes = inspect.signature(entry("sampler", spec["name"]).make).parameters
+    takes = inspect.signature(entry("sampler", named("sampler", spec)).make).parameters
     everything = any(p.kind is p.VAR_KEYWORD for p in takes.values())
     return build("sampler", {**{k: v for k, v in shared.items() if k in takes or everything}, **spec})
 
