@@ -8,6 +8,7 @@ from quintain.config import Config, ConfigError
 from quintain.envs.world import world_of
 from quintain.registry import names, user_object
 from quintain.runtime import cluster, learner_pool
+from quintain.runtime.drawn import check_drawn
 from quintain.runtime.launch import groups_of_rank
 from quintain.runtime.playing import make_reward, make_rollout, training_only
 from quintain.runtime.stage import data_sampler, env_of
@@ -26,6 +27,7 @@ def check(config: Config) -> None:
     """
     evaluated = config.eval.instances or config.eval.final_instances
     check_playing(config, "train", *([config.eval.split] if evaluated else []))
+    check_drawn(config)
     make_rollout(config, config.rollout.group_size, **training_only(config))
     groups_of_rank(config, config.runtime.processes)
     OverLimit(config.run.over_limit, config.run.ahead).check(config.run.max_lag)

@@ -9,7 +9,7 @@ from typing import Any
 from quintain.parts import Sampler, State
 from quintain.registry import build, entry, named, register, unknown
 from quintain.samplers.draws import choice, mixed, uniform
-from quintain.samplers.worlds import SEEDS, SamplerError, check_shard, task_of
+from quintain.samplers.worlds import SEEDS, Place, SamplerError, check_shard, task_of
 from quintain.types import Group, Task
 
 
@@ -18,6 +18,11 @@ class Mixture:
 
     def __init__(self, parts: Sequence[Sampler], weights: Sequence[float], seed: int) -> None:
         self.parts, self.weights, self.seed = tuple(parts), tuple(weights), seed
+
+    @property
+    def places(self) -> list[Place]:
+        """What the parts draw from, as far as they tell."""
+        return [place for part in self.parts for place in getattr(part, "places", ())]
 
     def init(self) -> State:
         """Nothing was drawn."""
@@ -94,6 +99,11 @@ class Curriculum:
         self.split: str = "train"
         self.shard: tuple[int, int] = (0, 1)
         self.params: Mapping[str, Any] = {}
+
+    @property
+    def places(self) -> list[Place]:
+        """The world at all levels, as it may come to each."""
+        return [(self.env, self.levels, self.params)]
 
     def init(self) -> State:
         """The first level, nothing seen."""

@@ -10,6 +10,7 @@ from quintain.registry import register
 from quintain.samplers.draws import mixed, permutation
 from quintain.types import Group, QuintainError, Task
 
+Place = tuple[str, tuple[int, ...], Mapping[str, Any]]  # a world, levels, knobs
 SEEDS = 1 << 48  # instance seeds lie in [0, SEEDS)
 
 
@@ -25,6 +26,11 @@ class Worlds:
         self.seed, self.pool = seeds
         self.shard: tuple[int, int] = (0, 1)
         self.params: Mapping[str, Any] = {}
+
+    @property
+    def places(self) -> list[Place]:
+        """What is drawn from; a sampler that has this tells it."""
+        return [(name, self.levels, self.params) for name in self.names]
 
     def init(self) -> State:
         """Nothing was drawn."""

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from quintain.cli.train import _where
 from quintain.config import ConfigError, make
 from quintain.runtime.check import check, check_playing
 from quintain.types import QuintainError
@@ -21,6 +22,15 @@ RUN = {
     "run.max_lag=1 run.ahead=2": "ahead is 2 with over_limit='wait' and max_lag=1: tickets beyond the bound need",
     "run.over_limit=refill run.ahead=2": "over_limit='refill' and max_lag=0",
     "cluster.reward_tasks=2": "cluster.pools is empty",
+}
+TWO = 'sampler={name="worlds",env=["KeyDoor","FourRooms"]}'
+DRAWN = {
+    TWO.replace("FourRooms", "KeyDor"): "unknown world of the sampler: 'KeyDor'; did you mean 'KeyDoor'",
+    'sampler={name="mixture",parts=["worlds",{name="worlds",env="KeyDor"}]}': "did you mean 'KeyDoor'",
+    'sampler={name="curriculum",levels=[0,12]}': "no level 12",
+    'sampler={name="worlds",env="Sokoban",params={boxs=2}}': "unknown knob 'boxs'; did you mean 'boxes'",
+    'sampler={name="mixture",parts=[{levels=[0]}]}': "has no name",
+    TWO: r"draws FourRooms:0, and .* the words of KeyDoor:0 only.*model.words=\['KeyDoor:0', 'FourRooms:0'\]",
 }
 PLAYED = {
     "level=12": "level",
@@ -39,6 +49,45 @@ PLAYED = {
 def test_a_run_that_contradicts_itself_is_refused(words):
     with pytest.raises(QuintainError, match={**RUN, **PLAYED}[words]):
         check(make("tiny", overrides=words.split()))
+
+
+@pytest.mark.parametrize("words", DRAWN)
+def test_so_is_one_whose_sampler_draws_what_cannot_be_played_but_its_evaluation_plays_elsewhere(words):
+    config = make("tiny", overrides=[words])
+    with pytest.raises(QuintainError, match=DRAWN[words]):
+        check(config)
+    check_playing(config, "test")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [TWO, "model.words=['KeyDoor:0','FourRooms:0']"],
+        [TWO, "model.words=FourRooms:0"],  # those of where it plays come of themselves
+        ['sampler={name="worlds",env=["a","b"],levels=[77]}', "env.name=os:getcwd", "model=folder"],
+    ],
+)
+def test_a_sampler_may_draw_what_the_model_knows_and_what_an_env_of_ones_own_understands(words):
+    check(make("tiny", overrides=words))
+
+
+def test_a_run_says_where_it_trains_and_where_else_it_is_warmed_up_and_evaluated(tmp_path):
+    none = ["eval.instances=0", "eval.final_instances=0"]
+    told = {
+        ("level=[0,1]", "warm_start.steps=3"): "KeyDoor level 0-1;",
+        (
+            TWO,
+            "warm_start.steps=3",
+            "eval.instances=4",
+        ): "KeyDoor, FourRooms level 0; warm start in KeyDoor; evaluated in KeyDoor level 0;",
+        (
+            'sampler={name="mixture",parts=[{name="worlds"},{name="worlds",levels=[3,1]}]}',
+            *none,
+        ): "KeyDoor level 0 and KeyDoor level 1,3;",
+        ("env.name=os:getcwd", "level=[1,2]"): "os:getcwd level 1,2;",
+    }
+    for words, said in told.items():
+        assert f": {said} 1 process" in _where(make("tiny", overrides=[*words]), tmp_path)
 
 
 @pytest.mark.parametrize("words", PLAYED)

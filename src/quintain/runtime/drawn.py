@@ -1,0 +1,73 @@
+"""Where the tasks of a run are: the worlds, levels and knobs that its sampler draws, which may be others than `env` names."""
+
+from __future__ import annotations
+
+from quintain.config import Config, ConfigError
+from quintain.envs.world import world_of
+from quintain.registry import names, unknown
+from quintain.runtime.stage import env_of, world_sampler
+from quintain.runtime.words import Place, known, of_words, said
+from quintain.worlds.kernel import check_level
+from quintain.worlds.knobs import started
+
+
+def drawn_places(config: Config) -> list[Place]:
+    """Those that the sampler of a config draws, as far as it tells; that of `env` where it does not, none where no world is played."""
+    if env_of(config) not in names("world"):
+        return []
+    told = getattr(world_sampler(config, "train", config.run.seed, (0, 1)), "places", ())
+    return [Place(*place) for place in told] or [Place.played(config)]
+
+
+def check_drawn(config: Config) -> None:
+    """Refuse what would end the episodes of a task as failures, or the run in the middle.
+
+    Raises:
+        ConfigError: a sampler draws a world that there is not, or one whose words the model does not know.
+        UnknownLevel: it draws a level that there is not.
+        BadKnob, GenerationError: as `check_playing`.
+    """
+    for world, levels, knobs in (places := drawn_places(config)):
+        if world not in names("world"):
+            raise ConfigError(unknown("world of the sampler:", world, names("world")))
+        for level in map(check_level, levels):
+            if knobs:
+                started(world_of(world), 0, level, "train", knobs)
+    if not of_words(config):
+        return
+    played = Place.played(config)
+    had, words = [Place.of(told) for told in config.model.words] or [played], {*known(config), *played.words()}
+    for place in places:
+        if lacking := {*place.words()} - words:
+            raise ConfigError(
+                f"the sampler draws {place}, and the model knows the words of {', '.join(map(str, had))} only; {place} has {len(lacking)} "
+                f"others, such as {min(lacking)!r}: begin a run with {said([*had, *places])}, or train a model with a tokenizer (quintain "
+                "new model)"
+            )
+
+
+def where(config: Config) -> str:
+    """Where a run trains, for people, and where it is warmed up and evaluated if that is another world.
+
+    Example:
+        >>> from quintain import config as configs
+        >>> two = {"name": "worlds", "env": ["KeyDoor", "FourRooms"], "levels": [0, 1, 2]}
+        >>> where(configs.make({"sampler": two, "eval": {"instances": 8}}))
+        'KeyDoor, FourRooms level 0-2; evaluated in KeyDoor level 0'
+    """
+    if not (places := drawn_places(config)):
+        return config.data or f"{config.env.name} level {','.join(map(str, config.env.levels))}"
+    played, together = Place.played(config), dict[str, list[str]]()
+    for place in places:
+        worlds = together.setdefault(_levels(place), [])
+        worlds += [] if place.world in worlds else [place.world]
+    told = " and ".join(f"{', '.join(worlds)} level {levels}" for levels, worlds in together.items())
+    if config.warm_start.steps and any(place.world != played.world for place in places):
+        told += f"; warm start in {played.world}"
+    if (config.eval.instances or config.eval.final_instances) and together != {_levels(played): [played.world]}:
+        told += f"; evaluated in {played.world} level {_levels(played)}"
+    return told
+
+
+def _levels(place: Place) -> str:
+    return str(place._replace(levels=tuple(sorted({*place.levels})), knobs={})).partition(":")[2]
