@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from quintain.envs.world import world_of
 from quintain.parts import Cast, Rollout
 from quintain.ports import Engine
 from quintain.registry import names
+from quintain.runtime.drawn import drawn_places
 from quintain.runtime.stage import env_of
 from quintain.types import Group, Message, Request, Task
 from quintain.worlds.kernel import Plan
@@ -24,7 +26,8 @@ from quintain.worlds.noise import Rng
 ITSELF = "policy"  # who plays the other seats where nobody else does
 AGAINST = "against"  # tag of groups in which somebody else played them: who
 Move = Callable[[Any, Any, str, Request], str]  # (world, state, seat, request) -> action
-Cases = Sequence[tuple[float, str, str]]  # share of the groups, seat of the policy, `random` or `oracle` for the others
+# share of the groups, seat of the policy (empty: each of the task's world as often), `random` or `oracle` for the others
+Cases = Sequence[tuple[float, str, str]]
 
 
 def random_move(world: Any, state: Any, seat: str, request: Request) -> str:
@@ -43,9 +46,11 @@ def oracle_move(world: Any, state: Any, seat: str, request: Request) -> str:
 PLAYERS: dict[str, Move] = {"random": random_move, "oracle": oracle_move}
 
 
-def scripted(name: str, config: Config) -> Player:
-    """The random player or the oracle in the world of a config; its noise is that of the request, so it plays any number of episodes."""
-    world, move = world_of(config.env.name), PLAYERS[name]
+def scripted(name: str, config: Config, where: str = "") -> Player:
+    """The random player or the oracle in the world of a config, or in another; its noise is that of the request, so it plays any number
+    of episodes.
+    """
+    world, move = world_of(where or config.env.name), PLAYERS[name]
     write, seats = GRAMMARS[Scaffold.of(config.env.scaffold).grammar].write, world.facts.seats
 
     def act(messages: Sequence[Message], state: Any, request: Request) -> str:
@@ -56,7 +61,11 @@ def scripted(name: str, config: Config) -> Player:
 
 def seats_of(config: Config) -> tuple[str, ...]:
     """The seats of the world of a config; none where it plays no world."""
-    name = env_of(config)
+    return seats_in(env_of(config))
+
+
+def seats_in(name: str) -> tuple[str, ...]:
+    """The seats of a world; none of what is no world."""
     return world_of(name).facts.seats if name in names("world") else ()
 
 
@@ -93,37 +102,41 @@ def against(config: Config, rollout: Rollout, cases: Cases) -> Rollout:
     Args:
         config: of the run.
         rollout: what plays a group.
-        cases: see `Cases`; groups of none are played as they were.
+        cases: see `Cases`; groups of none, and those of worlds of one seat, are played as they were.
     """
-    made = {name: scripted(name, config) for *_, name in cases}
-    seats = seats_of(config)
+    player = functools.cache(lambda name, where: scripted(name, config, where))
 
     async def play(task: Task, cast: Cast, ticket: int) -> Group:
-        drawn, ends = Rng("opponents", cast.seed, ticket).uniform(), itertools.accumulate(share for share, *_ in cases)
-        case = next((case for end, case in zip(ends, cases, strict=True) if drawn < end), None)
+        if len(seats := seats_in(task.env)) < 2:
+            return await rollout(task, cast, ticket)
+        per_case = [(share, [mine] if mine else seats, name) for share, mine, name in cases]
+        each = [(share / len(those), mine, name) for share, those, name in per_case for mine in those]
+        drawn, ends = Rng("opponents", cast.seed, ticket).uniform(), itertools.accumulate(share for share, *_ in each)
+        case = next((case for end, case in zip(ends, each, strict=True) if drawn < end), None)
         if case is None:
             return await rollout(task, cast, ticket)
         _, mine, name = case
-        group = await rollout(task, facing(cast, seats, mine, made[name]), ticket)
+        group = await rollout(task, facing(cast, seats, mine, player(name, task.env)), ticket)
         return replace(group, tags={**group.tags, AGAINST: name})
 
     return play
 
 
 def mixture(config: Config) -> Cases:
-    """Who plays the other seats in training; the policy takes each seat as often.
+    """Who plays the other seats in training, in the worlds that have some; the policy takes each seat as often.
 
     Raises:
         ConfigError: somebody is to play the other seats of what has one.
     """
     shares = {name: share for name, share in config.rollout.opponents.items() if share}
-    seats = seats_of(config)
-    if shares and len(seats) < 2:
+    worlds = list(dict.fromkeys(place.world for place in drawn_places(config))) if shares else []
+    if shares and not any(len(seats_in(name)) > 1 for name in worlds):
+        there = config.data or " and ".join(worlds) or config.env.name
         raise ConfigError(
-            f"rollout.opponents: {', '.join(sorted(shares))} cannot play the other seats of {config.data or config.env.name}: it has one; "
+            f"rollout.opponents: {', '.join(sorted(shares))} cannot play the other seats of {there}: it has one; "
             "set rollout.opponents={}, or choose a world of several (`quintain list worlds` has a column of how many there are)"
         )
-    return [(share / len(seats), mine, name) for name, share in sorted(shares.items()) for mine in seats]
+    return [(share, "", name) for name, share in sorted(shares.items())]
 
 
 def sides(config: Config) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ from quintain.runtime.measure import seen as measured
 from quintain.runtime.newmodel import write_model
 from quintain.runtime.opponents import against, facing, joined, oracle_move, rival, sides
 from quintain.runtime.playing import make_reward, make_rollout, training_only
-from quintain.runtime.stage import make_stage
+from quintain.runtime.stage import make_stage, tasks, world_sampler
 from quintain.types import Group, Request, Sampling, Stop, Trajectory
 
 
@@ -220,6 +220,25 @@ async def test_in_training_others_take_their_share_of_the_groups_and_the_policy_
     assert {g.tags.get("against") for g in groups} == {None, "random", "oracle"}
 
 
+async def test_in_several_worlds_others_take_the_seats_of_that_of_the_task_and_none_where_it_has_one():
+    worlds = {"name": "worlds", "env": ["KeyDoor", "TicTacToeDuel", "NimDuel"]}
+    config = configs.make(
+        {"sampler": worlds}, duel("level=0", "rollout.opponents.random=1").model_dump(include={"env", "rollout"})
+    )
+    rollout = make_rollout(config, 1, **training_only(config))
+    casts = {world: builtin("random", duel(f"world={world}")) for world in worlds["env"]}
+    drawn = enumerate(tasks(world_sampler(config, "train", 0, (0, 1)), 24))
+    found = [await rollout(task, casts[task.env], ticket) for ticket, task in drawn]
+    mine = {world: {t.agent for g in found if g.task.env == world for t in g.trajectories} for world in worlds["env"]}
+    assert mine == {"KeyDoor": {"agent"}, "TicTacToeDuel": {"X", "O"}, "NimDuel": {"first", "second"}}
+    for group in found:
+        assert len(group.trajectories) == 1 and group.trajectories[0].stop is not Stop.crashed
+        assert group.tags.get("against") == (None if group.task.env == "KeyDoor" else "random")
+    alone = {"sampler": {"name": "worlds", "env": "KeyDoor"}, "rollout": {"opponents": {"random": 1.0}}}
+    with pytest.raises(configs.ConfigError, match="seats of KeyDoor: it has one"):
+        training_only(configs.make(alone, overrides=["world=NimDuel"]))
+
+
 def test_evaluations_have_opponents_of_their_own():
     config = duel("rollout.opponents.random=1", "eval.against=oracle")
     assert sides(config) == [{"others": [(1.0, seat, "oracle")]} for seat in ("first", "second")]
@@ -298,7 +317,7 @@ def test_trajectories_are_listed_by_ticket_and_with_who_played_against_them(tmp_
 
 def test_redundant_members_and_opponents_go_together():
     options = training_only(duel("rollout.opponents.random=0.5", "rollout.redundancy=2"))
-    assert options["redundancy"] == 2 and len(options["others"]) == 2
+    assert options["redundancy"] == 2 and len(options["others"]) == 1
 
 
 def measured_group(who: str, *rewards: float) -> Any:
