@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from quintain.parts import Reward
-from quintain.registry import register, unknown, user_object
-from quintain.rewards.env import RewardError, rewarded
+from quintain.registry import register, unknown
+from quintain.rewards.env import RewardError, function_of, rewarded
 from quintain.rewards.roles import side_of
 from quintain.rewards.said import answer_of
 from quintain.types import Group, Trajectory
@@ -99,7 +99,7 @@ def pairwise(path: str | Callable[..., Any], scale: str = "share", both: bool = 
 
     Raises:
         UnknownName: no such function or scale.
-        RewardError: (when scoring) the function returned something outside [0, 1].
+        RewardError: the function does not take these three; or (when scoring) the function returned something outside [0, 1].
 
     Special cases: a group of one earns 1/2, or the strength 0. A step asks G (G - 1) / 2 times per group.
 
@@ -111,7 +111,7 @@ def pairwise(path: str | Callable[..., Any], scale: str = "share", both: bool = 
     """
     if scale not in SCALES:
         raise RewardError(unknown("scale of pairwise", scale, SCALES))
-    judge: Any = user_object(path) if isinstance(path, str) else path
+    judge = function_of(path, "pairwise", "first", "second", "task")
 
     async def ask(group: Group, i: int, j: int) -> float:
         said = judge(answer_of(group.trajectories[i]), answer_of(group.trajectories[j]), group.task)
@@ -184,8 +184,8 @@ def debate(
         label: name of the reward.
 
     Raises:
-        RewardError: a share outside [0, 1], not two sides; (when scoring) a verdict outside [-1, 1], or a debate that has
-            no judge and no verdict.
+        RewardError: a share outside [0, 1], not two sides, a judge that does not take these three; (when scoring) a verdict
+            outside [-1, 1], or a debate that has no judge and no verdict.
 
     Special cases: an episode without both sides is no debate: nobody earns or loses anything. Where one engine plays
             all seats, the seats' names are the roles.
@@ -200,7 +200,7 @@ def debate(
     if not 0 <= share <= 1 or len(set(sides)) != 2 or decider in sides:
         told = f"share is {share}, sides {list(sides)}, decider {decider!r}"
         raise RewardError(f"debate: {told}; share in [0, 1], two sides and another role that decides needed")
-    judge: Any = user_object(path) if isinstance(path, str) and path else path
+    judge = function_of(path, "debate", "first", "second", "task") if path else None
     named = tuple(filter(None, (*sides, decider)))
 
     def shrunk(t: Trajectory, by: float) -> Trajectory:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from quintain.parts import BadReward, Reward
-from quintain.registry import register, resolve, unknown
+from quintain.registry import register, resolve, unknown, user_object
 from quintain.types import Group, QuintainError, Trajectory
 
 
@@ -34,6 +36,30 @@ def rewarded(group: Group, trajectory: Trajectory, more: Mapping[str, float]) ->
     """`trajectory` with the named rewards `more` added to those it has."""
     checked_ = {name: checked(value, name, group, trajectory) for name, value in more.items()}
     return replace(trajectory, rewards={**trajectory.rewards, **checked_})
+
+
+def function_of(path: str | Callable[..., Any], part: str, *given: str) -> Any:
+    """The function of the user's that a part calls with `given`, in that order.
+
+    Raises:
+        UnknownName: no such file or function.
+        RewardError: it is none, or its signature, where it can be read, says that it takes others.
+    """
+    found: Any = user_object(path) if isinstance(path, str) else path
+    if not callable(found):
+        raise RewardError(
+            f"{part}: {path!r} is a {type(found).__name__}, and a function of {', '.join(given)} is wanted"
+        )
+    with contextlib.suppress(ValueError):  # of some that are written in C: scoring will tell
+        signature = inspect.signature(found)
+        try:
+            signature.bind(*given)
+        except TypeError as error:
+            name = getattr(found, "__name__", type(found).__name__)
+            raise RewardError(
+                f"{part}: {name}{signature} is called with {', '.join(given)}: {error}; have it take these {len(given)}, by place"
+            ) from error
+    return found
 
 
 @register("reward", "env")

@@ -20,7 +20,7 @@ from quintain.types import Group, QuintainError, Role, Trajectory
 from quintain.waits import waiting
 
 
-def _given(group: Group, trajectory: Trajectory) -> dict[str, Any]:
+def given(group: Group, trajectory: Trajectory) -> dict[str, Any]:
     """Everything that a scoring function may ask for by the names of its parameters."""
     messages = conversation(trajectory)
     asked = [m["content"] for m in messages[: _opening(messages)] if m["role"] == Role.user]
@@ -41,8 +41,13 @@ def _opening(messages: list[dict[str, str]]) -> int:
     return next((i for i, m in enumerate(messages) if m["role"] == Role.assistant), len(messages))
 
 
-def _arguments(score: Callable[..., Any], given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    known = {**given, **options}
+def arguments(score: Callable[..., Any], there: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a scoring function asks for, of what there is and of its options.
+
+    Raises:
+        RewardError: nothing provides one.
+    """
+    known = {**there, **options}
     parameters = inspect.signature(score).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return known
@@ -109,7 +114,7 @@ def function(
 
     def call(group: Group, trajectory: Trajectory) -> tuple[Any, BaseException | None]:
         try:
-            return score(**_arguments(score, _given(group, trajectory), extra)), None
+            return score(**arguments(score, given(group, trajectory), extra)), None
         except (Exception, SystemExit) as error:  # no future can carry a StopIteration, and no task a SystemExit
             return None, error
 

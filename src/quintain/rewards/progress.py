@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from quintain.parts import Advantage, BadReward, Groups, PartError, Reward, State, Transform
-from quintain.registry import register, user_object
-from quintain.rewards.env import RewardError, checked, per_trajectory
+from quintain.registry import register
+from quintain.rewards.env import RewardError, checked, function_of, per_trajectory
 from quintain.types import Group, Stop, Trajectory
 
 TRUNCATED = frozenset({Stop.truncated_turns, Stop.truncated_tokens, Stop.timeout, Stop.cancelled, Stop.aborted})
@@ -69,7 +69,8 @@ def shape_potential(
         label: name of the reward.
 
     Raises:
-        RewardError: gamma outside [0, 1]; or (when scoring) another number of potentials than turns + 1.
+        RewardError: gamma outside [0, 1], a function that does not take one state; or (when scoring) another number of
+            potentials than turns + 1.
         BadReward: (when scoring) a potential is not finite.
 
     Special cases: a trajectory without turns, states and tag gets 0; where an env failed before the last state, that of
@@ -83,7 +84,7 @@ def shape_potential(
     """
     if not 0 <= gamma <= 1:
         raise RewardError(f"shape_potential: gamma is {gamma}; it must lie in [0, 1]")
-    value: Any = user_object(path) if isinstance(path, str) and path else path
+    value = function_of(path, "shape_potential", "state") if path else None
 
     def one(group: Group, t: Trajectory) -> Trajectory:
         phi = [float(v) for v in (map(value, t.states) if value else t.tags.get("potential", ()))]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 
 from quintain.config import Config, ConfigError
 from quintain.envs.world import world_of
 from quintain.registry import names, user_object
+from quintain.rewards.function import arguments, given
 from quintain.runtime import cluster, learner_pool
-from quintain.runtime.drawn import check_drawn
+from quintain.runtime.drawn import check_drawn, drawn_places
 from quintain.runtime.launch import groups_of_rank
 from quintain.runtime.playing import make_reward, make_rollout, training_only
 from quintain.runtime.stage import data_sampler, env_of
+from quintain.types import Group, Stop, Task, Trajectory
 from quintain.window import OverLimit
 from quintain.worlds.kernel import check_level
 from quintain.worlds.knobs import started
@@ -65,6 +68,7 @@ def check_playing(config: Config, *splits: str) -> None:
 
     Raises:
         ConfigError: nothing gives a reward, or a function as a reward wants the answers of data that have none.
+        RewardError: such a function asks for what nothing provides, or a judge does not take what it is given.
         UnknownLevel: a world is asked for a level that it has not.
         BadKnob: it is given a knob that it does not take.
         GenerationError: no instance of one of the splits has those knobs.
@@ -77,8 +81,18 @@ def check_playing(config: Config, *splits: str) -> None:
                     started(world_of(name), 0, level, split, knobs)
     make_rollout(config, config.rollout.group_size)
     make_reward(config)
-    if config.data and ":" in config.reward["name"]:
-        _check_answers(config)
+    if ":" in config.reward["name"]:
+        _check_answers(config) if config.data else _check_arguments(config)
+
+
+def _check_arguments(config: Config) -> None:
+    """A function that asks for what no task of a world has is refused; tasks of other envs may have anything."""
+    if places := drawn_places(config):
+        knobs = {name: value for place in places for name, value in place.knobs.items()}
+        nobody = Trajectory(id="", nodes=(), stop=Stop.done)
+        there = given(Group(task=Task(key="", env="", params=knobs), trajectories=(nobody,)), nobody)
+        with contextlib.suppress(TypeError, ValueError):  # nothing to read a signature from: the run itself will tell
+            arguments(user_object(config.reward["name"]), there, config.reward.get("options", {}))
 
 
 def _check_answers(config: Config) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from quintain.parts import BadReward
 from quintain.rewards.duels import debate, pairwise, strengths
 from quintain.rewards.env import RewardError
 from quintain.rewards.graded import f1, gated
+from quintain.rewards.progress import shape_potential
 from quintain.rewards.roles import pay_role, red_team, signed
 from quintain.types import Completion, Group, Node, Span, Stop, Task, Trajectory
 
@@ -93,6 +95,25 @@ async def test_every_pair_is_judged_and_the_order_may_be_changed() -> None:
     assert (await pairwise(first_is_best)(group(runs[0]))).rewards == (0.5,)
     with pytest.raises(RewardError, match=r"returned 2\.0"):
         await pairwise(lambda first, second, task: 2.0)(group(*runs))
+
+
+@pytest.mark.parametrize(
+    ("make", "wrong", "said"),
+    [
+        (pairwise, lambda first, second: 1.0, r"pairwise: <lambda>\(.*\) is called with first, second, task: too many"),
+        (
+            debate,
+            lambda first, second, task, more: 1.0,
+            "debate: .*: missing a required argument: 'more'; have it take these 3",
+        ),
+        (partial(shape_potential, 1.0), lambda: 0.0, "shape_potential: .* is called with state"),
+        (pairwise, "os:sep", "pairwise: 'os:sep' is a str, and a function of first, second, task"),
+    ],
+)
+def test_a_judge_of_other_parameters_is_refused_when_it_is_named(make: Any, wrong: Any, said: str) -> None:
+    with pytest.raises(RewardError, match=said):
+        make(wrong)
+    assert make(lambda *all: 0.0) and make(max)  # whose signature cannot be read
 
 
 def test_strengths_find_the_order_that_made_the_duels() -> None:

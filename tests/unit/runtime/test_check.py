@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 
@@ -49,6 +50,24 @@ PLAYED = {
 def test_a_run_that_contradicts_itself_is_refused(words):
     with pytest.raises(QuintainError, match={**RUN, **PLAYED}[words]):
         check(make("tiny", overrides=words.split()))
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("def score(a, b): ...", "unknown argument of a reward function: 'a'"),
+        ("def score(text, answer, task, size=3, **more): ...", ""),
+        ("def score(text, boxes, limit): ...", ""),
+        ("class Score:\n    __signature__ = 1\n    def __call__(self, a): ...\nscore = Score()", ""),
+    ],
+)
+def test_a_function_that_asks_for_what_no_task_of_a_world_has_is_refused(tmp_path, code, said):
+    (tmp_path / "own.py").write_text(code)
+    reward = {"name": f"{tmp_path / 'own.py'}:score", "options": {"limit": 3}}
+    config = make("tiny", {"reward": reward}, overrides=["world=Sokoban", "env.params.boxes=1"])
+    with pytest.raises(QuintainError, match=said) if said else contextlib.nullcontext():
+        check(config)
+    check(make("tiny", {"reward": reward}, overrides=["env.name=os:getcwd", "model=folder"]))
 
 
 @pytest.mark.parametrize("words", DRAWN)
