@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import inspect
 import math
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +37,29 @@ def rewarded(group: Group, trajectory: Trajectory, more: Mapping[str, float]) ->
     """`trajectory` with the named rewards `more` added to those it has."""
     checked_ = {name: checked(value, name, group, trajectory) for name, value in more.items()}
     return replace(trajectory, rewards={**trajectory.rewards, **checked_})
+
+
+class Wanted:
+    """Warns of rewards that a part reads and no episode so far has, once each.
+
+    Not before any was earned, as many worlds name none until then.
+
+    Args:
+        part: who reads them.
+    """
+
+    def __init__(self, part: str) -> None:
+        self.part, self.seen, self.told = part, set[str](), set[str]()
+
+    def see(self, group: Group, names: Iterable[str]) -> None:
+        """Look at a group of which the part reads these."""
+        self.seen |= {name for t in group.trajectories for name in t.rewards}
+        for name in sorted({*names} - self.seen - self.told) if self.seen else ():
+            self.told.add(name)
+            warnings.warn(
+                f"{self.part}: no episode so far has a reward {name!r}, so that it counts 0; there are: {', '.join(sorted(self.seen))}",
+                stacklevel=2,
+            )
 
 
 def function_of(path: str | Callable[..., Any], part: str, *given: str) -> Any:

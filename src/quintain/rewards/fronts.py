@@ -13,7 +13,7 @@ from typing import Any
 
 from quintain.parts import Reward
 from quintain.registry import register, unknown
-from quintain.rewards.env import RewardError, checked, rewarded
+from quintain.rewards.env import RewardError, Wanted, checked, rewarded
 from quintain.types import Group, Trajectory
 
 Point = Sequence[float]
@@ -228,8 +228,8 @@ def scalarise(
         BadReward: (when scoring) a reward is not finite.
 
     Special cases: the objectives leave the rewards and stand in the tag `objectives`, beside their `weights`, from which
-    `quintain eval` and the report draw the front; other rewards stay; one that a trajectory lacks counts 0. Turn rewards are
-    dropped: what is scalarised is the whole episode.
+    `quintain eval` and the report draw the front; other rewards stay; one that a trajectory lacks counts 0, and is warned of
+    where all so far lack it but have others. Turn rewards are dropped: what is scalarised is the whole episode.
 
     Example:
         >>> linear([1.0, 0.0], [0.7, 0.3]), tchebycheff([1.0, 0.0], [0.7, 0.3], [1.0, 1.0])
@@ -238,10 +238,9 @@ def scalarise(
     if form not in SCALARISERS:
         raise RewardError(unknown("form of scalarise", form, SCALARISERS))
 
-    def one(group: Group, t: Trajectory) -> Trajectory:
-        given = weights if weights is not None else group.task.params.get(column)
-        if not isinstance(given, Mapping) or not given:
-            raise RewardError(f"scalarise: task {group.task.key} has no mapping {column!r} of weights; give `weights`")
+    wanted = Wanted("scalarise")
+
+    def one(group: Group, t: Trajectory, given: Mapping[str, float]) -> Trajectory:
         point = {n: checked(t.rewards.get(n, 0.0), n, group, t) for n in given}
         top = [(ideal or {}).get(n, 1.0) for n in given]
         value = SCALARISERS[form](list(point.values()), list(given.values()), top)
@@ -251,6 +250,10 @@ def scalarise(
         return rewarded(group, bare, {label: value})
 
     async def score(group: Group) -> Group:
-        return replace(group, trajectories=tuple(one(group, t) for t in group.trajectories))
+        given = weights if weights is not None else group.task.params.get(column)
+        if not isinstance(given, Mapping) or not given:
+            raise RewardError(f"scalarise: task {group.task.key} has no mapping {column!r} of weights; give `weights`")
+        wanted.see(group, given)
+        return replace(group, trajectories=tuple(one(group, t, given) for t in group.trajectories))
 
     return score

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from quintain.parts import Reward
 from quintain.registry import register
-from quintain.rewards.env import RewardError, checked, per_trajectory
+from quintain.rewards.env import RewardError, Wanted, checked, per_trajectory
 from quintain.types import Group, Trajectory
 
 
@@ -56,7 +56,8 @@ def gated(levels: Sequence[Sequence[str]], threshold: float = 0.0, strict: bool 
         RewardError: fewer than two levels, or a name in two of them.
         BadReward: (when scoring) a reward is not finite.
 
-    Special cases: where a gate is shut the turn rewards are dropped as well: what is left counts for the whole episode.
+    Special cases: where a gate is shut the turn rewards are dropped as well: what is left counts for the whole episode. A name that no
+    episode has had, while they had others, is warned of.
 
     Example:
         >>> import asyncio
@@ -80,7 +81,10 @@ def gated(levels: Sequence[Sequence[str]], threshold: float = 0.0, strict: bool 
         shut = {n for level, yes in zip(levels, open_, strict=True) if not yes for n in level if n in t.rewards}
         return replace(t, rewards={**t.rewards, **dict.fromkeys(shut, 0.0)}, turn_rewards=()) if shut else t
 
+    wanted = Wanted("gated")
+
     async def score(group: Group) -> Group:
+        wanted.see(group, flat)
         return replace(group, trajectories=tuple(one(group, t) for t in group.trajectories))
 
     return score

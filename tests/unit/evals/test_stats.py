@@ -131,7 +131,7 @@ async def test_several_objectives_have_a_front():
     assert front["front"] == [[1.0, 2.0], [3.0, 1.0]] and front["hypervolume"] == 4.0 and front["sparsity"] == 5.0
     assert front["loneliest"] in ([0.0, 1.0], [1.0, 0.0])
     assert "front of cheap, win: 2 of 3 weightings, hypervolume 4 over" in table("x", summary(groups))
-    assert "front" not in summary([*groups, await scalarise({"win": 1.0})(groups[0])]), "not the same objectives"
+    assert "front" not in summary([*groups, await paid({"win": 1.0}, (3.0, 0.0))]), "not the same objectives"
 
 
 def test_a_gain_over_nothing_is_no_number():

@@ -38,7 +38,18 @@ async def test_a_shut_gate_takes_the_lesser_rewards_and_the_turns_they_came_in()
     assert dict(third.trajectories[0].rewards) == {"tests": 1.0, "style": 0.25, "cost": 0.0}
     assert (await gated([["tests"], ["style"]], strict=False)(group(lost))).trajectories[0] is lost
     with pytest.raises(BadReward, match="'tests' of trajectory a"):
-        await gated([["tests"], ["style"]])(group(run("a", {"tests": float("nan")})))
+        await gated([["tests"], ["style"]])(group(run("a", {"tests": float("nan"), "style": 0.0})))
+
+
+async def test_a_level_that_no_episode_has_is_told_of_once_others_are_earned() -> None:
+    part, lost, won = gated([["tests"], ["success"]]), run("a"), run("b", {"success": 1.0})
+    await part(group(lost))
+    with pytest.warns(UserWarning, match="gated: no episode so far has a reward 'tests', .*: success$"):
+        await part(group(lost, won))
+    await part(group(lost, won))
+    rare = gated([["success"], ["style"]])
+    await rare(group(run("c", {"success": 1.0, "style": 0.5})))
+    await rare(group(lost, won))
 
 
 @pytest.mark.parametrize("levels", [[["a"]], [["a"], ["a"]]])
