@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quintain.parts import Cast
-from quintain.runtime.opponents import AGAINST, ITSELF, PLAYERS
+from quintain.runtime.opponents import AGAINST, ITSELF, PLAYERS, seats_in
 from quintain.types import Group, Kind, Stop
 
 TALLIES = tuple(f"{what}/{who}" for what in ("tally", "won") for who in (ITSELF, *sorted(PLAYERS)))
@@ -28,10 +28,11 @@ class Seen(NamedTuple):
     rebuilt: int
     unscored: int
     tags: Mapping[str, Any]
+    alone: bool  # it was played in a world of one seat, where other groups have opponents
 
 
-def seen(group: Group) -> Seen:
-    """What `played` needs of a finished group."""
+def seen(group: Group, rivals: bool = False) -> Seen:
+    """What `played` needs of a finished group; `rivals` where others than the policy may play seats of some."""
     each = group.trajectories
     events = [e for t in each for e in t.events]
     return Seen(
@@ -46,6 +47,7 @@ def seen(group: Group) -> Seen:
         rebuilt=sum(e.startswith("rebuilt") for e in events),
         unscored=sum(not t.rewards and t.nodes[-1].kind is Kind.forced for t in each if t.nodes),
         tags=group.tags,
+        alone=rivals and len(seats_in(group.task.env)) == 1,
     )
 
 
@@ -91,7 +93,7 @@ def played(finished: Sequence[Seen], shown: Sequence[Seen], trained: Sequence[Gr
 def _tallies(groups: Sequence[Seen]) -> dict[str, float]:
     """Episodes and successes by who played the other seats; as counts, which add up over ranks."""
     out: Counter[str] = Counter()
-    for group in groups:
+    for group in (g for g in groups if not g.alone):
         who = group.tags.get(AGAINST, ITSELF)
         out.update({f"tally/{who}": len(group.successes), f"won/{who}": sum(group.successes)})
     return {name: float(count) for name, count in out.items()}

@@ -16,7 +16,7 @@ from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import world_of
 from quintain.parts import Cast, Rollout
 from quintain.ports import Engine
-from quintain.registry import names
+from quintain.registry import UnknownName
 from quintain.runtime.drawn import drawn_places
 from quintain.runtime.stage import env_of
 from quintain.types import Group, Message, Request, Task
@@ -66,7 +66,10 @@ def seats_of(config: Config) -> tuple[str, ...]:
 
 def seats_in(name: str) -> tuple[str, ...]:
     """The seats of a world; none of what is no world."""
-    return world_of(name).facts.seats if name in names("world") else ()
+    try:
+        return world_of(name).facts.seats
+    except UnknownName:
+        return ()
 
 
 def rival(config: Config) -> str:

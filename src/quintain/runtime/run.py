@@ -136,7 +136,7 @@ class LocalRun:
             group = await self.care.score(self.parts.reward, group)
         self.keeper.played(self.window.step, group)
         self._finished.append(group)
-        self._seen[group.ticket] = measure.seen(group)
+        self._seen[group.ticket] = measure.seen(group, self.plan.rivals)
         self.failures.see(group)
         return group
 

@@ -320,11 +320,12 @@ def test_redundant_members_and_opponents_go_together():
     assert options["redundancy"] == 2 and len(options["others"]) == 1
 
 
-def measured_group(who: str, *rewards: float) -> Any:
+def measured_group(who: str, *rewards: float, world: str = "NimDuel") -> Any:
     one = Trajectory(id="a", agent="first", nodes=(), stop=Stop.done)
     rows = tuple(replace(one, rewards={"success": r}) for r in rewards)
     task = held_out(duel(), 1, 5)[0]
-    return measured(Group(task=task, trajectories=rows, ticket=0, tags={"against": who} if who else {}))
+    tags = {"against": who} if who else {}
+    return measured(Group(task=replace(task, env=world), trajectories=rows, ticket=0, tags=tags), rivals=True)
 
 
 def test_success_in_training_is_told_by_opponent_where_there_is_one():
@@ -332,6 +333,8 @@ def test_success_in_training_is_told_by_opponent_where_there_is_one():
     assert not [k for k in by_opponent(plain, False) if k.startswith(("success/", "tally/", "won/"))]
     assert by_opponent(plain, True)["success/policy"] == 0.5, "also in a step in which nobody else was drawn"
     shown = [measured_group("", 1.0, 0.0), measured_group("oracle", 0.0, 0.0, 0.0, 1.0), measured_group("random", 1.0)]
+    solo = by_step([], [measured_group("", 1.0, world="KeyDoor")], [], 0)  # neither against itself
+    assert by_opponent(solo, True) == by_opponent(solo, False)
     found = by_opponent(by_step([], shown, [], 0), True)
     assert {k: v for k, v in found.items() if k.startswith("success")} == {
         "success": 3 / 7,
