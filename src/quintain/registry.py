@@ -264,7 +264,7 @@ def named(kind: str, spec: Mapping[str, Any]) -> str:
     if "name" not in spec:
         told = ", ".join(f"{k}={v!r}"[:80] for k, v in spec.items())
         raise MissingOption(
-            f"a {kind} of {told or 'no options'} has no name; say which one with name=, `quintain list {kind}` has them"
+            f"a {kind} of {told or 'no options'} has no name; say which one with name=, `quintain list parts {kind}` has them"
         )
     return spec["name"]
 
