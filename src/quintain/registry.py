@@ -250,7 +250,7 @@ def build(kind: str, spec: Mapping[str, Any] | str) -> Any:
     except (TypeError, ValueError, AttributeError) as error:
         given = ", ".join(f"{k}={v!r}"[:80] for k, v in options.items())
         raise BadOption(
-            f"{kind} {found.name!r} cannot be made of {given or 'no options'}: {error}; `quintain list {kind} {found.name}` says "
+            f"{kind} {found.name!r} cannot be made of {given or 'no options'}: {error}; `quintain list parts {found.name}` says "
             "what each option is"
         ) from error
 
