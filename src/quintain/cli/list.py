@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import shutil
 import sys
@@ -39,6 +40,7 @@ JSON_ONLY = (
     "shown",
     "recipe",
     "wants",
+    "doc",
 )  # too long for a line
 
 
@@ -60,7 +62,13 @@ def main(arguments: list[str]) -> int:
         return _print(rows, given.json, "things to list")
     rows = {"worlds": worlds, "parts": parts, "papers": papers, "recipes": recipes, "runs": runs}[given.what]()
     rows = having(given.word, rows) if given.word else rows
-    return _print(rows, given.json, "methods" if given.what == "papers" else given.what)
+    _print(rows, given.json, "methods" if given.what == "papers" else given.what)
+    if given.what == "parts" and not given.json:
+        print(
+            "".join(f"\n{row['family']} {row['name']}: {row['doc']}\n" for row in rows if row["name"] == given.word),
+            end="",
+        )
+    return 0
 
 
 def having(word: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -138,12 +146,13 @@ def worlds() -> list[dict[str, Any]]:
 
 
 def parts() -> list[dict[str, Any]]:
-    """Family, name, paper, status and summary of every part."""
+    """Family, name, paper, status, summary and docstring of every part."""
     rows = []
     for family in FAMILIES:
         for e in written(family):
             status = e.tags.get("confidence", e.tags.get("status", ""))
-            rows.append({"family": family, "name": e.name, "paper": e.paper, "known": status, "summary": e.summary})
+            known = {"paper": e.paper, "known": status, "summary": e.summary, "doc": inspect.getdoc(e.make) or ""}
+            rows.append({"family": family, "name": e.name, **known})
     return rows
 
 

@@ -24,7 +24,8 @@ image-rendering:auto;margin-bottom:6px}.turn pre,pre.box{white-space:pre-wrap;ov
 font:12px/1.45 ui-monospace,monospace;color:var(--soft)}.tok{border-radius:4px;padding:1px 4px;font:600 13px ui-monospace,monospace;
 color:#14171c}.said{margin:6px 0 2px}.said small{color:var(--soft)}
 pre.box{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px;color:var(--ink)}
-.found{display:block;width:fit-content;max-width:100%;overflow-x:auto;border-collapse:collapse;background:var(--card);border:1px solid var(--line);border-radius:10px}
+.found{display:block;width:fit-content;max-width:100%;overflow-x:auto;
+border-collapse:collapse;background:var(--card);border:1px solid var(--line);border-radius:10px}
 .found th,.found td{text-align:left;vertical-align:top;padding:8px 14px;border-top:1px solid var(--line)}
 .found th{white-space:nowrap}.found tr:first-child>*{border-top:0}
 .chain{display:flex;flex-wrap:wrap;gap:8px;align-items:center}.link{background:var(--card);border:1px solid var(--line);

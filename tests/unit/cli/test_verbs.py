@@ -181,6 +181,7 @@ def test_a_list_can_be_cut_down_to_what_has_a_word_in_a_column(capsys, monkeypat
     found = json.loads(told(capsys, "list", "worlds", "chess", "--json"))  # no column is called so
     assert {"ChessGame", "ChessMate"} <= {row["name"] for row in found} and len(found) < 9
     assert told(capsys, "list", "parts", "gate").splitlines()[1].startswith("gate ")
+    assert "\nsampler mixture: Draw from" in (one := told(capsys, "list", "parts", "mixture")) and "weights: " in one
     assert main(["list", "worlds", "'random'"]) == 1, "ceilings are not printed"
     assert main(["list", "worlds", "lgic"]) == 1
     assert (
