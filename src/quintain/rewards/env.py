@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from quintain.parts import BadReward, Reward
-from quintain.registry import register, resolve, unknown, user_object
+from quintain.registry import register, resolve, user_object
 from quintain.types import Group, QuintainError, Trajectory
 
 
@@ -39,6 +39,9 @@ def rewarded(group: Group, trajectory: Trajectory, more: Mapping[str, float]) ->
     return replace(trajectory, rewards={**trajectory.rewards, **checked_})
 
 
+PATIENCE = 32  # groups
+
+
 class Wanted:
     """Warns of rewards that a part reads and no episode so far has, once each.
 
@@ -46,15 +49,17 @@ class Wanted:
 
     Args:
         part: who reads them.
+        after: so many groups, where other parts give rewards to episodes that earned none.
     """
 
-    def __init__(self, part: str) -> None:
-        self.part, self.seen, self.told = part, set[str](), set[str]()
+    def __init__(self, part: str, after: int = 0) -> None:
+        self.part, self.left, self.seen, self.told = part, after, set[str](), set[str]()
 
     def see(self, group: Group, names: Iterable[str]) -> None:
         """Look at a group of which the part reads these."""
         self.seen |= {name for t in group.trajectories for name in t.rewards}
-        for name in sorted({*names} - self.seen - self.told) if self.seen else ():
+        self.left -= 1
+        for name in sorted({*names} - self.seen - self.told) if self.seen and self.left < 0 else ():
             self.told.add(name)
             warnings.warn(
                 f"{self.part}: no episode so far has a reward {name!r}, so that it counts 0; there are: {', '.join(sorted(self.seen))}",
@@ -97,9 +102,10 @@ def env(weights: Mapping[str, float] | None = None) -> Reward:
     Raises:
         BadReward: (when scoring) a reward is not finite.
 
-    Special cases: without weights the group is returned as it is.
+    Special cases: without weights the group is returned as it is. A weight of a reward that no episode so far has, where they have
+    others, is warned of once.
     """
-    factors = dict(weights or {})
+    factors, wanted = dict(weights or {}), Wanted("env")
 
     async def score(group: Group) -> Group:
         for trajectory in group.trajectories:
@@ -107,6 +113,7 @@ def env(weights: Mapping[str, float] | None = None) -> Reward:
                 checked(value, name, group, trajectory)
         if not factors:
             return group
+        wanted.see(group, factors)
         scaled = tuple(_scaled(group, t, factors) for t in group.trajectories)
         return replace(group, trajectories=scaled)
 
@@ -128,19 +135,15 @@ def all_of(*parts: Reward | Mapping[str, Any] | str, weights: Mapping[str, float
         parts: reward parts, or their names and options; each adds its named rewards.
         weights: factor of each named reward in the end, 1 where none is given.
 
-    Raises:
-        RewardError: (when scoring) a weight names a reward that no trajectory of a group has.
+    Special cases: a weight of a reward that no episode of the first groups has, where they have others, is warned of once.
     """
-    factors = dict(weights or {})
+    factors, wanted = dict(weights or {}), Wanted("all", after=PATIENCE)
     made: list[Reward] = [resolve("reward", part) for part in parts]
 
     async def score(group: Group) -> Group:
         for part in made:
             group = await part(group)
-        known = {name for t in group.trajectories for name in t.rewards}
-        for name in factors:
-            if group.trajectories and name not in known:
-                raise RewardError(f"all: {unknown('reward', name, sorted(known))}")
+        wanted.see(group, factors)
         return replace(group, trajectories=tuple(_scaled(group, t, factors) for t in group.trajectories))
 
     return score
