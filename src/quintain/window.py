@@ -104,7 +104,7 @@ class Window:
         self.max_refills, self.limit = max_refills, over
         self.step = 0
         self.index = 0  # tickets issued so far
-        self.refilled = 0  # slots given back, all steps
+        self.refilled = 0  # slots given back, all steps; a restart sets it anew
         self.gate_state = gate.init() if gate else None
         self.dropped: list[tuple[Ticket, str]] = []  # until the run has written them down
         self.concluded: list[
@@ -135,11 +135,6 @@ class Window:
         return sorted([*here, *self._again], key=lambda t: t.index)
 
     @property
-    def given_back(self) -> int:
-        """Slots that a restart may fill anew: those refilled, and those of groups that the gate dropped before their step."""
-        return self.refilled + sum(p.judged and p.group is None for p in self._places.values())
-
-    @property
     def unfinished(self) -> list[int]:
         """The tickets that are being played or scored now, in order; any thread may ask."""
         return sorted(i for i, place in list(self._places.items()) if place.group is None and not place.judged)
@@ -160,10 +155,13 @@ class Window:
         names = {"withheld": "groups_withheld", "refill": "groups_refilled_for_lag", "wait": "seconds_admission_waited"}
         return {name: found[key] for key, name in names.items()} | {"groups_waiting_max": float(most)}
 
-    def restart(self, step: int, index: int, refilled: int, pending: Sequence[Ticket] = ()) -> None:
-        """Continue at `step` with `index` the next new ticket; `pending` tickets are played again first, as slots open."""
-        self.step, self.index, self.refilled = step, index, refilled
-        self._again = sorted(pending, key=lambda t: t.index)
+    def restart(self, step: int, index: int, pending: Sequence[Ticket] = ()) -> None:
+        """Continue at `step` with `index` the next new ticket; `pending` tickets are played again first, as slots open.
+
+        Each step so far has used G slots, of whatever size its own was; all later ones are free.
+        """
+        self.step, self.index, self._again = step, index, sorted(pending, key=lambda t: t.index)
+        self.refilled = index - len(pending) - step * self.size
 
     # -- producers -------------------------------------------------------------------------------------------------
 

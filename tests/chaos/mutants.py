@@ -42,8 +42,8 @@ MUTANTS = (
     Mutant(
         "a restart forgets the slots given back",
         "window.py",
-        "self.step, self.index, self.refilled = step, index, refilled",
-        "self.step, self.index, self.refilled = step, index, 0",
+        "self.refilled = index - len(pending) - step * self.size",
+        "self.refilled = 0",
         "clock",
     ),
     Mutant(
@@ -51,13 +51,6 @@ MUTANTS = (
         "window.py",
         "if p.group is not None or not p.judged]\n        return sorted([*here",
         "if p.group is not None]\n        return sorted([*here",
-        "clock",
-    ),
-    Mutant(
-        "a checkpoint forgets slots of dropped groups",
-        "window.py",
-        "return self.refilled + sum(p.judged and p.group is None for p in self._places.values())",
-        "return self.refilled",
         "clock",
     ),
     Mutant(

@@ -167,7 +167,7 @@ def outcome(size, steps, tasks, seed, again=()):
     """What a synchronous run with a gate did: draws with the number of groups finished by then, steps, drops, the gate."""
     issued, finished = [], []
     window = Window(size, 0, 0, history(finished), steps=steps, max_refills=10**6)
-    window.restart(0, len(again), 0, again)
+    window.restart(0, len(again), again)
     script = Script(window, seed, tasks)
     draw = script.issue
 
@@ -358,9 +358,7 @@ def test_pending_tickets_are_played_first_after_a_restart():
     window = Window(2, 1, steps=4)
     script = Script(window)
     script.version = 2
-    window.restart(
-        2, 6, 0, [Ticket(index=4, task=Task(key="4", env="x")), Ticket(index=5, task=Task(key="5", env="x"))]
-    )
+    window.restart(2, 6, [Ticket(index=4, task=Task(key="4", env="x")), Ticket(index=5, task=Task(key="5", env="x"))])
     assert play(script).batches == [[4, 5], [6, 7]]
 
 
@@ -369,10 +367,33 @@ def test_more_pending_tickets_than_a_smaller_window_has_room_for_are_played_step
     script = Script(window)
     script.version = 2
     pending = [Ticket(index=i, task=Task(key=str(i), env="x")) for i in (4, 5, 6, 7, 8)]
-    window.restart(2, 9, 0, pending)
+    window.restart(2, 9, pending)
     assert window.pending == pending, "a checkpoint that is saved before they are played does not forget them"
     assert play(script).batches == [[4, 5], [6, 7], [8, 9]]
     assert all(lag == 0 for step in script.taken for _, lag in step)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.integers(0, 3), st.integers(0, 4)), min_size=2, max_size=4),
+    st.integers(0, 999),
+)
+def test_a_run_goes_on_with_another_size_of_its_steps_and_does_so_again(lives, seed):
+    trained, step, index, pending = [], 0, 0, []
+    for number, (size, max_lag, look) in enumerate(lives):
+        window = Window(size, max_lag, look, gate(lambda i: "drop" if i % 7 == 3 else "keep"), steps=step + 5)
+        window.restart(step, index, pending)
+        script = Script(window, seed)
+        script.version, script.drain_at = step, None if number + 1 == len(lives) else step + 2
+        play(script)
+        assert len(script.batches) == (5 if script.drain_at is None else 3)
+        assert all(lag <= max_lag for taken in script.taken for _, lag in taken)
+        gone = {t.index for t, _ in window.dropped}
+        trained += [t for batch in script.batches for t in batch] + sorted(gone)
+        step, index, pending = window.step, window.index, window.pending
+    left = {t.index for t in pending}
+    assert len(trained) == len(set(trained)) and set(trained) | left == set(range(index))
+    assert not left & set(trained)
 
 
 def test_a_window_without_room_is_refused():

@@ -142,7 +142,7 @@ async def compare(sizes, gated, tasks, left, seed):
     window = Window(size, max_lag, look, gate, steps=steps, max_refills=10**6)
     model = Model(size, max_lag, look, gate, steps)
     again = [Ticket(index=i, task=Task(key=str(i), env="x")) for i in range(left)]
-    window.restart(0, left, 0, again)
+    window.restart(0, left, again)
     model.index, model.again = left, list(again)
 
     def issue(index):
@@ -365,7 +365,7 @@ def test_a_restart_gives_the_places_of_dropped_groups_away():
     asyncio.run(steps())
     assert [t.index for t in window.pending] == [0, 1, 4], "dropped ones are written down and never played again"
     other = Window(2, 2, 0, steps=3)
-    other.restart(0, window.index, window.given_back, window.pending)
+    other.restart(0, window.index, window.pending)
     run = play(Script(other))
     assert sorted(t for step in run.trained for t, _ in step) == [0, 1, 4, 5, 6, 7]
 

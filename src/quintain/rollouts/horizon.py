@@ -52,7 +52,8 @@ def scaling_inter(turns: Sequence[int], every: int = 100, groups: int = 1, **kwa
     Raises:
         PlanError: a number is out of range.
 
-    Special cases: groups that were refilled have tickets too, so that stages come a little early then.
+    Special cases: groups that were refilled have tickets too, so that stages come a little early then. A run that goes on with
+    another number of groups a step counts its earlier tickets by the new one.
 
     Reference: AgentGym-RL (ScalingInter-RL), arXiv 2509.08755.
     """

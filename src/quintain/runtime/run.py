@@ -355,7 +355,7 @@ class LocalRun:
 
     def capture(self) -> None:
         """Remember the boundary after `self.step` steps."""
-        counters = {"step": self.step, "index": self.window.index, "refilled": self.window.given_back}
+        counters = {"step": self.step, "index": self.window.index}
         states = {"sampler": self.sampler_state, "advantage": self.advantage_state, "gate": self.window.gate_state}
         pending = [codec.encode(t) for t in self.window.pending]
         self._state = codec.encode({**counters, **states, "pending": pending, "care": self.care.state()})
@@ -395,6 +395,6 @@ class LocalRun:
         self.care.restore(boundary.get("care", {}))
         pending = [codec.decode(Ticket, t) for t in boundary["pending"]]
         self.step = boundary["step"]
-        self.window.restart(boundary["step"], boundary["index"], boundary["refilled"], pending)
+        self.window.restart(boundary["step"], boundary["index"], pending)
         self.capture()
         return True
