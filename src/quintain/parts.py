@@ -5,12 +5,13 @@ Advantage, Gate and Objective are all `Transform`s; a paper is one `chain(...)` 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from quintain.ports import Engine, Env, Renderer
-from quintain.registry import register
+from quintain.registry import provenance, register
 from quintain.types import Group, QuintainError, Sampling, Task, Terms, Weights
 
 X = TypeVar("X")
@@ -126,6 +127,51 @@ def stateless(
         (2, None)
     """
     return Transform(lambda: None, lambda x, state: (function(x), state), frozenset(needs), measure, place)
+
+
+def made_of(part: Any) -> Any:
+    """How a part was made, as JSON to be kept beside its state; None where no registered factory made it."""
+    return json.loads(json.dumps(provenance(part), default=lambda v: getattr(v, "__qualname__", type(v).__name__)))
+
+
+def carried(what: str, part: Any, saved: State, made: Any, say: Callable[[str], None]) -> State:
+    """The state with which `part` goes on where one made as `made` (see `made_of`; None is unknown) had left `saved`.
+
+    It is `saved` where nothing has changed, and where the same parts have other options, as long as it has the form of a fresh one.
+    Otherwise `part` begins anew, which is said where `saved` held anything.
+
+    Example:
+        >>> carried("the gate", Transform(dict, lambda x, s: (x, s)), [1, None], {"name": "count"}, print)
+        from here on the gate begins anew: it has other parts, to which what was kept so far says nothing
+        {}
+    """
+    if part is None:
+        return None
+    now, fresh = made_of(part), part.init()
+    if made == now or ((made is None or _names(made) == _names(now)) and _fits(saved, fresh)):
+        return saved
+    if _holds(saved):
+        say(f"from here on {what} begins anew: it has other parts, to which what was kept so far says nothing")
+    return fresh
+
+
+def _names(made: Any) -> list[Any]:
+    inner = made.values() if isinstance(made, Mapping) else made if isinstance(made, list) else ()
+    own = [made["name"]] if isinstance(made, Mapping) and "name" in made else []
+    return own + [names for names in map(_names, inner) if names]
+
+
+def _fits(saved: State, fresh: State) -> bool:
+    if isinstance(fresh, Mapping):
+        return isinstance(saved, Mapping) and all(k in saved and _fits(saved[k], v) for k, v in fresh.items())
+    if isinstance(fresh, list | tuple):
+        return isinstance(saved, list) and (not fresh or (len(saved) == len(fresh) and all(map(_fits, saved, fresh))))
+    return fresh is None or not (saved is None or isinstance(saved, Mapping | list))
+
+
+def _holds(state: State) -> bool:
+    inner = state.values() if isinstance(state, Mapping) else state
+    return any(map(_holds, inner)) if isinstance(state, Mapping | list) else state is not None
 
 
 # Order is meaning in an objective: a weight part before a penalty scales the policy term only.

@@ -167,15 +167,15 @@ MUTANTS = (
     Mutant(
         "the sampler's state is not in the checkpoint",
         "runtime/run.py",
-        '        self.sampler_state, self.advantage_state = boundary["sampler"], boundary["advantage"]\n',
-        '        self.advantage_state = boundary["advantage"]\n',
+        "        self.sampler_state, self.advantage_state, self.window.gate_state = states\n",
+        "        _, self.advantage_state, self.window.gate_state = states\n",
         "faults",
     ),
     Mutant(
         "the gate's state is not in the checkpoint",
         "runtime/run.py",
-        '        self.window.gate_state = boundary["gate"]\n',
-        "",
+        "        self.sampler_state, self.advantage_state, self.window.gate_state = states\n",
+        "        self.sampler_state, self.advantage_state, _ = states\n",
         "faults",
     ),
     Mutant(

@@ -6,7 +6,12 @@ import json
 
 import pytest
 
-from quintain.parts import PartError, Transform, chain, mix, named, stateless, when
+from quintain.advantages import normalise, scale_rewards
+from quintain.gates import replay_success, zero_variance
+from quintain.objectives import smooth_entropy, token_mean
+from quintain.parts import PartError, Transform, carried, chain, made_of, mix, named, stateless, when
+from quintain.samplers.blends import curriculum, mixture
+from quintain.samplers.worlds import worlds
 from quintain.types import Group, Kind, Node, Stop, Task, Trajectory
 
 
@@ -47,6 +52,36 @@ def test_named_keeps_states_under_names():
     assert out == [0, 0] and state == {"first": 1, "second": 1}
     out, state = part.apply([], state)
     assert out == [1, 1] and state == {"first": 2, "second": 2}
+
+
+MIXED = mixture("worlds", "curriculum")
+THREE = {"drawn": 3}
+
+
+@pytest.mark.parametrize(
+    ("was", "saved", "now", "kept"),
+    [
+        (worlds("A"), THREE, worlds("B", levels=[4]), True),
+        (curriculum(levels=[0, 1]), {"drawn": 3, "at": 1, "recent": []}, curriculum(levels=[0]), True),
+        (worlds("A"), THREE, MIXED, False),
+        (worlds("A"), THREE, curriculum(), False),
+        (mixture("worlds"), {**THREE, "over": [False], "parts": [THREE]}, MIXED, False),
+        (zero_variance(), None, replay_success(), False),
+        (replay_success(), {"a": [1]}, replay_success(keep=2), True),
+        (normalise(), None, chain(scale_rewards(), normalise()), False),
+        (chain(smooth_entropy(), token_mean()), [{"sum": [0.0], "count": [0.0], "step": 1}, None], token_mean(), False),
+    ],
+)
+@pytest.mark.parametrize("old", [False, True])
+def test_a_state_is_carried_on_to_the_same_parts_and_others_begin_anew(was, saved, now, kept, old):
+    made, said = None if old else made_of(was), []
+    assert carried("it", was, saved, json.loads(json.dumps(made_of(was))), said.append) is saved
+    assert carried("it", None, saved, made, said.append) is None and not said
+    got = carried("it", now, saved, made, said.append)
+    if old and now.init() is None:  # nothing tells, and a part without a state minds none
+        return
+    assert got == (saved if kept else now.init())
+    assert len(said) == (not kept and saved is not None)
 
 
 def test_when_counts_its_own_steps_and_the_state_waits():

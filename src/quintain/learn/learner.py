@@ -27,7 +27,7 @@ from quintain.learn.optim import OptimizerError, Recipe, list_weights
 from quintain.learn.pack import micro, select, split
 from quintain.learn.plan import Plan
 from quintain.learn.precision import Precision, fp32
-from quintain.learn.publish import digest, publish
+from quintain.learn.publish import frozen_print, publish
 from quintain.learn.ranks import Ranks
 from quintain.learn.routes import with_routes
 from quintain.learn.shards import Copy, gathered, is_sharded, local, local_weights, own_part, shard
@@ -35,11 +35,10 @@ from quintain.learn.shares import of_rank
 from quintain.learn.streams import add_streams
 from quintain.learn.topk import others
 from quintain.learn.value import ValueHead
-from quintain.models.fingerprint import fingerprint
 from quintain.models.narrow import recomputes
 from quintain.models.order import mode_kept
 from quintain.models.routing import routers
-from quintain.parts import Objective, State
+from quintain.parts import Objective, State, carried, made_of
 from quintain.types import Batch, Group, Terms, Weights
 
 log = logging.getLogger(__name__)
@@ -93,6 +92,7 @@ class TorchLearner:
         self.step = self.updates = self.version = 0
         self.quarantined: list[dict[str, Any]] = []
         self.state: State = None
+        self._made: Any = None  # what left the state, as JSON
         self._objective: Objective | None = None
         self.before_step: Callable[[], Awaitable[None]] | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="learner")
@@ -106,7 +106,7 @@ class TorchLearner:
         own = [] if value is None else list(value.parameters())
         self.ranks.adopt([p.data for p in [*model.parameters(), *own]])
         frozen = copy.deepcopy(model).requires_grad_(False) if reference and not has_lora(model) else None
-        self.base = _frozen_print(model)
+        self.base = frozen_print(model)
         if self.plan.shard:
             self.copy = Copy(model, holds=not self.plan.folder or self.ranks.rank == 0)
             for one in (model, *([] if frozen is None else [frozen])):
@@ -194,8 +194,10 @@ class TorchLearner:
         """None where the weights are about to change for the first time, if they are; then the metrics."""
         if objective is not self._objective:
             loaded = self._objective is None and self.state is not None  # it waited for its objective
-            self.state = self.state if loaded else objective.init()
-            self._objective = objective
+            say = log.debug if self.ranks.rank else log.warning
+            kept = (self.state, self._made, say)
+            self.state = carried("the objective", objective, *kept) if loaded else objective.init()
+            self._objective, self._made = objective, made_of(objective)
         meter = Meter(self.ranks)
         batch = with_routes(batch, objective.needs, self.reader, self._even)
         factor, changed = self.recipe.schedule(self.step), False
@@ -333,6 +335,7 @@ class TorchLearner:
             "updates": self.updates,
             "version": self.version,
             "state": self.state,
+            "made": self._made,
             "quarantined": self.quarantined,
             "loss_scale": None if scale is None else scale.state(),
             "frozen": self.base,
@@ -377,6 +380,7 @@ class TorchLearner:
                 for key, tensor in tensors.items():
                     local(tensor).copy_(found[name][key])
         self.optimizer, self.state, self._objective = optimizer, facts["state"], None
+        self._made = facts.get("made")
         self.step, self.updates, self.version = facts["step"], facts["updates"], facts["version"]
         self.quarantined = facts["quarantined"]
         self.gradients.remember(facts.get("gradient", np.zeros(0)))
@@ -393,8 +397,3 @@ class TorchLearner:
     def close(self) -> None:
         """End the worker thread."""
         self._pool.shutdown()
-
-
-def _frozen_print(model: nn.Module) -> int:
-    frozen = [(n, p) for n, p in model.named_parameters() if not p.requires_grad]
-    return digest(fingerprint(frozen)) if frozen else 0

@@ -85,3 +85,9 @@ def _written(folder: Path) -> Iterator[tuple[str, torch.Tensor]]:
 def digest(prints: Mapping[str, str]) -> int:
     """One number for a whole fingerprint."""
     return zlib.crc32(repr(sorted(prints.items())).encode())
+
+
+def frozen_print(model: nn.Module) -> int:
+    """The digest of what is not trained; 0 where all is."""
+    frozen = [(n, p) for n, p in model.named_parameters() if not p.requires_grad]
+    return digest(fingerprint(frozen)) if frozen else 0

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from quintain import codec, faults
 from quintain.loop import Drained, Window
-from quintain.parts import Advantage, Cast, Objective, Reward, Rollout, Sampler
+from quintain.parts import Advantage, Cast, Objective, Reward, Rollout, Sampler, carried, made_of
 from quintain.ports import Learner, Sink
 from quintain.runtime import measure
 from quintain.runtime.beside import PINNED, Beside
@@ -25,9 +25,8 @@ from quintain.waits import waiting
 from quintain.window import WITHHELD
 
 Result = TypeVar("Result")
-Guard = Callable[
-    [Coroutine[Any, Any, Any]], Awaitable[Any]
-]  # gives the result, or gives the work up when the run drains
+# gives the result, or gives the work up when the run drains
+Guard = Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]
 Evaluate = Callable[[int, Guard], Awaitable[Mapping[str, float]]]
 
 
@@ -96,9 +95,9 @@ class LocalRun:
         self.standstill = Standstill(plan.steps)
         self.care = Care(plan.quarantine, plan.drop_failed)
         self._state: dict[str, Any] = {}  # the last boundary
-        self._owed: tuple[int, str] | None = (
-            None  # an evaluation beside that a checkpoint left unfinished, and its weights
-        )
+        self._stateful = {"sampler": parts.sampler, "advantage": parts.advantage, "gate": window.gate}
+        self._made = {name: made_of(part) for name, part in self._stateful.items()}
+        self._owed: tuple[int, str] | None = None  # an evaluation beside, unfinished at the checkpoint, and its weights
         if parts.beside is not None:
             parts.beside.told = self._scored
         self._skipped = 0  # quarantined batches already written
@@ -355,7 +354,7 @@ class LocalRun:
 
     def capture(self) -> None:
         """Remember the boundary after `self.step` steps."""
-        counters = {"step": self.step, "index": self.window.index}
+        counters = {"step": self.step, "index": self.window.index, "made": self._made}
         states = {"sampler": self.sampler_state, "advantage": self.advantage_state, "gate": self.window.gate_state}
         pending = [codec.encode(t) for t in self.window.pending]
         self._state = codec.encode({**counters, **states, "pending": pending, "care": self.care.state()})
@@ -390,8 +389,9 @@ class LocalRun:
             return False
         if boundary.get("beside") is not None:
             self._owed = (boundary["beside"], str(Path(found[0]) / PINNED))
-        self.sampler_state, self.advantage_state = boundary["sampler"], boundary["advantage"]
-        self.window.gate_state = boundary["gate"]
+        made, own = boundary.get("made", {}), self._stateful.items()
+        states = [carried(f"the {name}", part, boundary[name], made.get(name), self.say) for name, part in own]
+        self.sampler_state, self.advantage_state, self.window.gate_state = states
         self.care.restore(boundary.get("care", {}))
         pending = [codec.decode(Ticket, t) for t in boundary["pending"]]
         self.step = boundary["step"]

@@ -112,7 +112,7 @@ class Curriculum:
     def draw(self, state: State) -> tuple[Task, State]:
         """An instance of the current level, or, one time in five, of an earlier one."""
         rank, ranks = self.shard
-        number, at = state["drawn"] * ranks + rank, state["at"]
+        number, at = state["drawn"] * ranks + rank, self._at(state)
         if at and uniform(self.seed, number, 1) < 0.2:
             at = mixed(self.seed, number, 2) % at
         seed = mixed(self.seed, number) % SEEDS
@@ -121,7 +121,7 @@ class Curriculum:
     def observe(self, state: State, group: Group) -> State:
         """Count the successes of the current level; after `window` groups of it, move up, down, or stay."""
         task = group.task
-        if task.env != self.env or task.level != self.levels[state["at"]] or not group.trajectories:
+        if task.env != self.env or task.level != self.levels[self._at(state)] or not group.trajectories:
             return state
         solved = sum(r > 0.5 for r in group.rewards) / len(group.rewards)
         recent = [*state["recent"], solved]
@@ -130,8 +130,11 @@ class Curriculum:
         low, high = self.band
         mean = sum(recent) / len(recent)
         step = 1 if mean >= high else -1 if mean < low else 0
-        at = min(max(state["at"] + step, 0), len(self.levels) - 1)
+        at = min(max(self._at(state) + step, 0), len(self.levels) - 1)
         return {**state, "at": at, "recent": [] if step else recent[1:]}
+
+    def _at(self, state: State) -> int:
+        return min(state["at"], len(self.levels) - 1)  # a run may go on with fewer levels than it had climbed
 
 
 @register("sampler", "curriculum")

@@ -29,6 +29,8 @@ def begun(tmp_path, monkeypatch):
         went.append(config)
         if config.run.steps == 13:
             raise configs.ConfigError("unlucky")
+        if config.run.steps == 14:
+            raise RuntimeError("nobody thought of this")
         return 0
 
     monkeypatch.setattr(train, "run", go)
@@ -84,6 +86,8 @@ def test_overrides_are_no_edits_and_are_taken_back_when_the_run_fails_with_them(
     assert went[-1].run.steps == 7
     with pytest.raises(configs.ConfigError, match="unlucky"):
         train.resume(folder, ["run.steps=13"], None)
+    with pytest.raises(RuntimeError, match="nobody"):
+        train.resume(folder, ["run.steps=14"], None)
     train.resume(folder, [], None)
     assert went[-1].run.steps == 7 and "edited" not in capsys.readouterr().out
     with RunDir.open(folder) as store:

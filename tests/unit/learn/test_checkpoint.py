@@ -216,3 +216,16 @@ def test_large_files_are_cut_into_parts_that_an_index_names(tmp_path):
     (tmp_path / "weights.safetensors.index.json").write_text('{"weight_map": {"w0": "../elsewhere.safetensors"}}')
     with pytest.raises(checkpoint.CheckpointError, match="elsewhere"):
         checkpoint.read(str(tmp_path), "weights")
+
+
+def test_another_objective_begins_anew_and_says_so(make_groups, make_model, tmp_path, caplog):
+    learner, objective = make(make_model)
+    steps(learner, objective, make_groups(), 1)
+    learner.save(str(tmp_path))
+    for other, anew in ((chain(token_ratio("rollout"), clip(low=0.1), token_mean()), True), (objective, False)):
+        again, _ = make(make_model)
+        again.load(str(tmp_path))
+        caplog.clear()
+        steps(again, other, make_groups(), 1)
+        assert ("the objective begins anew" in caplog.text) is anew
+        assert len(again.state) == (3 if anew else 6)

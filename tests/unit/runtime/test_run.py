@@ -9,9 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from quintain.loop import Drained, Window
-from quintain.parts import Transform
+from quintain.parts import Transform, made_of
 from quintain.runtime.keeper import Keeper
 from quintain.runtime.run import LocalRun, Plan
+from quintain.samplers.blends import curriculum
+from quintain.samplers.worlds import worlds
 from quintain.types import Group, Task
 
 
@@ -50,6 +52,18 @@ def run_beside(other_says: bool, evaluate=None) -> LocalRun:
     parts = SimpleNamespace(**given, sampler=part, advantage=nothing, objective=nothing, proof=None)
     keeper = Keeper(Ledger(), Other(other_says))
     return LocalRun(parts, Window(2, steps=5), Plan(steps=5), keeper)
+
+
+def test_what_other_parts_left_is_not_taken_over():
+    run, said = run_beside(False), []
+    run.say = said.append
+    run.parts.sampler = run._stateful["sampler"] = worlds("A")
+    left = {"step": 2, "index": 4, "sampler": {"drawn": 4}, "advantage": None, "gate": None, "pending": []}
+    run.keeper.restore = lambda load, step: left
+    assert run.restore() and run.sampler_state == {"drawn": 4} and not said, "of before it was written who left it"
+    left["made"] = {"sampler": made_of(curriculum())}
+    assert run.restore() and run.sampler_state == {"drawn": 0} and "the sampler begins anew" in said[0]
+    assert run._state["made"].keys() == {"sampler", "advantage", "gate"}
 
 
 def test_a_rank_ends_at_a_step_boundary_when_another_one_was_asked_to():
