@@ -19,6 +19,8 @@ FORMAT = 1
 FACTS = "learner.json"
 INDEX = ".safetensors.index.json"
 PART = 1 << 30  # bytes of one file
+EXTRAS = {"value": "a value head", "reference": "a frozen reference"}  # which only some algorithms have saved
+FIX = "go on with the settings that the run had, or begin a new run with these"
 Tensors = Mapping[str, torch.Tensor]
 
 
@@ -134,6 +136,8 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not index.is_file():
+        if extra := EXTRAS.get(path.name.removesuffix(".safetensors")):
+            raise CheckpointError(f"{path.parent} was saved without {extra}, which the algorithm needs now; {FIX}")
         raise CheckpointError(f"{path} is missing; the checkpoint is incomplete or belongs to another learner")
     try:
         names = sorted(set(json.loads(index.read_text())["weight_map"].values()))
@@ -168,7 +172,8 @@ def same_names(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) 
     ):
         if names:
             raise CheckpointError(
-                f"{path} {what} {len(names)} tensors, first {min(names)}; it belongs to another model or optimizer"
+                f"{path} {what} {len(names)} tensors, first {min(names)}; it belongs to another model or optimizer (model, "
+                f"learner.optimizer, algorithm); {FIX}"
             )
 
 

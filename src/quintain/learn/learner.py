@@ -373,7 +373,8 @@ class TorchLearner:
         try:
             optimizer.load(state)
         except (KeyError, OptimizerError) as error:
-            raise checkpoint.CheckpointError(f"{folder}: the optimizer state does not fit: {error}") from error
+            what = f"{folder} was saved by another learner.optimizer or for other weights: its state does not fit, first at {error}"
+            raise checkpoint.CheckpointError(f"{what}; {checkpoint.FIX}") from error
         checkpoint.same_names(Path(folder) / "optimizer.safetensors", state, optimizer.state())
         with torch.no_grad():
             for name, tensors in kept.items():

@@ -119,6 +119,8 @@ def damage(kind, folder):
     weights = folder / "weights.safetensors"
     if kind == "missing":
         weights.unlink()
+    elif kind in ("value", "reference"):
+        (folder / f"{kind}.safetensors").unlink()
     elif kind == "cut":
         weights.write_bytes(weights.read_bytes()[:-100])
     elif kind == "json":
@@ -154,8 +156,10 @@ SAYS = {
     "name": "lacks 1 tensors, first model.norm.weight",
     "shape": r"shape torch.Size\(\[3\]\)",
     "dtype": "dtype torch.float64",
-    "optimizer": "optimizer state does not fit",
-    "surplus": "has, and should not, 1 tensors, first muon.else",
+    "optimizer": "another learner.optimizer .* state does not fit, first at .*; go on with the settings that the run had",
+    "surplus": "has, and should not, 1 tensors, first muon.else; .*; go on with the settings that the run had",
+    "value": "was saved without a value head, which the algorithm needs now; go on with the settings that the run had",
+    "reference": "was saved without a frozen reference, which the algorithm needs now",
 }
 
 
