@@ -175,7 +175,7 @@ def begin(config: configs.Config, *, fresh: bool, tell: int | None = None) -> in
 
 
 def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | None = None) -> int:
-    """Continue a run, with other settings where `items` has key=value; they are kept unless the run fails with them.
+    """Continue a run, with other settings where `items` has key=value, kept unless it fails before it has made a checkpoint with them.
 
     A `config.toml` that was edited meanwhile is followed like key=value, and what it changes is said.
 
@@ -224,7 +224,8 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
     except Exception:
         if changed:
             with RunDir.open(folder, "a") as store:
-                store.agree(before)
+                if {*store.steps()} <= {*there}:  # else a checkpoint was made with them
+                    store.agree(before)
         raise
 
 

@@ -29,7 +29,10 @@ def begun(tmp_path, monkeypatch):
         went.append(config)
         if config.run.steps == 13:
             raise configs.ConfigError("unlucky")
-        if config.run.steps == 14:
+        if config.run.steps == 15:
+            with RunDir.open(folder, "a") as store:
+                store.checkpoint(8, lambda folder: None)
+        if config.run.steps in (14, 15):
             raise RuntimeError("nobody thought of this")
         return 0
 
@@ -92,6 +95,9 @@ def test_overrides_are_no_edits_and_are_taken_back_when_the_run_fails_with_them(
     assert went[-1].run.steps == 7 and "edited" not in capsys.readouterr().out
     with RunDir.open(folder) as store:
         assert store.agreed == store.config
+    with pytest.raises(RuntimeError, match="nobody"):
+        train.resume(folder, ["run.steps=15"], None)
+    assert configs.make(folder / "config.toml").run.steps == 15, "a checkpoint was made with it"
 
 
 def test_a_run_of_before_settings_were_kept_is_taken_at_its_word(begun, capsys):
