@@ -90,6 +90,7 @@ def test_parts_round_trip_through_their_provenance(entry):
 
 
 @of("reward")
+@pytest.mark.filterwarnings("ignore:.*no episode so far has a reward")
 async def test_rewards_add_finite_numbers_and_keep_all_else(entry):
     group, reward = group_of(), make(entry)
     scored = await reward(group)

@@ -19,6 +19,7 @@ def test_code_to_toml_to_code_is_a_round_trip():
         overrides=["seed=7", "rollout.options.high=inf"],
     )
     assert config.rollout.options == {"high": float("inf")}
+    assert make(overrides=["learner.clip_norm=inf", "runtime.stall_s=inf"]).runtime.stall_s == float("inf"), "no limit"
     assert make(tomllib.loads(config.toml())) == config
     assert make(tomllib.loads(config.toml(full=True))) == config
 
@@ -164,6 +165,8 @@ def test_later_sources_win_and_parts_are_replaced_whole():
         ("warm_start.reward=nan", ConfigError, "warm_start.reward is nan"),
         ("learner.lr=inf", ConfigError, "learner.lr is inf: input should be a finite number"),
         ("eval.temperature=inf", ConfigError, "eval.temperature is inf"),
+        ("runtime.stall_s=nan", ConfigError, "runtime.stall_s is nan"),
+        ("learner.clip_norm=nan", ConfigError, "learner.clip_norm is nan"),
     ],
 )
 def test_errors_name_key_value_and_fix(override, error, told):

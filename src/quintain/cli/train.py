@@ -190,7 +190,7 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
         )
     with RunDir.open(folder, "a") as store:
         refuse_record(store)
-        there = store.steps()
+        there, saved = store.steps(), {e.time for e in store.events(["checkpoint"])}
         if step is not None and step not in there:
             raise configs.ConfigError(
                 f"--from {step}: {folder} has no checkpoint of that step to go on from; there are: {', '.join(map(str, there)) or 'none'}"
@@ -224,7 +224,7 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
     except Exception:
         if changed:
             with RunDir.open(folder, "a") as store:
-                if {*store.steps()} <= {*there}:  # else a checkpoint was made with them
+                if {e.time for e in store.events(["checkpoint"])} <= saved:  # none was made with them
                     store.agree(before)
         raise
 

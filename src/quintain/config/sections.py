@@ -192,7 +192,7 @@ class LearnerSection(BaseModel, extra="forbid", validate_default=True, allow_inf
     warmup_steps: int = Field(5, ge=0, description="steps of linear warm-up")
     floor: float = Field(0.1, ge=0, le=1, description="final learning rate as a share of the peak")
     weight_decay: float = Field(0.0, ge=0, description="decoupled weight decay")
-    clip_norm: float = Field(1.0, ge=0, description="global gradient norm limit; 0 is off")
+    clip_norm: float = Field(1.0, ge=0, allow_inf_nan=True, description="global gradient norm limit; 0 is off")
     minibatches: int = Field(2, ge=1, description="optimizer updates that share one batch")
     epochs: int = Field(1, ge=1, description="passes over the batch")
     micro_tokens: int = Field(0, ge=0, description="tokens of one forward pass; 0 is 4,096, or 16,384 on a GPU")
@@ -238,7 +238,7 @@ class WarmStartSection(BaseModel, extra="forbid", validate_default=True, allow_i
     warmup_steps: int = Field(20, ge=0, description="steps of linear warm-up")
 
 
-class RuntimeSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
+class RuntimeSection(BaseModel, extra="forbid", validate_default=True):
     """Processes and threads."""
 
     processes: int = Field(1, ge=1, description="ranks on this machine; each plays and trains its share")
@@ -258,7 +258,7 @@ class RuntimeSection(BaseModel, extra="forbid", validate_default=True, allow_inf
     )
 
 
-class PoolSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
+class PoolSection(BaseModel, extra="forbid", validate_default=True):
     """A pool of equal actors of a cluster, each with resources of its own."""
 
     label: Literal["any", "prefill", "decode", "cpu", "learner"] = Field(
@@ -273,7 +273,7 @@ class PoolSection(BaseModel, extra="forbid", validate_default=True, allow_inf_na
     selector: dict[str, str] = Field(default_factory=dict, description="labels that a node must have")
 
 
-class ClusterSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
+class ClusterSection(BaseModel, extra="forbid", validate_default=True):
     """Actors over a Ray cluster; without pools there is none."""
 
     pools: dict[str, PoolSection] = Field(

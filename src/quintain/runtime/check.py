@@ -10,7 +10,7 @@ from quintain.envs.world import world_of
 from quintain.registry import names, user_object
 from quintain.rewards.function import arguments, given
 from quintain.runtime import cluster, learner_pool
-from quintain.runtime.drawn import check_drawn, drawn_places
+from quintain.runtime.drawn import check_drawn, told_places
 from quintain.runtime.launch import groups_of_rank
 from quintain.runtime.playing import make_reward, make_rollout, training_only
 from quintain.runtime.stage import data_sampler, env_of
@@ -86,8 +86,8 @@ def check_playing(config: Config, *splits: str) -> None:
 
 
 def _check_arguments(config: Config) -> None:
-    """A function that asks for what no task of a world has is refused; tasks of other envs may have anything."""
-    if places := drawn_places(config):
+    """A function that asks for what no task of a world has is refused; those of samplers that do not tell may have anything."""
+    if places := told_places(config):
         knobs = {name: value for place in places for name, value in place.knobs.items()}
         nobody = Trajectory(id="", nodes=(), stop=Stop.done)
         there = given(Group(task=Task(key="", env="", params=knobs), trajectories=(nobody,)), nobody)

@@ -11,12 +11,16 @@ from quintain.worlds.kernel import check_level
 from quintain.worlds.knobs import started
 
 
-def drawn_places(config: Config) -> list[Place]:
-    """Those that the sampler of a config draws, as far as it tells; that of `env` where it does not, none where no world is played."""
+def told_places(config: Config) -> list[Place]:
+    """Those that the sampler of a config draws; none where it does not tell, or no world is played."""
     if env_of(config) not in names("world"):
         return []
-    told = getattr(world_sampler(config, "train", config.run.seed, (0, 1)), "places", ())
-    return [Place(*place) for place in told] or [Place.played(config)]
+    return [Place(*place) for place in getattr(world_sampler(config, "train", config.run.seed, (0, 1)), "places", ())]
+
+
+def drawn_places(config: Config) -> list[Place]:
+    """As `told_places`, and that of `env` where the sampler does not tell."""
+    return told_places(config) or ([Place.played(config)] if env_of(config) in names("world") else [])
 
 
 def check_drawn(config: Config) -> None:

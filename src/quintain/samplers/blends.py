@@ -21,8 +21,9 @@ class Mixture:
 
     @property
     def places(self) -> list[Place]:
-        """What the parts draw from, as far as they tell."""
-        return [place for part in self.parts for place in getattr(part, "places", ())]
+        """What the parts draw from; nothing where one does not tell."""
+        each = [getattr(part, "places", []) for part in self.parts]
+        return [place for told in each for place in told] if all(each) else []
 
     def init(self) -> State:
         """Nothing was drawn."""

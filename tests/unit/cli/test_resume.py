@@ -98,6 +98,9 @@ def test_overrides_are_no_edits_and_are_taken_back_when_the_run_fails_with_them(
     with pytest.raises(RuntimeError, match="nobody"):
         train.resume(folder, ["run.steps=15"], None)
     assert configs.make(folder / "config.toml").run.steps == 15, "a checkpoint was made with it"
+    with pytest.raises(RuntimeError, match="nobody"):
+        train.resume(folder, ["learner.lr=0.25"], 8)
+    assert configs.make(folder / "config.toml").learner.lr == 0.25, "and one of the same step again"
 
 
 def test_a_run_of_before_settings_were_kept_is_taken_at_its_word(begun, capsys):

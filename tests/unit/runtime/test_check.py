@@ -11,6 +11,8 @@ import pytest
 from quintain.cli.train import _where
 from quintain.config import ConfigError, make
 from quintain.runtime.check import check, check_playing
+from quintain.runtime.drawn import drawn_places, told_places
+from quintain.samplers.worlds import Worlds
 from quintain.types import QuintainError
 
 RUN = {
@@ -161,3 +163,17 @@ def test_an_algorithm_that_reads_hints_wants_a_rollout_that_shows_them(name, pre
         make_algorithm(make("tiny", section))
     shown = {"hint": {"text": "up", "critique": "left"}}
     assert make_algorithm(make("tiny", section | {"rollout": {"options": shown}})).gate is not None
+
+
+def test_nothing_is_held_against_a_sampler_that_does_not_tell_what_it_draws(tmp_path, monkeypatch):
+    """Its tasks may have other knobs, and be in other worlds, also where it is one part of several."""
+    (tmp_path / "score.py").write_text("def wide(trajectory, width): return float(width)\n")
+    scored = f"reward={tmp_path}/score.py:wide"
+    with pytest.raises(QuintainError, match="'width'"):
+        check(make("tiny", overrides=[scored]))
+    several = 'sampler={name="mixture",parts=[{name="worlds",env="NimDuel"},{name="worlds",env="KeyDoor"}]}'
+    config = make("tiny", overrides=["world=NimDuel", several])
+    assert [place.world for place in told_places(config)] == ["NimDuel", "KeyDoor"]
+    monkeypatch.delattr(Worlds, "places")
+    check(make("tiny", overrides=[scored]))
+    assert told_places(config) == [] and [place.world for place in drawn_places(config)] == ["NimDuel"]

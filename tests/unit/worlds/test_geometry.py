@@ -372,12 +372,28 @@ def test_a_sign_or_a_label_too_few_is_not_read_over(text: str):
         ("PileIntervals", "second 29, first 32"),
         ("MinCircle", "r^2=25 x=14 y=13"),
         ("MinCircle", "y=13 x=14 r2=25"),
+        ("MinCircle", "radius squared 25, center 14 13"),
+        ("PolygonArea", "points 34 area 40"),
+        ("VisibleLines", "second b, first a"),
+        ("CoordinateRead", "second (5,3), first (10,7)"),
+        ("ClockDial", "second 7:00, first 27"),
         ("ClockDial", "B: 17, A: 3:05"),
         ("ClockDial", "A: 3:05, B: 17 4"),
     ],
 )
 def test_what_is_named_in_another_order_or_a_label_too_few_is_not_read(name: str, text: str):
     assert world_of(name).read(text, SOLO) is None
+
+
+@pytest.mark.parametrize(
+    "name, text, key",
+    [
+        ("VisibleLines", "first b, second a", "B A"),
+        ("CoordinateRead", "first (10,7), second (5,3)", "(10,7) (5,3)"),
+    ],
+)
+def test_what_is_named_in_its_order_is_read(name: str, text: str, key: str):
+    assert world_of(name).read(text, SOLO).key == key
 
 
 def test_gates_may_be_told_with_their_rays():

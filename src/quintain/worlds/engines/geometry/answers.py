@@ -14,9 +14,10 @@ _FLUFF = re.compile(
     r"\b(?:and|answer|is|then|points?|names?|area|inside|first|second|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?"
     r"|x|y|r2)\b"
 )
-_SWAPPED = re.compile(
-    r"\b(?:inside\b.*\barea|second\b.*\bfirst|r2\b.*\bx|y\b.*\bx)\b", re.DOTALL
-)  # not in the order asked for
+_ORDERS = [  # what is asked for first, and what after it
+    (re.compile(rf"\b(?:{early})\b"), re.compile(rf"\b(?:{late})\b"))
+    for early, late in (("first", "second"), ("area", "inside|points?"), ("x", "y|r2"), ("x|cent(?:re|er)", "radius"))
+]
 _BETWEEN = re.compile(r"[\s,;:/|\[\](){}=><°+&-]*")
 _DASHES = str.maketrans("−–—－", "----")
 _POINT = re.compile(r"^\s*[-*•]\s+", re.MULTILINE)  # of a list in lines
@@ -45,6 +46,12 @@ def _number(text: str) -> str:
 
 def _point(text: str) -> str:
     return "({},{})".format(*(int(n) for n in re.findall(r"\d+", text)))
+
+
+def _swapped(text: str, among: int) -> bool:
+    """Whether a text tells what comes later first, by one of the first orders; names may be x and y themselves."""
+    found = [(early.search(text), late.search(text)) for early, late in _ORDERS[:among]]
+    return any(early and late and late.start() < early.start() for early, late in found)
 
 
 def _unlabelled(of: str, text: str) -> tuple[str, int]:
@@ -92,7 +99,7 @@ class Form:
         low = low.translate(_DASHES).replace("r^2", "r2").replace("r²", "r2")
         if self.of != "name" and _MINUS.search(_POINT.sub("", low) if "\n" in low else low):
             return None  # no answer is below 0
-        if self.of == "number" and _SWAPPED.search(low):
+        if not self.unordered and _swapped(low, 1 if self.of == "name" else len(_ORDERS)):
             return None
         low, labels = _unlabelled(self.of, low)
         pattern = _TOKENS[self.of]
