@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import os
 import runpy
+import select
 import sys
 import time
 from collections.abc import Sequence
@@ -46,6 +48,18 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:  # it may go between two looks at it
         return False
+
+
+def ended(pid: int, seconds: float = 10.0) -> bool:
+    """Whether a process of this machine, anybody's child, has ended within so long; the kernel tells when."""
+    try:
+        told = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([told], [], [], seconds)[0])
+    finally:
+        os.close(told)
 
 
 def main(words: Sequence[str]) -> None:

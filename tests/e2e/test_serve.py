@@ -15,7 +15,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.programs import alive
+from tests.programs import alive, ended
 
 from quintain.cli import main, serve
 from quintain.ledger import DiskFull, RunDir, audit
@@ -186,11 +186,7 @@ def test_agents_die_with_a_run_that_is_killed(home, tmp_path):
     finally:
         process.kill()
         process.wait()
-    for _ in range(2000):
-        if not alive(number):
-            return
-        os.sched_yield()
-    assert not alive(number)
+    assert ended(number)
 
 
 def _numbers(pipe, count):

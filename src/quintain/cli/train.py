@@ -221,7 +221,7 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
             store.agree(config.toml(full=True))  # the other ranks, reports and evaluations read it
     try:
         return run(config, folder, resume=True, step=step, tell=tell, changed=edits(went, config.toml(full=True)))
-    except Exception:
+    except Exception:  # whatever it was, it is raised again
         if changed:
             with RunDir.open(folder, "a") as store:
                 if {e.time for e in store.events(["checkpoint"])} <= saved:  # none was made with them

@@ -6,7 +6,7 @@ from quintain.config import Config, ConfigError
 from quintain.envs.world import world_of
 from quintain.registry import names, unknown
 from quintain.runtime.stage import env_of, world_sampler
-from quintain.runtime.words import Place, known, of_words, said
+from quintain.runtime.words import Place, known, of_words, places, said
 from quintain.worlds.kernel import check_level
 from quintain.worlds.knobs import started
 
@@ -31,7 +31,7 @@ def check_drawn(config: Config) -> None:
         UnknownLevel: it draws a level that there is not.
         BadKnob, GenerationError: as `check_playing`.
     """
-    for world, levels, knobs in (places := drawn_places(config)):
+    for world, levels, knobs in (drawn := drawn_places(config)):
         if world not in names("world"):
             raise ConfigError(unknown("world of the sampler:", world, names("world")))
         for level in map(check_level, levels):
@@ -39,13 +39,12 @@ def check_drawn(config: Config) -> None:
                 started(world_of(world), 0, level, "train", knobs)
     if not of_words(config):
         return
-    played = Place.played(config)
-    had, words = [Place.of(told) for told in config.model.words] or [played], {*known(config), *played.words()}
-    for place in places:
+    had, words = places(config), {*known(config), *Place.played(config).words()}
+    for place in drawn:
         if lacking := {*place.words()} - words:
             raise ConfigError(
                 f"the sampler draws {place}, and the model knows the words of {', '.join(map(str, had))} only; {place} has {len(lacking)} "
-                f"others, such as {min(lacking)!r}: begin a run with {said([*had, *places])}, or train a model with a tokenizer (quintain "
+                f"others, such as {min(lacking)!r}: begin a run with {said([*had, *drawn])}, or train a model with a tokenizer (quintain "
                 "new model)"
             )
 
@@ -59,14 +58,14 @@ def where(config: Config) -> str:
         >>> where(configs.make({"sampler": two, "eval": {"instances": 8}}))
         'KeyDoor, FourRooms level 0-2; evaluated in KeyDoor level 0'
     """
-    if not (places := drawn_places(config)):
+    if not (drawn := drawn_places(config)):
         return config.data or f"{config.env.name} level {','.join(map(str, config.env.levels))}"
     played, together = Place.played(config), dict[str, list[str]]()
-    for place in places:
+    for place in drawn:
         worlds = together.setdefault(_levels(place), [])
         worlds += [] if place.world in worlds else [place.world]
     told = " and ".join(f"{', '.join(worlds)} level {levels}" for levels, worlds in together.items())
-    if config.warm_start.steps and any(place.world != played.world for place in places):
+    if config.warm_start.steps and any(place.world != played.world for place in drawn):
         told += f"; warm start in {played.world}"
     if (config.eval.instances or config.eval.final_instances) and together != {_levels(played): [played.world]}:
         told += f"; evaluated in {played.world} level {_levels(played)}"

@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.programs import alive
+from tests.programs import ended
 
 from quintain.engines.errors import EngineDown, EngineError, VersionMismatch
 from quintain.engines.vllm import VllmEngine, vllm
@@ -556,11 +555,7 @@ asyncio.run(main())
     assert done.returncode == -signal.SIGKILL, done.stderr
     server, guard, room = done.stdout.split()
     for pid in map(int, (server, guard)):
-        for _ in range(2000):
-            if not alive(pid):
-                break
-            time.sleep(0.005)
-        assert not alive(pid), f"{pid} outlives its run"
+        assert ended(pid), f"{pid} outlives its run"
     assert not Path(room).exists()
 
 

@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 
 import pytest
-from tests.programs import alive
+from tests.programs import ended
 
 from quintain.engines.scripted import ScriptedEngine
 from quintain.parts import Cast
@@ -147,11 +147,7 @@ async def test_a_command_is_ended_with_its_children(tmp_path, monkeypatch):
     job.cancel()
     with pytest.raises(asyncio.CancelledError):
         await job
-    for _ in range(400):
-        if not alive(number):
-            break
-        await asyncio.sleep(0.01)
-    assert not alive(number), "a child that outlives its parent, which ignored the first signal"
+    assert await asyncio.to_thread(ended, number), "a child that outlives its parent, which ignored the first signal"
 
 
 async def test_a_late_command_is_ended():
