@@ -95,6 +95,8 @@ def lines(
 ) -> str:
     """A chart of series (name -> xs, ys) as running means inside bands of one standard deviation, and marks as dots.
 
+    A band ends at the lowest and the highest value of its series: no share below 0 is shown.
+
     Args:
         title: heading.
         series: one value a step.
@@ -113,8 +115,8 @@ def lines(
     body = _axes(frame, unit)
     for colour, (xs, ys) in zip(COLOURS, series.values(), strict=False):
         mean, spread = smooth(ys, max(1, len(ys) // 15))
-        upper = _path(frame, xs, [m + s for m, s in zip(mean, spread, strict=True)])
-        lower = _path(frame, xs[::-1], [m - s for m, s in zip(mean, spread, strict=True)][::-1])
+        upper = _path(frame, xs, [min(m + s, max(ys)) for m, s in zip(mean, spread, strict=True)])
+        lower = _path(frame, xs[::-1], [max(m - s, min(ys)) for m, s in zip(mean, spread, strict=True)][::-1])
         body.append(f'<polygon fill="{colour}" opacity=".16" points="{upper} {lower}"/>')
         body.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{_path(frame, xs, mean)}"/>')
     for colour, (xs, ys) in zip(COLOURS[len(series) :], marks.values(), strict=False):

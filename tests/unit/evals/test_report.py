@@ -11,6 +11,7 @@ from quintain.cli import main
 from quintain.config import make
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
+from quintain.evals.chart import lines
 from quintain.evals.report import _pictures, write_report
 from quintain.learn.ranks import Ranks
 from quintain.ledger import RunDir
@@ -134,3 +135,11 @@ def test_a_step_without_a_trajectory_is_named(run, capsys):
         assert "step 1 has no trajectory: it trained no group" in capsys.readouterr().err
     assert main(["show", str(run), "--step", "9"]) == 1
     assert "there is no step 9; " in (said := capsys.readouterr().err) and "has the steps 0 to 3" in said
+
+
+def test_a_band_goes_no_further_than_the_values_of_its_line():
+    ys = [0.0] * 20 + [1.0, 0.0] + [0.0] * 38
+    drawn = lines("Success", {"success": (range(60), ys)}, floor=0.0)
+    bottom = max(float(y) for y in re.findall(r'<line class="grid"[^>]* y1="([\d.]+)"', drawn))
+    band = re.search(r'<polygon[^>]*points="([^"]*)"', drawn).group(1).split()
+    assert max(float(point.split(",")[1]) for point in band) == bottom
