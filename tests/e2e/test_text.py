@@ -44,8 +44,8 @@ def test_text_trains_from_a_folder_and_comes_back_as_one(folder, tmp_path, capsy
     words = ["sft", "keydoor_text", *SMALL, f"model={folder}", "--steps", "3", "--out", str(taught), "-n", "4"]
     assert main([*words, "warm_start.demos=16", "warm_start.batch=8"]) == 0
     AutoModelForCausalLM.from_pretrained(taught)
-    short = "rollout.max_tokens=24"  # it has not learnt to end a turn
-    assert main(["train", "keydoor_text", *SMALL, short, f"model={taught}", f"run.folder={tmp_path}"]) == 0
+    short = ["rollout.max_tokens=24", "warm_start.steps=2", "warm_start.demos=16"]  # it has not learnt to end a turn
+    assert main(["train", "keydoor_text", *SMALL, *short, f"model={taught}", f"run.folder={tmp_path}"]) == 0
     with RunDir.open(tmp_path / "keydoor-text") as store:
         rows = [m for _, m in store.metrics()]
         trajectories = list(store.trajectories())
