@@ -46,7 +46,8 @@ its origin; malformed actions are events, never exceptions, and never earn anyth
 shown, whether it is to move or waits; the full caption rebuilds all that is seen; no observation holds the answer; of answers changed
 by mutation only those earn success that a judge of the rules, who knows the caption alone, calls right; no oracle foresees chance or
 knows more than its seat (where going by what was seen starves in HealthWalk3D it does, and calls its plan an estimate, and no
-demonstration goes there); a second solver agrees on small instances; splits share no page; no text in a picture lies on another; pictures
+demonstration goes there; in FORESEEN it foresees what comes, as their tag `foresees` tells: what it earns there proves that
+an instance can be won, and demonstrations ask it turn by turn about what is shown); a second solver agrees on small instances; splits share no page; no text in a picture lies on another; pictures
 equal golden ones.
 
 `make worlds` plays a few instances of each world, with every commit other seeds and levels. `make honest` plays all instances of the
@@ -127,7 +128,7 @@ in each split that they play before they begin.
 ## Worlds that differ from the usual form
 
 {_odd()}
-{KEPT}"""
+{KEPT.replace("FORESEEN", ", ".join(r["name"] for r in rows if r["foresees"]))}"""
 
 
 def _suites() -> str:
@@ -218,7 +219,7 @@ it chose in an episode in which all seats play as it does (its moves, where none
 
 | | |
 |---|---|
-| oracle | {row["oracle"]}; earns {found["oracle"]:.3f} in {found["oracle_episodes"]} episodes |
+| oracle | {row["oracle"]}{", foresees what comes" * row["foresees"]}; earns {found["oracle"]:.3f} in {found["oracle_episodes"]} episodes |
 | players who do not look | {earned} |
 | their declared ceilings | {ceilings} |
 | starts that differ | {starts} |

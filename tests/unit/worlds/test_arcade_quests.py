@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -14,6 +15,7 @@ from quintain.envs.world import world_of
 from quintain.ports import SOLO
 from quintain.testing.worlds import shortest
 from quintain.worlds.engines.arcade.blocks import FORMS, PIECES, SIDE
+from quintain.worlds.engines.arcade.duel import AWAY, Duel
 from quintain.worlds.engines.arcade.loop import GOAL, HIT, Frame, read_back
 from quintain.worlds.engines.arcade.marbles import wound
 from quintain.worlds.engines.arcade.pellets import PACE
@@ -181,6 +183,32 @@ def test_a_ball_between_two_paddles(seed: int):
             and after.score - before.score == (point > 0)
         )
         assert point or after.things[0] == (x, y, dx, dy)
+
+
+@pytest.mark.parametrize("level", [8, 9])
+@pytest.mark.parametrize("seed", range(5))
+def test_who_cannot_foretell_where_a_ball_enters_can_win_too(level: int, seed: int):
+    """It goes by what is shown, a few points ahead at most, and waits in the middle while the ball makes its point."""
+    world, rules = world_of("PaddleDuel"), Duel()
+    state = world.start(seed, level)
+    while not state.over:
+        shown = ball = world.rebuild(world.view(state, SOLO).caption(2), SOLO)
+        while not ball.over:
+            ball = rules._flown(ball, AWAY)
+        goals = [goal for goal in (3, 2, 1) if goal <= shown.stage.goal and ball.over == HIT]
+        near = (rules.plan(replace(shown, stage=replace(shown.stage, goal=goal, turns=90))) for goal in goals)
+        plan = next((plan.moves[0].key for plan in near if isinstance(plan, Plan)), None)
+        aim = ball.things[0][0] if ball.over == HIT else state.stage.width // 2
+        state = rules.advance(state, plan or ("left", "wait", "right")[int(np.sign(aim - state.at[0])) + 1])
+    assert state.over == GOAL
+
+
+def test_every_place_of_the_longest_chain_can_be_named():
+    world, frame = world_of("ChainMarbles"), world_of("ChainMarbles").start(0, 9)
+    track = len(wound(frame.stage.width, frame.stage.height, False))
+    full = replace(frame, at=(track - 2, *frame.at[1:]), things=(tuple([0, 1] * track)[: track - 1], frame.things[1]))
+    assert [m.key for m in world.view(full, SOLO).legal()] == ["swap", *(f"shoot{n}" for n in range(1, track + 1))]
+    assert world.read(f"shoot {track}", SOLO).key == f"shoot{track}"
 
 
 def popped(chain: list[int], at: int) -> list[int]:

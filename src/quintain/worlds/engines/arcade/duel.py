@@ -66,6 +66,8 @@ class Duel:
         stage = Stage(width, height, 400, goal, data=((knobs["ticks"],), tuple(serves)))
         at = (1 + rng.below(width - 2), 1 + rng.below(width - 2))
         frame = Frame(stage, 0, at, (_served(stage, 0),))
+        if not all(self._fair(stage, score) for score in range(1, goal)):
+            return None
         found = quest(frame, self._legs, _worth, 8 * goal)
         if isinstance(found, int):
             return None
@@ -84,6 +86,13 @@ class Duel:
         over = ending(frame, score >= stage.goal, point < 0)
         things = (_served(stage, score),) if point > 0 and score < stage.goal else (tuple(ball),)
         return Frame(stage, frame.turn + 1, (paddle, other), things, score, over)
+
+    def _fair(self, stage: Stage, score: int) -> bool:
+        """Whether the ball after so many points can be met from the middle, where a paddle that cannot foretell it waits."""
+        turns, now = 0, Frame(stage, 0, (AWAY, AWAY), (_served(stage, score),))
+        while not now.over:
+            now, turns = self._flown(now, AWAY), turns + 1
+        return abs(now.things[0][0] - stage.width // 2) - 1 <= turns
 
     def _legs(self, frame: Frame) -> Iterator[Leg]:
         """The ways to meet the ball next; where you are in between changes nothing, so there are three at most."""

@@ -17,7 +17,7 @@ from quintain.worlds.scene import Box, Disc, Polygon, Run, Shape
 TRACK, HOLE, FULL = "+", "O", "X"
 COLOURS = ("red", "green", "blue", "yellow", "white")
 SIGNS = "RGBYW"
-PLACES = 30  # the last place that can be named
+PLACES = 50  # the last place that can be named
 ACTIONS = Choices(
     "swap",
     *(f"shoot{n}" for n in range(1, PLACES + 1)),

@@ -13,8 +13,8 @@ the hole along the track. Each turn you shoot the marble in your gun into the ch
 shoot3 puts it in front of marble 3, into the cell of marble 2, and all from there to the front move one cell on
 towards the hole; the number after that of the last marble puts it into the cell of the last, and all others move one
 cell on. If it then stands in a group of three or more neighbours of one colour, the group vanishes and the part in
-front of it falls back to close the gap; if the two marbles that meet there have one colour and their group has three
-or more, it vanishes too, and so on. Then the next marble is loaded, and a new one that nobody can foretell comes
+front of it falls back by as many cells, also where nothing is behind it; if the two marbles that meet there have one
+colour and their group has three or more, it vanishes too, and so on. Then the next marble is loaded, and a new one that nobody can foretell comes
 after it; a marble in the gun or next whose colour is no longer in the chain is exchanged for a new one. New ones have
 colours that are still in the chain. Last, if it is time, the whole chain steps one cell on: `push 2-of-3` says that
 it does in the second turn from now (1: in this turn), and then in every third. You lose if the chain has reached the
