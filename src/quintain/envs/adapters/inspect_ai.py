@@ -38,10 +38,13 @@ def task(
     Raises:
         MissingExtra: inspect-ai is not installed.
         UnknownName: no such suite or world.
-        AdapterError: a world has several seats, there are no levels, or the limit is below 0.
+        AdapterError: a world has several seats, a list is none or names something twice, there are no levels, or the limit is below 0.
     """
     if type(limit) is not int or limit < 0:
         raise AdapterError(f"limit is {limit!r:.80}; it is the most samples, at least 1, or 0 for all")
+    for name, given, wanted in (("worlds", worlds, "names of worlds"), ("levels", levels, "levels from 0 to 9")):
+        if isinstance(given, str) or not isinstance(given, Sequence) or len(set(map(str, given))) < len(given):
+            raise AdapterError(f"{name} is {given!r:.80}; it is a list of {wanted}, each once")
     if worlds and not levels:
         raise AdapterError(
             f"levels is {levels!r:.80}; name at least one from 0 to 9 at which {', '.join(worlds)} is played"
@@ -86,11 +89,11 @@ def _solver(scaffold: Scaffold) -> Any:
                 earned += heard.reward
                 success = max(success, heard.info["rewards"].get("success", 0.0))
                 malformed += "malformed" in heard.info["events"]
+                facts = {"reward": earned, "success": success, "turns": play.env.turn, "malformed": malformed}
+                for name, value in facts.items():  # at each turn: Inspect ends a sample at its limits of time, tokens and messages
+                    state.store.set(name, value)
                 if not heard.terminated and not heard.truncated:
                     state.messages.append(_message(heard))
-            facts = {"reward": earned, "success": success, "turns": play.env.turn, "malformed": malformed}
-            for name, value in facts.items():
-                state.store.set(name, value)
             state.completed = True
             return state
 

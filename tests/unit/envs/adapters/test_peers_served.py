@@ -275,8 +275,15 @@ async def test_pictures_of_our_own_mcp_server_come_with_every_result() -> None:
     await env.close()
 
 
-def test_inspect_plays_the_fixed_instances(tmp_path) -> None:
-    inspect = pytest.importorskip("inspect_ai")
+@pytest.fixture
+def inspect() -> Iterator[Any]:
+    """Inspect, which draws from the global generator when it is used first."""
+    state = random.getstate()
+    yield pytest.importorskip("inspect_ai")
+    random.setstate(state)
+
+
+def test_inspect_plays_the_fixed_instances(inspect, tmp_path) -> None:
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
     from quintain.envs.adapters.inspect_ai import task
@@ -298,11 +305,31 @@ def test_inspect_plays_the_fixed_instances(tmp_path) -> None:
     for wrong, told in (
         ({"levels": []}, "levels is .*; name at least one"),
         ({"limit": -3}, "limit is -3; it is the most"),
+        ({"levels": 3}, "levels is 3; it is a list"),
+        ({"levels": [1, 1]}, "levels is .*, each once"),
+        ({"worlds": "KeyDoor"}, "worlds is 'KeyDoor'; it is a list"),
+        ({"worlds": ["KeyDoor", "KeyDoor"]}, "worlds is .*, each once"),
     ):
         with pytest.raises(AdapterError, match=told):
-            task(worlds=["KeyDoor"], **wrong)
+            task(**{"worlds": ["KeyDoor"], **wrong})
     quick = suite_of("quick")
     assert len(task("quick").dataset) == sum(len(quick.tasks(world)) for world in quick.worlds)
+
+
+def test_inspect_scores_what_was_earned_before_a_limit_of_its_own(inspect, tmp_path) -> None:
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    from quintain.envs.adapters.inspect_ai import task
+
+    said = ModelOutput.from_content("m", "nonsense")
+    said.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # else it asks the network for a tokenizer
+    model = get_model("mockllm/model", custom_outputs=lambda *_, **__: said)
+    made = task(worlds=["KeyDoor"], levels=[0], scaffold={"penalty": 0.5}, limit=1)
+    log = inspect.eval(made, model=model, log_dir=str(tmp_path), display="none", message_limit=8)
+    (score,) = log[0].samples[0].scores.values()
+    turns = score.metadata["turns"]
+    assert log[0].samples[0].limit.type == "message" and 0 < turns == score.metadata["malformed"]
+    assert score.value["reward"] == -0.5 * turns
 
 
 class Endpoint(BaseHTTPRequestHandler):
