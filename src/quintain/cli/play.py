@@ -137,6 +137,7 @@ class Table:
     def hear(self, word: str) -> bool:
         """Obey a command or play a move; False ends the game."""
         from quintain.worlds.kernel import Plan
+        from quintain.worlds.own import BadWorld, solved
 
         if word in ("\x03", "\x04"):
             return False
@@ -147,7 +148,11 @@ class Table:
         word, warned = meant, self.warned
         self.warned = word == "restart" and self.env.stop is None and bool(self.past) and not warned
         if word == "hint":
-            plan = self.env.world.solve(self.env.state, self.seat)
+            try:
+                plan = solved(self.env.world, self.env.state, self.seat)
+            except BadWorld as error:
+                print(f"no help: {error}")
+                return True
             print(f"try: {plan.moves[0].key}" if isinstance(plan, Plan) and plan.moves else f"no help: {plan}")
             return True
         if word == "rules":

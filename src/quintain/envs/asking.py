@@ -12,6 +12,7 @@ from quintain.envs.grammar import GRAMMARS
 from quintain.ports import SOLO
 from quintain.types import Message
 from quintain.worlds.kernel import Move, Plan
+from quintain.worlds.own import solved
 
 TRIED = 6  # episodes of a level among which one must end with an action that is sure
 WHOLE = (
@@ -74,7 +75,7 @@ def question(play: Play, heard: Heard) -> Heard | None:
     if play.env.limit == 1:
         return heard
     if play.env.scaffold.turns:
-        plan = play.env.world.solve(play.env.state, SOLO)
+        plan = solved(play.env.world, play.env.state, SOLO)
         if isinstance(plan, Plan) and len(plan.moves) > play.env.limit:
             return None
     return heard._replace(text=f"{heard.text}\n\n{WHOLE.format(turns=play.env.limit)}")
@@ -90,7 +91,7 @@ def best(play: Play) -> str:
     """The oracle's answer, as the grammar writes it; "" where it has none."""
     if play.env.limit == 1:
         return play.best()
-    plan = play.env.world.solve(play.env.state, SOLO)
+    plan = solved(play.env.world, play.env.state, SOLO)
     moves = plan.moves if isinstance(plan, Plan) else ()
     return play.env.reader.grammar.write("\n".join(move.key for move in moves)).text if moves else ""
 
@@ -104,7 +105,7 @@ def reason(play: Play) -> str:
         >>> reason(play)
         'Twice the area of a triangle abc is |(xb-xa)*(yc-ya)-(yb-ya)*(xc-xa)|: ABC |6-20|=14. Together 14, half is 7. So 7.'
     """
-    plan = play.env.world.solve(asked(play.env), SOLO) if play.env.limit == 1 else None
+    plan = solved(play.env.world, asked(play.env), SOLO) if play.env.limit == 1 else None
     return plan.because if isinstance(plan, Plan) else ""
 
 
@@ -221,7 +222,7 @@ def question_of_last(play: Play, heard: Heard) -> Heard | None:
     log = [env.style.open(env.world.view(env.state, SOLO), env.facts, whole, env.limit)]
     while env.stop is None:
         if plan is None or not plan.moves or not env.facts.exact or foresees(play.name):
-            plan = env.world.solve(asked(env), SOLO)
+            plan = solved(env.world, asked(env), SOLO)
         if not isinstance(plan, Plan) or not plan.moves:
             return None
         if _worth(play, plan):
@@ -238,7 +239,7 @@ def question_of_last(play: Play, heard: Heard) -> Heard | None:
 
 def best_last(play: Play) -> str:
     """The action that ends the episode, as the grammar writes it; "" where none is sure."""
-    plan = play.env.world.solve(asked(play.env), SOLO)
+    plan = solved(play.env.world, asked(play.env), SOLO)
     return (
         play.env.reader.grammar.write(plan.moves[0].key).text if isinstance(plan, Plan) and _worth(play, plan) else ""
     )
@@ -253,7 +254,7 @@ def grade_last(play: Play, answer: str | None) -> float:
         >>> grade_last(play, best_last(play))
         1.0
     """
-    plan = play.env.world.solve(asked(play.env), SOLO)
+    plan = solved(play.env.world, asked(play.env), SOLO)
     worth = _worth(play, plan) if isinstance(plan, Plan) else 0.0
     return min(max(play.say({SOLO: answer or ""})[SOLO].reward, 0.0) / worth, 1.0) if worth else 0.0
 

@@ -13,6 +13,7 @@ from quintain.registry import entries
 from quintain.types import QuintainError
 from quintain.worlds.kernel import Answer, Move, Plan, World
 from quintain.worlds.noise import Rng
+from quintain.worlds.own import solved
 
 AHEAD = 4  # moves of a plan that a reason names
 PROBED = [(level, seed) for level in (2, 5) for seed in range(4)]  # instances that tell whether captions tell all
@@ -79,7 +80,7 @@ class Course:
         if plan.first:
             other = self.rng.pick(plan.first)
             outcome = world.step(state, {SOLO: other})
-            found = None if outcome.done else world.solve(outcome.state, SOLO)
+            found = None if outcome.done else solved(world, outcome.state, SOLO)
             if outcome.done or (isinstance(found, Plan) and len(found.moves) == len(plan.moves) - 1):
                 move, rest = other, found
         outcome = world.step(state, {SOLO: move})
@@ -100,7 +101,7 @@ class Course:
         return move, f"Next: {move.key}." if plan.exact else f"By estimate: {move.key}."
 
     def _asked(self) -> Plan:
-        plan = self.env.world.solve(asked(self.env, self.seat), self.seat)
+        plan = solved(self.env.world, asked(self.env, self.seat), self.seat)
         if not isinstance(plan, Plan) or not plan.moves:
             raise NoDemonstration(f"{self.env.facts.name}: no plan from here: {plan}")
         self.because = plan.because
@@ -144,9 +145,9 @@ def shows_all(world: World[Any]) -> bool:
 
 def plan_shown(world: World[Any], state: Any) -> Answer | None:
     """What the oracle of a single seat says of a state, if it says the same of the one that the full caption rebuilds; else None."""
-    plan = world.solve(state, SOLO)
+    plan = solved(world, state, SOLO)
     try:
-        told = world.solve(world.rebuild(world.view(state, SOLO).caption(2), SOLO), SOLO)
+        told = solved(world, world.rebuild(world.view(state, SOLO).caption(2), SOLO), SOLO)
     except (LookupError, ValueError, TypeError, AttributeError, QuintainError):
         return None  # a rebuilt state may lack what an oracle stands on, and a world of one's own may not rebuild
     return plan if told == plan else None

@@ -13,6 +13,7 @@ from quintain.ports import SOLO
 from quintain.types import QuintainError, Task
 from quintain.worlds.kernel import Move, Plan
 from quintain.worlds.noise import Rng
+from quintain.worlds.own import solved
 
 ROOMY = ("free", "tagged", "json")  # grammars that find an action behind other text
 
@@ -152,7 +153,7 @@ def _good(env: WorldEnv, task: Task, how: Manner) -> list[tuple[Turn, ...]]:
 def _stray(env: WorldEnv, rng: Rng) -> Move | None:
     """A legal move that is not the oracle's and leaves it a way within the turns left; None where three tries found none."""
     state = asked(env)
-    plan = env.world.solve(state, SOLO)
+    plan = solved(env.world, state, SOLO)
     if not isinstance(plan, Plan) or not plan.moves:
         return None
     good, view = {m.key for m in (*plan.first, plan.moves[0])}, env.world.view(env.state, SOLO)
@@ -161,7 +162,7 @@ def _stray(env: WorldEnv, rng: Rng) -> Move | None:
         if move.key in good:
             continue
         outcome = env.world.step(state, {SOLO: move})
-        after = None if outcome.done else env.world.solve(outcome.state, SOLO)
+        after = None if outcome.done else solved(env.world, outcome.state, SOLO)
         if not isinstance(after, Plan) or after.value < plan.value or after.exact < plan.exact:
             continue  # no way, a worse one, or one that may rest on what was not seen
         if env.turn + 1 + len(after.moves) <= env.limit:

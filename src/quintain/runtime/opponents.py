@@ -22,6 +22,7 @@ from quintain.runtime.stage import env_of
 from quintain.types import Group, Message, Request, Task
 from quintain.worlds.kernel import Plan
 from quintain.worlds.noise import Rng
+from quintain.worlds.own import solved
 
 ITSELF = "policy"  # who plays the other seats where nobody else does
 AGAINST = "against"  # tag of groups in which somebody else played them: who
@@ -37,7 +38,7 @@ def random_move(world: Any, state: Any, seat: str, request: Request) -> str:
 
 def oracle_move(world: Any, state: Any, seat: str, request: Request) -> str:
     """The oracle's move; a random one where it has no plan."""
-    plan = world.solve(state, seat)
+    plan = solved(world, state, seat)
     if isinstance(plan, Plan) and (plan.first or plan.moves):
         return random.Random(str(request.key)).choice(plan.first or plan.moves[:1]).key
     return random_move(world, state, seat, request)

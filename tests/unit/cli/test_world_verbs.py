@@ -117,6 +117,43 @@ def test_a_world_that_cannot_be_rebuilt_is_told_move_by_move(tmp_path, capsys):
     assert "StraightWalk at level 0 has 10 turns, and no plan can be asked" in capsys.readouterr().err
 
 
+def changed(folder, capsys, name: str, old: str, new: str) -> str:
+    """The file of a world as `quintain new` writes it, but for what is to be told of."""
+    told(capsys, "new", "world", name, "--into", str(folder))
+    file = folder / f"{name}.py"
+    code = file.read_text()
+    assert old in code
+    file.write_text(code.replace(old, new, 1))
+    return str(file)
+
+
+PLANNED = "return Plan((CHOICES["
+
+
+@pytest.mark.usefixtures("registered_for_now")
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("walk_a", "def solve", "def solved", "WalkA has no `solve`, which the player `oracle`, demonstrations and"),
+        (
+            "walk_b",
+            PLANNED,
+            f'return ["left"]; {PLANNED}',
+            "WalkB: `solve` gave ['left'], a list; it should give a Plan",
+        ),
+        ("walk_c", PLANNED, f'return Plan(("left",)); {PLANNED}', "WalkC: `solve` gave Plan(moves=('left',), proof="),
+    ],
+)
+def test_an_oracle_that_is_none_is_refused_wherever_it_is_asked(name, old, new, said, tmp_path, capsys, monkeypatch):
+    file = changed(tmp_path, capsys, name, old, new)
+    for words in (["eval", "oracle", file, "-n", "2"], ["demos", file, "-n", "1"]):
+        words += [f"world={name.title().replace('_', '')}"] * (words[0] == "eval")
+        assert main(words) == 1 and f"BadWorld: {said}" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "stdin", io.StringIO("h\nq\n"))
+    assert f"no help: {said}" in told(capsys, "play", file)
+    assert "success" in told(capsys, "eval", "random", file, f"world={name.title().replace('_', '')}", "-n", "2")
+
+
 def _demos(capsys, *words: str) -> list[tuple[dict, list[str]]]:
     """Two demonstrations with reasons, and what each answers."""
     rows = [json.loads(line) for line in told(capsys, "demos", *words, "-n", "2", "--why").splitlines()]
