@@ -110,7 +110,7 @@ def _suite(given: argparse.Namespace) -> int:
     casts = suites.casting(given.player, suite, files, overrides, options)
     start = time.perf_counter()
     played = asyncio.run(
-        suites.play_suite(suite, casts, given.k, _calm if given.greedy else lambda cast: cast, Paced())
+        suites.play_suite(suite, casts, given.k, _calm if given.greedy else lambda cast: cast, Paced(), _warn)
     )
     setting = (
         [f"model {given.model}"] * bool(given.model)
@@ -147,6 +147,11 @@ def _from_seat(far: Paced, cast: Cast, config: configs.Config, text: str) -> Non
 
     mine = [seat for seat in seats_of(config) if seat not in cast.frozen] if cast.frozen else []
     far(f"as {mine[0]}: {text}" if mine else text)
+
+
+def _warn(text: str) -> None:
+    if text:
+        print(f"WARNING: {text}", file=sys.stderr)
 
 
 def _calm(cast: Cast) -> Cast:
@@ -254,7 +259,7 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     tellers = [partial(_from_seat, far, cast, config) for cast in casts]
     plays = [partial(play, drawn, cast, rollout, reward, far=tell) for cast, tell in zip(casts, tellers, strict=True)]
     groups = asyncio.run(_played(plays, casts))
-    refuse_failures(groups)
+    _warn(refuse_failures(groups))
     split = rows_of(config, config.eval.split) if config.data else config.eval.split
     where = f"{config.data or f'{config.env.name} level ' + ','.join(map(str, config.env.levels))} ({split})"
     rival = given.against or config.eval.against

@@ -69,6 +69,7 @@ async def play_suite(
     tries: int = 1,
     change: Callable[[Cast], Cast] = lambda cast: cast,
     far: Callable[[str], None] = lambda text: None,
+    warn: Callable[[str], None] = lambda text: None,
 ) -> dict[str, list[Played]]:
     """Play world after world, so that no more than one world's episodes are held; engines are closed at the end.
 
@@ -78,6 +79,7 @@ async def play_suite(
         tries: episodes of each instance.
         change: what becomes of a cast before it plays.
         far: is told after each instance how far it is.
+        warn: is told after each world of its episodes that failed, "" where none did.
     """
     found: dict[str, list[Played]] = {}
     cast: Cast | None = None
@@ -85,7 +87,9 @@ async def play_suite(
         for world in suite.worlds:
             config, cast = casts(world)
             where = f"{world}, {len(found) + 1} of {len(suite.worlds)} worlds"
-            found[world] = await _world(suite.tasks(world), config, change(cast), tries, partial(_told, far, where))
+            groups = await _world(suite.tasks(world), config, change(cast), tries, partial(_told, far, where))
+            warn(refuse_failures(groups))
+            found[world] = [_of(group) for group in groups]
     finally:
         if cast is not None:
             await close_engines(cast)
@@ -98,11 +102,9 @@ def _told(far: Callable[[str], None], where: str, text: str) -> None:
 
 async def _world(
     tasks: Sequence[Task], config: Config, cast: Cast, tries: int, far: Callable[[str], None]
-) -> list[Played]:
+) -> list[Group]:
     own = make_reward(configs.make())  # the world's, whatever the player was trained for
-    groups = await play(tasks, cast, make_rollout(config, tries), own, far=far)
-    refuse_failures(groups)
-    return [_of(group) for group in groups]
+    return await play(tasks, cast, make_rollout(config, tries), own, far=far)
 
 
 def _of(group: Group) -> Played:

@@ -130,15 +130,24 @@ def _idle(total: Mapping[str, float], steps: int) -> str:
     return f"{why}the tasks tell its episodes apart no more: make them harder (a higher level), or reward finer"
 
 
-def refuse_failures(groups: Sequence[Group]) -> None:
-    """Refuse groups in which every episode failed.
+def refuse_failures(groups: Sequence[Group]) -> str:
+    """What to say of episodes of an evaluation that failed, "" where none did.
 
     Raises:
-        EveryEpisodeFailed: the message quotes the first cause.
+        EveryEpisodeFailed: every one did; the message quotes the first cause.
     """
-    failures = Failures(limit=max(1, len(groups)))
-    for group in groups:
-        failures.see(group)
+    count = sum(len(group.trajectories) for group in groups)
+    spoiled = [(group.task.key, t) for group in groups for t in group.trajectories if failed(t)]
+    if not spoiled:
+        return ""
+    task, first = spoiled[0]
+    cause = f"the first was task {task}: {told(first.events, first.stop)}"
+    if len(spoiled) == count:
+        raise EveryEpisodeFailed(
+            f"every one of {count} episodes failed, so there is nothing to sum up; {cause}: mend the env, its options, the task or "
+            "model.context"
+        )
+    return f"{len(spoiled)} of {count} episodes failed, and count with what they had earned; {cause}"
 
 
 def failed(t: Trajectory) -> bool:

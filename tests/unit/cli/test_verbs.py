@@ -348,7 +348,7 @@ def test_an_evaluation_in_which_every_episode_crashes_is_no_score_of_0(capsys, m
 
     monkeypatch.setattr(WorldEnv, "reset", broken)
     assert main(["eval", "random", "tiny", "-n", "3"]) == 1
-    assert "every episode of the first 3 groups failed" in (told := capsys.readouterr().err) and "no display" in told
+    assert "every one of 3 episodes failed" in (told := capsys.readouterr().err) and "no display" in told
 
 
 def test_doctor_without_a_run_looks_at_the_machine(capsys):

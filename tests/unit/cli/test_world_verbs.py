@@ -154,6 +154,20 @@ def test_an_oracle_that_is_none_is_refused_wherever_it_is_asked(name, old, new, 
     assert "success" in told(capsys, "eval", "random", file, f"world={name.title().replace('_', '')}", "-n", "2")
 
 
+@pytest.mark.usefixtures("registered_for_now")
+def test_an_evaluation_tells_how_many_episodes_failed_and_why(tmp_path, capsys):
+    shown = 'return " ".join('
+    stops = f"if state.at == 0:\n            raise RuntimeError('no way')\n        {shown}"
+    file = changed(tmp_path, capsys, "walk_d", shown, stops)
+    assert main(["eval", "random", file, "world=WalkD", "-n", "10"]) == 0
+    said = re.search(r"WARNING: (\d) of 10 episodes failed, .* was task WalkD/.*: no way", capsys.readouterr().err)
+    assert said is not None and said[1] != "0"
+    file = changed(tmp_path, capsys, "walk_e", shown, stops.replace("== 0", ">= 0"))
+    assert main(["eval", "random", file, "world=WalkE", "-n", "10"]) == 1
+    assert "every one of 10 episodes failed, so there is nothing to sum up" in capsys.readouterr().err
+    assert main(["eval", "random", "KeyDoor", "-n", "2"]) == 0 and not capsys.readouterr().err
+
+
 def _demos(capsys, *words: str) -> list[tuple[dict, list[str]]]:
     """Two demonstrations with reasons, and what each answers."""
     rows = [json.loads(line) for line in told(capsys, "demos", *words, "-n", "2", "--why").splitlines()]

@@ -16,6 +16,7 @@ from quintain.cli import main
 from quintain.config import ConfigError
 from quintain.envs.suites import COUNT, Suite, digest_of, suite_of
 from quintain.envs.suites import suites as every
+from quintain.envs.world import WorldEnv
 from quintain.evals import suite_page, suites
 from quintain.registry import UnknownName, entries
 from quintain.worlds.kernel import check_level
@@ -49,6 +50,21 @@ def test_the_scores_that_are_told_are_of_the_instances_on_record():
     root = Path(__file__).parents[3]
     record = json.loads((root / "claims" / "worlds" / "suites.json").read_text())
     assert f"instances {digest_of(record['full'])}" in (root / "docs" / "runs.md").read_text()
+
+
+def test_a_world_of_a_suite_in_which_episodes_fail_is_told_of(capsys, monkeypatch):
+    step = WorldEnv.step
+
+    async def broken(self, moves):
+        if self.facts.name == "KeyDoor" and self.task.seed == 3:
+            raise OSError("no display")
+        return await step(self, moves)
+
+    monkeypatch.setattr(WorldEnv, "step", broken)
+    monkeypatch.setattr("quintain.envs.suites.suite_of", lambda name: SMALL)
+    assert main(["eval", "random", "--suite", "small"]) == 0
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("WARNING: 2 of 20 episodes failed, ") and "KeyDoor/0/test/3: crashed: OSError: no" in said
 
 
 def test_an_oracle_wins_and_a_random_player_is_as_repeatable_as_its_seed():
