@@ -337,6 +337,13 @@ def imported() -> list[str]:
     return [str(module.__file__) for title, module in sys.modules.items() if title.startswith(_USER)]
 
 
+def line_of(error: BaseException) -> str:
+    """Where an error last went through a file of the user's, as " (FILE:LINE)"; "" if through none."""
+    own = set(imported())
+    lines = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
+    return next((f" ({file}:{line})" for file, line in reversed(lines) if file in own), "")
+
+
 def _user_module(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)

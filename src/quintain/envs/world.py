@@ -17,6 +17,7 @@ from quintain.registry import build, register
 from quintain.types import Feedback, QuintainError, Stop, Task
 from quintain.worlds.kernel import NOTHING, Move, World
 from quintain.worlds.knobs import started
+from quintain.worlds.own import check_gifts
 from quintain.worlds.painter import Painter, painted
 
 KEPT = 4096  # readings of short messages that are remembered
@@ -152,9 +153,13 @@ class WorldEnv:
         """`reset` without a coroutine."""
         self.task, self.turn, self.stop, self.past, self.unheard, self.calls = task, 0, None, (), NOTHING, {}
         self.state = self.reader.start(task)
-        own = self.world.turns(self.state)
-        self.limit = min(own, self.scaffold.turns or own)
-        out = self.seen()
+        try:
+            own = self.world.turns(self.state)
+            self.limit = min(own, self.scaffold.turns or own)
+            out = self.seen()
+        except Exception:
+            check_gifts(self.world, self.state)
+            raise
         self.movers = {seat for seat, said in out.items() if said.acts}
         return out
 
@@ -186,23 +191,28 @@ class WorldEnv:
             raise NoEpisode(f"{self.facts.name}: the episode is over or was never begun; call reset first")
         if moves.keys() != self.movers:
             raise NoEpisode(f"{self.facts.name}: {sorted(self.movers)} are to move, not {sorted(moves)}")
-        read, readings = self.reader.read, {}
-        for seat, message in moves.items():
-            readings[seat] = read(message, seat)
-            if self.tools:
-                self.calls[seat] = next((call.id for call in message.tool_calls), "")
-        self.turn += 1
-        if None in readings.values():
-            return self._unread(readings)
-        outcome = self.world.step(self.state, readings)
-        self.state = outcome.state
-        if outcome.done:
-            self.stop = Stop.done
-        elif self.turn >= self.limit:
-            self.stop = Stop.truncated_turns
-        if self.scaffold.history:
-            self.past = (*self.past, *(move.key for move in readings.values()))[-self.scaffold.history :]
-        return self._answers(readings, outcome.rewards, outcome.events)
+        read, before = self.reader.read, self.state
+        readings: dict[str, Any] = {}
+        try:
+            for seat, message in moves.items():
+                readings[seat] = read(message, seat)
+                if self.tools:
+                    self.calls[seat] = next((call.id for call in message.tool_calls), "")
+            self.turn += 1
+            if None in readings.values():
+                return self._unread(readings)
+            outcome = self.world.step(self.state, readings)
+            self.state = outcome.state
+            if outcome.done:
+                self.stop = Stop.done
+            elif self.turn >= self.limit:
+                self.stop = Stop.truncated_turns
+            if self.scaffold.history:
+                self.past = (*self.past, *(move.key for move in readings.values()))[-self.scaffold.history :]
+            return self._answers(readings, outcome.rewards, outcome.events)
+        except Exception:
+            check_gifts(self.world, before, readings)
+            raise
 
     def _unread(self, readings: Mapping[str, Move | None]) -> dict[str, Feedback]:
         if self.scaffold.strict:

@@ -9,6 +9,7 @@ from typing import Any
 
 from quintain.parts import Cast
 from quintain.ports import Env, EnvsGone, EpisodeLost
+from quintain.registry import line_of
 from quintain.rollouts.deadline import Late, within
 from quintain.rollouts.patience import Patience
 from quintain.rollouts.records import trajectory
@@ -165,7 +166,7 @@ class _Ear:
             self.lost = True
             return self._fault(Stop.crashed, f"crashed: {error}"[:300])
         except Exception as error:  # the env is not ours: whatever it raises ends this episode only
-            return self._fault(Stop.crashed, f"crashed: {type(error).__name__}: {error}"[:300])
+            return self._fault(Stop.crashed, f"crashed: {type(error).__name__}: {error}"[:300] + line_of(error))
         seconds = clock.time() - start
         if patience:
             patience.answered(episode.task.env, verb, seconds)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from quintain.registry import unknown
 from quintain.types import QuintainError
-from quintain.worlds.kernel import Answer, Move, Plan, Unknown, Unsolvable, quoted
+from quintain.worlds.kernel import NOTHING, Answer, Move, Outcome, Plan, Unknown, Unsolvable, View, quoted
+from quintain.worlds.palette import COLORS
+from quintain.worlds.scene import Scene
 
 
 class BadWorld(QuintainError):
@@ -41,6 +45,65 @@ def solved(world: Any, state: Any, seat: str) -> Answer:
         if not isinstance(moves, tuple) or not all(isinstance(move, Move) for move in moves):
             raise _wrong(world, "solve", answer, wants)
     return answer
+
+
+def check_gifts(world: Any, state: Any, moves: Mapping[str, Move | None] = NOTHING) -> None:
+    """Look, once something failed, whether a method of a world gave what it may not; worlds are pure, so it gives the same again.
+
+    Args:
+        world: which.
+        state: of an episode of its, before what failed.
+        moves: what it read from what the seats said, if anything.
+
+    Raises:
+        BadWorld: one did.
+    """
+    try:
+        _check_gifts(world, state, moves)
+    except BadWorld:
+        raise
+    except Exception:
+        return  # a method that raises tells of itself
+
+
+def _check_gifts(world: Any, state: Any, moves: Mapping[str, Move | None]) -> None:
+    if not isinstance(turns := world.turns(state), int):
+        raise _wrong(world, "turns", turns, "an integer")
+    for move in moves.values():
+        if not isinstance(move, Move | None):
+            raise _wrong(world, "read", move, "a Move or None")
+    if moves and None not in moves.values():
+        outcome = world.step(state, moves)
+        if not isinstance(outcome, Outcome):
+            raise _wrong(world, "step", outcome, "an Outcome")
+        for name in ("rewards", "events"):
+            if not isinstance(gave := getattr(outcome, name), Mapping):
+                raise _wrong(world, "step", gave, "{seat: {name: number}} as rewards and {seat: (text,)} as events")
+        for gave in outcome.rewards.values():
+            if not isinstance(gave, Mapping):
+                raise _wrong(world, "step", gave, "{name: number} as the rewards of a seat")
+        state = outcome.state
+    for seat in world.facts.seats:
+        view = world.view(state, seat)
+        if not isinstance(view, View):
+            raise _wrong(world, "view", view, "a View")
+        if not isinstance(caption := view.caption(), str):
+            raise _wrong(world, "caption", caption, "a text")
+        for words, method in ((view.static, "static"), (view.moving, "moving")):
+            if not isinstance(gave := words(), tuple) or not all(isinstance(word, str) for word in gave):
+                raise _wrong(world, method, gave, "a tuple of words")
+        _check_scene(world, view.scene())
+
+
+def _check_scene(world: Any, scene: object) -> None:
+    if not isinstance(scene, Scene):
+        raise _wrong(world, "scene", scene, "a Scene")
+    known = [name for name in COLORS if not name[-1].isdigit()]  # the others are shades
+    for shape in (scene, *scene.shapes):
+        for option in ("fill", "line", "color", "background"):
+            color = getattr(shape, option, "")
+            if color and color not in COLORS:
+                raise BadWorld(f"{_name(world)}: `scene` gave {unknown(f'colour as {option}', color, known)}")
 
 
 def _wrong(world: Any, method: str, gave: object, wants: str) -> BadWorld:

@@ -14,6 +14,7 @@ import pytest
 from quintain.cli import demos, main
 from quintain.cli.play import Table, actions
 from quintain.evals import suites
+from quintain.runtime.opponents import PLAYERS
 from quintain.types import Task
 
 
@@ -166,6 +167,52 @@ def test_an_evaluation_tells_how_many_episodes_failed_and_why(tmp_path, capsys):
     assert main(["eval", "random", file, "world=WalkE", "-n", "10"]) == 1
     assert "every one of 10 episodes failed, so there is nothing to sum up" in capsys.readouterr().err
     assert main(["eval", "random", "KeyDoor", "-n", "2"]) == 0 and not capsys.readouterr().err
+
+
+DRAWN = "return Scene(width="
+
+
+@pytest.mark.usefixtures("registered_for_now")
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        (
+            "gift_a",
+            'return " ".join(',
+            'return None and " ".join(',
+            "`caption` gave None, a NoneType; it should give a text",
+        ),
+        (
+            "gift_b",
+            "        if not 0 <= to",
+            "        return (state, 1.0, False)\n        if not 0 <= to",
+            "a tuple; it should give an Outcome",
+        ),
+        (
+            "gift_c",
+            "return Outcome(state, events",
+            "return Outcome(state, 0.5, events",
+            "`step` gave 0.5, a float; it should give {seat:",
+        ),
+        (
+            "gift_d",
+            "return CHOICES.read(text)",
+            "return text",
+            "`read` gave 'left', a str; it should give a Move or None",
+        ),
+        ("gift_e", "return 2 * state.size", 'return "x"', "`turns` gave 'x', a str; it should give an integer"),
+        ("gift_f", DRAWN, f"return [[0]]; {DRAWN}", "`scene` gave [[0]], a list; it should give a Scene"),
+        ("gift_g", '"brick"', '"brik"', "`scene` gave unknown colour as fill 'brik'; did you mean 'brick'?"),
+        ("gift_h", "to = state.at", "1 / 0; to = state.at", "crashed: ZeroDivisionError: division by zero (FILE:"),
+    ],
+)
+def test_what_a_method_of_a_world_may_not_give_is_told_with_its_name(
+    name, old, new, said, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setitem(PLAYERS, "random", lambda *given: "left")  # it asks the world for nothing
+    file = changed(tmp_path, capsys, name, old, new)
+    main(["eval", "random", file, f"world={name.title().replace('_', '')}", "-n", "20", "env.scaffold.image=64"])
+    assert said.replace("FILE", file) in capsys.readouterr().err
 
 
 def _demos(capsys, *words: str) -> list[tuple[dict, list[str]]]:
