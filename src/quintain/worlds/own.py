@@ -107,7 +107,8 @@ def _check_scene(world: Any, scene: object) -> None:
 
 
 def _wrong(world: Any, method: str, gave: object, wants: str) -> BadWorld:
-    return BadWorld(f"{_name(world)}: `{method}` gave {quoted(gave)}, a {type(gave).__name__}; it should give {wants}")
+    told = " ".join(quoted(gave).split())  # arrays are written in lines
+    return BadWorld(f"{_name(world)}: `{method}` gave {told}, a {type(gave).__name__}; it should give {wants}")
 
 
 def _name(world: Any) -> str:

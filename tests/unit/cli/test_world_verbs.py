@@ -8,6 +8,9 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -213,6 +216,20 @@ def test_what_a_method_of_a_world_may_not_give_is_told_with_its_name(
     file = changed(tmp_path, capsys, name, old, new)
     main(["eval", "random", file, f"world={name.title().replace('_', '')}", "-n", "20", "env.scaffold.image=64"])
     assert said.replace("FILE", file) in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("registered_for_now")
+def test_the_test_of_a_new_world_holds_for_hidden_state_too_and_finds_what_the_caption_lacks(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, static in (("dark_a", "return ()"), ("dark_b", 'return (f"G{state.goal}",)')):
+        file = changed(tmp_path, capsys, name, '"G" if i == state.goal else ', "")
+        code = Path(file).read_text().replace('return (f"G{state.goal}",)', static)
+        Path(file).write_text(code.replace('(state.goal, "green"), ', "(0, 'green'), "))
+        check = import_module(f"test_{name}").test_the_caption_tells_all_that_is_seen
+        with nullcontext() if name == "dark_a" else pytest.raises(AssertionError):
+            check()
 
 
 def _demos(capsys, *words: str) -> list[tuple[dict, list[str]]]:
