@@ -83,7 +83,7 @@ class Calls:
 
     def _gone(self, number: int, done: Future[str]) -> None:
         if not self._leaving and not done.cancelled():
-            self.fail(self._lost(number, str(done.exception() or done.result())))
+            self.fail(self._lost(number, str(done.exception() or done.result()).rstrip(".")))
 
     def _lost(self, number: int, why: str) -> LearnerLost:
         facts = self.facts[number]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from quintain.runtime import assemble, learner_group, learner_pool, policy
 from quintain.runtime import learner_wire as wire
 from quintain.runtime.bench import Bench
 from quintain.runtime.check import check
+from quintain.runtime.learner_calls import Calls
 from quintain.runtime.learner_group import GroupLearner
 from quintain.runtime.ray_learner import LearnWorker, own_address
 from quintain.runtime.transport import LearnerLost
@@ -378,3 +380,12 @@ def test_the_doctor_shows_the_ranks_and_what_they_do(config, ranks, tmp_path):
     with pytest.raises(LearnerLost):
         waiting.result(10)
     assert own_address("127.0.0.1:9") == "127.0.0.1"
+
+
+def test_a_cause_that_is_a_sentence_has_one_full_stop():
+    gone: Future[str] = Future()
+    rank: Any = SimpleNamespace(told=dict, gone=lambda: gone)
+    calls = Calls([rank])
+    calls.watch()
+    gone.set_result("The actor died before it finished this task.")
+    assert " finished this task. The others cannot go on" in str(calls.over.result(0))
