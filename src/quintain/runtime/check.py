@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+from collections.abc import Sequence
 
 from quintain.config import Config, ConfigError
 from quintain.envs.world import world_of
@@ -13,7 +14,8 @@ from quintain.runtime import cluster, learner_pool
 from quintain.runtime.drawn import check_drawn, told_places
 from quintain.runtime.launch import groups_of_rank
 from quintain.runtime.playing import make_reward, make_rollout, training_only
-from quintain.runtime.stage import data_sampler, env_of
+from quintain.runtime.stage import data_sampler, env_of, rows_of
+from quintain.samplers.dataset import Dataset
 from quintain.types import Group, Stop, Task, Trajectory
 from quintain.window import OverLimit
 from quintain.worlds.kernel import check_level
@@ -82,7 +84,7 @@ def check_playing(config: Config, *splits: str) -> None:
     make_rollout(config, config.rollout.group_size)
     make_reward(config)
     if ":" in config.reward["name"]:
-        _check_answers(config) if config.data else _check_arguments(config)
+        _check_answers(config, splits) if config.data else _check_arguments(config)
 
 
 def _check_arguments(config: Config) -> None:
@@ -95,8 +97,8 @@ def _check_arguments(config: Config) -> None:
             arguments(user_object(config.reward["name"]), there, config.reward.get("options", {}))
 
 
-def _check_answers(config: Config) -> None:
-    """A function with a parameter `answer` and no default for it gets None where the data have no answers."""
+def _check_answers(config: Config, splits: Sequence[str]) -> None:
+    """A function with a parameter `answer` and no default for it gets None where rows have no answer."""
     where = config.reward["name"]
     try:
         wanted = inspect.signature(user_object(where)).parameters.get("answer")
@@ -104,14 +106,22 @@ def _check_answers(config: Config) -> None:
         return
     if wanted is None or wanted.default is not wanted.empty or "answer" in config.reward.get("options", {}):
         return
-    sampler = data_sampler(config, "train", 0, (0, 1))
-    task, _ = sampler.draw(sampler.init())
-    if task is not None and "answer" not in task.params:
-        columns = ", ".join(sorted(task.params))
+    tasks: list[Task] = []
+    for split in {rows_of(config, split): split for split in splits}.values():
+        sampler = data_sampler(config, split, 0, (0, 1))
+        tasks += sampler.tasks if isinstance(sampler, Dataset) else filter(None, sampler.draw(sampler.init())[:1])
+    bare = [task for task in tasks if "answer" not in task.params]
+    if bare and len(bare) < len(tasks):
+        raise ConfigError(
+            f"the reward {where} wants `answer`, and {len(bare)} of {len(tasks)} rows of {config.data} have none, the first "
+            f"{bare[0].key}: give each an answer, leave them out, or give the parameter a default"
+        )
+    if bare:
+        columns = ", ".join(sorted(bare[0].params))
         raise ConfigError(
             f"the reward {where} wants `answer`, and no column of {config.data} is called so; "
             + (
-                f"beside the prompt there are: {columns}; set columns.answer={min(task.params)}"
+                f"beside the prompt there are: {columns}; set columns.answer={min(bare[0].params)}"
                 if columns
                 else "it has the prompt only"
             )

@@ -59,7 +59,7 @@ class Quarantine:
         """The error for a sampler that draws nothing else."""
         return OnlyPoison(
             f"{DRAWS:,} tasks were drawn in a row and all are in quarantine, such as {task.key} ({self.poison[key_of(task)]}); mend "
-            "the env, or set rollout.quarantine=0 to play them nevertheless"
+            "the env or the task, or raise model.context where it leaves no room; rollout.quarantine=0 has them played nevertheless"
         )
 
     def state(self) -> dict[str, Any]:

@@ -122,7 +122,9 @@ def _columns(given: dict[str, str], first: tuple[Place, Row]) -> dict[str, str]:
 def _task(place: Place, row: Row, names: Mapping[str, str], env: str) -> Task:
     for thing, column in names.items():
         if column not in row and thing != "answer":
-            raise SamplerError(f"{place}: the column {column!r} ({thing}) is missing; this row has {', '.join(row)}")
+            raise SamplerError(
+                f"{place}: the column {column!r} ({thing}) is missing; this row has {', '.join(row) or 'none'}"
+            )
     opening: list[Message] = []
     if "system" in names:
         opening.append(Message.of("system", _text(place, names["system"], row)))

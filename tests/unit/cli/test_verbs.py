@@ -340,6 +340,15 @@ def test_a_reward_that_wants_answers_needs_data_with_answers(sign, refused, tmp_
     check(make(overrides=[*words, "columns.answer=gold"]))
 
 
+def test_rows_without_an_answer_are_found_among_those_that_have_one(tmp_path):
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(f'{{"prompt": "{n}", "answer": "1"}}\n' for n in range(6)) + '{"prompt": "7"}\n'
+    )
+    (tmp_path / "my.py").write_text("def score(text, answer):\n    return 1.0\n")
+    with pytest.raises(ConfigError, match=r"1 of 7 rows of .* have none, the first rows.jsonl:7: give each an answer"):
+        check(make(overrides=[f"data={tmp_path}/rows.jsonl", f"reward={tmp_path}/my.py:score"]))
+
+
 def test_an_evaluation_in_which_every_episode_crashes_is_no_score_of_0(capsys, monkeypatch):
     from quintain.envs.world import WorldEnv
 

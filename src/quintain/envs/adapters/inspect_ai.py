@@ -90,7 +90,10 @@ def _solver(scaffold: Scaffold) -> Any:
                 success = max(success, heard.info["rewards"].get("success", 0.0))
                 malformed += "malformed" in heard.info["events"]
                 facts = {"reward": earned, "success": success, "turns": play.env.turn, "malformed": malformed}
-                for name, value in facts.items():  # at each turn: Inspect ends a sample at its limits of time, tokens and messages
+                for (
+                    name,
+                    value,
+                ) in facts.items():  # at each turn: Inspect ends a sample at its limits of time, tokens and messages
                     state.store.set(name, value)
                 if not heard.terminated and not heard.truncated:
                     state.messages.append(_message(heard))

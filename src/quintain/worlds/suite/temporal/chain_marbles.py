@@ -14,11 +14,12 @@ shoot3 puts it in front of marble 3, into the cell of marble 2, and all from the
 towards the hole; the number after that of the last marble puts it into the cell of the last, and all others move one
 cell on. If it then stands in a group of three or more neighbours of one colour, the group vanishes and the part in
 front of it falls back by as many cells, also where nothing is behind it; if the two marbles that meet there have one
-colour and their group has three or more, it vanishes too, and so on. Then the next marble is loaded, and a new one that nobody can foretell comes
-after it; a marble in the gun or next whose colour is no longer in the chain is exchanged for a new one. New ones have
-colours that are still in the chain. Last, if it is time, the whole chain steps one cell on: `push 2-of-3` says that
-it does in the second turn from now (1: in this turn), and then in every third. You lose if the chain has reached the
-hole at the end of a turn. Make the whole chain vanish before the turns are used up.
+colour and their group has three or more, it vanishes too, and so on. Then the next marble is loaded, and a new one
+that nobody can foretell comes after it; a marble in the gun or next whose colour is no longer in the chain is
+exchanged for a new one. New ones have colours that are still in the chain. Last, if it is time, the whole chain steps
+one cell on: `push 2-of-3` says that it does in the second turn from now (1: in this turn), and then in every third.
+You lose if the chain has reached the hole at the end of a turn. Make the whole chain vanish before the turns are used
+up.
 Map: R red (bar in the picture), G green (triangle), B blue (square), Y yellow (ring), W white (cross) marbles, + free track,
 O hole, X hole when lost, . lawn. Counters: turns left, push, the marble in the gun, the next."""
 
