@@ -165,3 +165,19 @@ def test_a_wrong_runner_would_be_seen() -> None:
     fixed = run_case(case)
     assert plain(run_case(another(case))["coef"]) != plain(fixed["coef"])
     assert plain(run_case(another(case))["coef"]) != plain(run_case(another(case, seed=5))["coef"])
+
+
+# Sequences without tokens, and policies far apart
+
+
+def small(name: str, mask: Any, new: Any, rollout: Any, rewards: Any, **more: Any) -> dict[str, Any]:
+    """What a case makes of a batch of one group, by logprobs; `old` is `rollout`, `ref` is `new`."""
+    batch = {"mask": mask, "logp_new": new, "logp_old": rollout, "logp_rollout": rollout, "rewards": rewards}
+    batch |= {"group": [0] * len(rewards), "logp_ref_minus_logp_new": np.zeros(np.shape(new))}
+    return run_case({**ALL[name], "inputs": {"batch": batch, **more}})
+
+
+def test_an_advantage_needs_no_tokens() -> None:
+    for mask in ([[1], [0]], [[0], [0]]):
+        found = small("adv_grpo", mask, [[-1.0], [-1.0]], [[-1.0], [-1.0]], [0.0, 1.0])
+        assert found["dr_grpo"] == [-0.5, 0.5] and found["rloo"] == [-1.0, 1.0]

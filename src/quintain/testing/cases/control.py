@@ -30,7 +30,7 @@ from quintain.objectives.steer import RULES, effective, phase, sample_size, swin
 from quintain.objectives.step import grid, search_bounds
 from quintain.parts import chain
 from quintain.testing.cases.columns import Columns, apply, array, batch_of, loss_and_coef, wide
-from quintain.testing.cases.episodes import firsts, scored
+from quintain.testing.cases.episodes import by_reward
 from quintain.testing.cases.policy import mean_of
 from quintain.testing.cases.table import Case, runs
 from quintain.types import Terms
@@ -140,10 +140,7 @@ def one_by_one(columns: Columns, rows: torch.Tensor) -> list[float]:
 def ace(case: Case) -> dict[str, Any]:
     """The advantage of a group, larger where the policy has become sure of a wrong answer."""
     p, columns = case["params"], batch_of(case)
-    rows = [[float(r) for r in columns.rewards[columns.group == g]] for g in np.unique(columns.group)]
-    found = firsts(normalise(), *(scored(r, i) for i, r in enumerate(rows)))
-    order = np.argsort(np.argsort(columns.group, kind="stable"), kind="stable")
-    advantage = np.array(found)[order]
+    advantage = np.array(by_reward(normalise(), columns))
     terms, out = columns.terms(advantage), dict[str, Any]()
     for name, shape in (("advantage", "softplus"), ("relu_variant", "relu")):
         weight = apply(weigh_confident_errors(p["alpha"], shape), terms).weight

@@ -14,6 +14,7 @@ from quintain.parts import chain
 from quintain.testing.cases.columns import array, batch_of
 from quintain.testing.cases.episodes import (
     by_group,
+    by_reward,
     credited,
     drawn,
     episode,
@@ -31,7 +32,7 @@ from quintain.types import Node, Stop
 @runs("adv_grpo", method="grpo / dr.grpo / rloo / lite ppo")
 def adv_grpo(case: Case) -> dict[str, Any]:
     """One advantage per trajectory, by five rules."""
-    eps, groups = case["params"]["eps"], groups_of(columns := batch_of(case))
+    eps, columns = case["params"]["eps"], batch_of(case)
     forms = {
         "grpo_sample_std": normalise(scale=std(1, eps)),
         "grpo_population_std": normalise(scale=std(0, eps)),
@@ -39,8 +40,7 @@ def adv_grpo(case: Case) -> dict[str, Any]:
         "rloo": normalise(baseline="leave_one_out", scale="none"),
         "lite_ppo_batch_std_ddof1": normalise(scale=std(1, eps, "batch")),
     }
-    order = np.argsort(by_group(columns))
-    return {name: np.array(firsts(part, *groups))[order].tolist() for name, part in forms.items()}
+    return {name: by_reward(part, columns) for name, part in forms.items()}
 
 
 @runs("adv_reinforce_pp", method="reinforce++")

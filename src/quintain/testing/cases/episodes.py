@@ -57,6 +57,12 @@ def firsts(part: Advantage, *groups: Group) -> list[float]:
     return [row[0] for row in credited(part, *groups)]
 
 
+def by_reward(part: Advantage, columns: Columns) -> list[float]:
+    """The advantage [B] that the rewards of a batch alone give, of sequences without tokens too."""
+    groups = (scored(columns.rewards[columns.group == g].tolist(), int(g)) for g in np.unique(columns.group))
+    return np.array(firsts(part, *groups))[np.argsort(by_group(columns))].tolist()
+
+
 def drawn(trajectory: Trajectory, name: str) -> list[float]:
     """A stream on the sampled tokens of a trajectory."""
     rows = zip(trajectory.streams[name], trajectory.nodes, strict=True)

@@ -18,8 +18,7 @@ from quintain.objectives.curvature import shifts
 from quintain.objectives.guard import KL, START, adjusted, guarded, limited
 from quintain.parts import chain
 from quintain.testing.cases.columns import Columns, apply, array, batch_of, loss_and_coef
-from quintain.testing.cases.episodes import drawn, episode, group_of, scored
-from quintain.testing.cases.episodes import firsts as first_of
+from quintain.testing.cases.episodes import by_reward, drawn, episode, group_of
 from quintain.testing.cases.table import Case, runs
 from quintain.types import Sampling, Terms
 
@@ -27,15 +26,6 @@ from quintain.types import Sampling, Terms
 def tensor(values: Any) -> torch.Tensor:
     """float64."""
     return torch.tensor(array(values))
-
-
-def grouped(columns: Columns) -> list[float]:
-    """The advantage of each sequence against its group [B]."""
-    out = np.zeros(len(columns.rewards))
-    for g in np.unique(columns.group):
-        at = np.flatnonzero(columns.group == g)
-        out[at] = first_of(normalise(scale="none"), scored(columns.rewards[at].tolist(), int(g)))
-    return out.tolist()
 
 
 def each(columns: Columns, rows: torch.Tensor) -> list[float]:
@@ -48,7 +38,8 @@ def each(columns: Columns, rows: torch.Tensor) -> list[float]:
 def drpo(case: Case) -> dict[str, Any]:
     """Scores, weights of lengths, both sides of every group, and the KL beyond its bound."""
     p, columns = case["params"], batch_of(case)
-    terms, part = columns.terms(grouped(columns)), contrast_answers(p["L_max"], p["tau"], p["lam"])
+    terms = columns.terms(by_reward(normalise(scale="none"), columns))
+    part = contrast_answers(p["L_max"], p["tau"], p["lam"])
     alone = loss_and_coef(chain(part, token_mean()), columns, terms)
     hinge = hinge_kl(p["beta"], p["delta"])
     noted = apply(hinge, terms).metrics
