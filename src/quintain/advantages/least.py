@@ -13,15 +13,17 @@ from quintain.types import Trajectory
 def least_variance(values: np.ndarray, noise: np.ndarray) -> float:
     """`sum noise value / sum noise` of one cell [n], `noise` = squared weight times squared norm of the score; 0 noise gives the mean.
 
+    Only ratios of noise count, so that any scale does; infinite noise counts equally, and alone.
+
     Example:
         >>> least_variance(np.array([1.0, 0.0]), np.array([3.0, 1.0]))
         0.75
     """
-    total = noise.sum()
     if not len(values):
         return 0.0
-    lowest = values.min()
-    return float(lowest + ((values - lowest) * (noise / total)).sum()) if total > 0 else float(values.mean())
+    most, lowest = noise.max(), values.min()
+    share = noise / most if 0 < most < np.inf else (noise == most).astype(np.float64)
+    return float(lowest + ((values - lowest) * (share / share.sum())).sum())
 
 
 def log_noise(trajectory: Trajectory) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from quintain.advantages import (
     turn,
     whiten,
 )
+from quintain.advantages.least import least_variance
 from quintain.advantages.rows import Rows, centred
 from quintain.advantages.units import node_rewards
 from quintain.parts import PartError, Transform, chain, mix
@@ -271,3 +273,9 @@ def test_an_unknown_name_in_the_normaliser_is_answered_with_the_nearest() -> Non
     ):
         with pytest.raises(UnknownName, match=f"did you mean '{near}'"):
             normalise(**{option: name})
+
+
+@pytest.mark.parametrize("noise", [[3e300, 1e300], [3e-300, 1e-300], [math.inf, 1.0], [1e308, 1e308], [0.0, 0.0]])
+def test_the_baseline_of_least_variance_is_finite_at_any_scale_of_noise(noise):
+    first = 0.75 if noise[0] == 3 * noise[1] and noise[0] else 1.0 if noise[0] == math.inf else 0.5
+    assert least_variance(np.array([1.0, 0.0]), np.array(noise)) == pytest.approx(first)
