@@ -181,3 +181,21 @@ def test_an_advantage_needs_no_tokens() -> None:
     for mask in ([[1], [0]], [[0], [0]]):
         found = small("adv_grpo", mask, [[-1.0], [-1.0]], [[-1.0], [-1.0]], [0.0, 1.0])
         assert found["dr_grpo"] == [-0.5, 0.5] and found["rloo"] == [-1.0, 1.0]
+
+
+def test_a_sequence_without_tokens_counts_as_one_of_weight_one() -> None:
+    found = small("vcpo", [[0], [1]], [[math.nan], [-2.0]], [[math.nan], [-1.0]], [0.0, 1.0], score_norm=[1.0, 1.0])
+    share = (1 + math.exp(-1)) ** 2 / (2 * (1 + math.exp(-2)))
+    assert found["ess_ratio"] == pytest.approx(share) and found["ess"] == pytest.approx(2 * share)
+    assert found["ess_ratio_clipped"] == pytest.approx(share)
+
+
+@pytest.mark.parametrize("far", [-900.0, -300.0, 300.0, 900.0, 1e5])
+def test_only_ratios_of_weights_count_however_large_they_are(far: float) -> None:
+    new = np.full((2, 2), -1.0)
+    rollout = new - [[far / 2], [far / 2 + 1]]
+    found = small("vcpo", [[1, 1], [1, 1]], new, rollout, [1.0, 0.0], score_norm=[1.0, 1.0])
+    assert found["ess_ratio"] == pytest.approx((1 + math.exp(2)) ** 2 / (2 * (1 + math.exp(4))))
+    assert found["baseline_per_group"] == pytest.approx([1 / (1 + math.exp(4))])
+    assert found["ess_ratio_clipped"] == pytest.approx(1.0 if far > 0 else found["ess_ratio"])
+    assert np.isfinite(found["seq_weight"]).all() and np.isfinite(found["estimator_coef_per_seq"]).all()

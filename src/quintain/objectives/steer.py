@@ -13,7 +13,7 @@ from quintain.objectives._rows import add_extra, column, held, note, only, rows_
 from quintain.objectives.contrast import firsts
 from quintain.objectives.ratio import needs_of
 from quintain.objectives.step import sums_of
-from quintain.objectives.weight import mismatch
+from quintain.objectives.weight import apart
 from quintain.parts import Objective, PartError, Sums, Transform, stateless
 from quintain.registry import register, unknown
 from quintain.types import Terms
@@ -171,7 +171,8 @@ def scale_step(base: float = 1.0, rule: str = "sqrt", of: str = "new") -> Object
         of: `new`, or `old`.
 
     Returns: A part of place `weight` that changes no gradient; it notes `step_scale`, which the learner applies.
-    Special cases: a step without sequences is not scaled. A sequence must lie in one micro-batch.
+    Special cases: a step without sequences is not scaled; a sequence without a token in the mask has weight 1. A sequence must lie in one
+    micro-batch.
     Example: `scale_step()`
     Reference: VCPO, arXiv 2602.17616, read in the authors' code. Differs from the paper: nothing known.
     """
@@ -189,7 +190,7 @@ def scale_step(base: float = 1.0, rule: str = "sqrt", of: str = "new") -> Object
         share = effective({n: sums[f"{key}:{n}"] for n in ("sum", "square", "count")})
         if not sums[f"{key}:count"]:
             return terms
-        mine = float(firsts(terms).sum()) / float(sums[f"{key}:count"])
+        mine = float(sampled(terms).sum()) / float(sums[f"{key}:count"])
         scale = RULES[rule](min(1.0, share / base)) * mine
         figures = {"step_scale": torch.tensor(scale), "sample_share": torch.tensor(share * mine)}
         return replace(terms, metrics={**terms.metrics, **figures})
@@ -197,15 +198,34 @@ def scale_step(base: float = 1.0, rule: str = "sqrt", of: str = "new") -> Object
     return Transform(lambda: None, lambda t, s: (apply(t), s), frozenset(needs), measure, "weight")
 
 
-def sample_size(terms: Terms, of: str = "new") -> dict[str, float]:
-    """Sum, sum of squares and number of the sequences' weights `prod of / rollout`."""
-    weight = mismatch(terms, "scale_step", of, "sum")[firsts(terms)].clamp(-LARGE, LARGE).double().exp()
-    return {"sum": float(weight.sum()), "square": float(weight.square().sum()), "count": float(len(weight))}
+SLOTS, WIDTH = 1024, 256.0  # of weights by their size in nats: what a float64 can square stands in one slot
 
 
-LARGE = 300.0  # nats: what a float64 can still square and add
+def sampled(terms: Terms) -> torch.Tensor:
+    """Rows [N] bool, one for each sequence with a weight; one without a token in the mask has the weight 1."""
+    bare = summed(terms, terms.mask.to(terms.new.dtype)) == 0
+    return firsts(terms) | firsts(replace(terms, mask=bare, weights={}, memo={}))
+
+
+def sample_size(terms: Terms, of: str = "new") -> Sums:
+    """Sums and sums of squares, by slots, and number of the sequences' weights `prod of / rollout`."""
+    return sizes_of(apart(terms, "scale_step", of, "sum")[sampled(terms)])
+
+
+def sizes_of(logs: torch.Tensor) -> Sums:
+    """The same of the logs of weights [S], up to 130,000 nats: a slot holds those of one size, relative to its middle."""
+    most = WIDTH * (SLOTS // 2 - 1)
+    logs, none = logs.double().clamp(-most, most), torch.zeros(SLOTS, dtype=torch.float64, device=logs.device)
+    at = (logs / WIDTH).round().long().clamp(-SLOTS // 2, SLOTS // 2 - 1)  # a NaN has no whole number
+    weight = (logs - WIDTH * at).exp()
+    sums = (none.index_add(0, at + SLOTS // 2, values) for values in (weight, weight.square()))
+    return {**dict(zip(("sum", "square"), sums, strict=True)), "count": float(len(logs))}
 
 
 def effective(sums: Mapping[str, Any]) -> float:
     """The effective share of the sequences, in (0, 1]; 1 without any."""
-    return float(sums["sum"]) ** 2 / (float(sums["count"]) * float(sums["square"])) if sums["square"] else 1.0
+    total, square = (torch.as_tensor(sums[name]).double().cpu() for name in ("sum", "square"))
+    if not square.any():
+        return 1.0
+    scale = (WIDTH * (torch.arange(SLOTS) - square.nonzero().max())).double().clamp(max=0)  # to the largest weights
+    return float((total * scale.exp()).sum() ** 2 / (sums["count"] * (square * (2 * scale).exp()).sum()))

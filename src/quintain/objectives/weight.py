@@ -32,19 +32,24 @@ PLAIN = ("token", "sum", "mean")  # of a log-ratio: a token's own, the sequence'
 OF = ("old", "new")
 
 
-def mismatch(terms: Terms, part: str, of: str = "old", over: str = "token") -> torch.Tensor:
+def apart(terms: Terms, part: str, of: str = "old", over: str = "token") -> torch.Tensor:
     """`log(of / rollout)` in nats [N], a constant: a token's own, or the sum or mean over its sequence's tokens.
 
-    Rows that the policy term leaves out have 0. What the type cannot raise e to is bounded, so that weights are finite.
+    Rows that the policy term leaves out have 0.
     """
+    gap = held(terms, column(terms, of, part).detach() - terms.rollout.detach())
+    if over == "token":
+        return gap
+    return averaged(terms, gap) if over == "mean" else held(terms, summed(terms, gap))
+
+
+def mismatch(terms: Terms, part: str, of: str = "old", over: str = "token") -> torch.Tensor:
+    """`apart` [N], bounded where the type cannot raise e to it, so that weights are finite."""
     base = column(terms, of, part)
     bound = math.log(torch.finfo(base.dtype).max) - 1
 
     def find() -> torch.Tensor:
-        gap = held(terms, base.detach() - terms.rollout.detach())
-        if over != "token":
-            gap = averaged(terms, gap) if over == "mean" else held(terms, summed(terms, gap))
-        return gap.clamp(-bound, bound)
+        return apart(terms, part, of, over).clamp(-bound, bound)
 
     return once(terms, f"mismatch:{of}:{over}", (base, terms.rollout, rows_of(terms)), find)
 

@@ -18,6 +18,7 @@ from quintain.objectives import (
     penalise_kl,
     policy_gradient,
     reward_entropy,
+    scale_step,
     sequence_mean,
     sequence_sum,
     token_mean,
@@ -110,6 +111,13 @@ def test_means_divide_by_the_step_and_not_by_the_piece() -> None:
         assert coefficient(part, replace(x, totals=step)) == pytest.approx(in_step)
         idle = {**step, "all_tokens": 80.0, "all_sequences": 20.0}
         assert coefficient(part, replace(x, totals=idle)) == pytest.approx([c / 2 for c in in_step])
+
+
+def test_the_step_shortens_alike_in_either_type_however_far_the_data_are() -> None:
+    x = terms((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0), rollout=column(-201.0, -202.0, -5.0))
+    for y in (x, replace(x, new=x.new.float(), rollout=x.rollout.float())):
+        found = scale_step(rule="linear").apply(y, None)[0].metrics
+        assert float(found["sample_share"]) == pytest.approx((1 + math.e) ** 2 / (3 * (1 + math.exp(2))))
 
 
 def test_rl_and_imitation_mix_in_one_batch() -> None:

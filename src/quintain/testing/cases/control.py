@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,9 @@ from quintain.objectives import (
 )
 from quintain.objectives.region import beyond
 from quintain.objectives.select import chooser, covariance, how_many
-from quintain.objectives.steer import RULES, effective, phase, sample_size, swing
+from quintain.objectives.steer import RULES, effective, phase, sample_size, sizes_of, swing
 from quintain.objectives.step import grid, search_bounds
+from quintain.objectives.weight import apart
 from quintain.parts import chain
 from quintain.testing.cases.columns import Columns, apply, array, batch_of, loss_and_coef, wide
 from quintain.testing.cases.episodes import by_reward
@@ -199,21 +201,24 @@ def vcpo(case: Case) -> dict[str, Any]:
     """The effective sample size, what it makes of the step, and the baseline of least variance."""
     p, columns = case["params"], batch_of(case)
     of, terms = p.get("numerator", "new"), columns.terms()
-    weight, capped = (apply(truncate_mismatch(cap, "sum", of), terms).weight for cap in (INF, p["seq_tis_cap"]))
-    assert weight is not None and capped is not None
+    weight = apply(truncate_mismatch(INF, "sum", of), terms).weight
+    assert weight is not None
     share = effective(sample_size(terms, of))
+    logs = np.array(one_by_one(columns, apart(terms, "vcpo", of, "sum")))
+    clipped_share = effective(sizes_of(torch.tensor(logs).clamp(max=math.log(p["seq_tis_cap"]))))
     scales = {f"lr_scale_{name}": rule(min(1.0, share / p["base_ess_ratio"])) for name, rule in RULES.items()}
-    raw, used = (np.array(one_by_one(columns, w)) for w in (weight, capped))
-    noise = raw**2 * array(case["inputs"]["score_norm"]) ** 2
-    groups = np.unique(columns.group)
-    centres = [least_variance(columns.rewards[columns.group == g], noise[columns.group == g]) for g in groups]
+    with np.errstate(divide="ignore"):
+        noise = 2 * np.maximum(logs + np.log(array(case["inputs"]["score_norm"])), -1e9)
+    groups, centres = np.unique(columns.group), list[float]()
+    for g in groups:
+        at = columns.group == g
+        centres.append(least_variance(columns.rewards[at], np.exp(noise[at] - noise[at].max())))
     advantage = columns.rewards - np.array(centres)[np.searchsorted(groups, columns.group)]
-    clipped_share = used.sum() ** 2 / (len(used) * (used**2).sum())
     estimator = chain(policy_gradient(), truncate_mismatch(p["seq_tis_cap"], "sum", of), sequence_mean())
     found = loss_and_coef(estimator, columns, columns.terms(advantage))
     return {
-        "seq_weight": raw.tolist(),
-        "ess": share * len(raw),
+        "seq_weight": one_by_one(columns, weight),
+        "ess": share * len(logs),
         "ess_ratio": share,
         "ess_ratio_clipped": clipped_share,
         **scales,
