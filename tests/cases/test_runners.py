@@ -199,3 +199,9 @@ def test_only_ratios_of_weights_count_however_large_they_are(far: float) -> None
     assert found["baseline_per_group"] == pytest.approx([1 / (1 + math.exp(4))])
     assert found["ess_ratio_clipped"] == pytest.approx(1.0 if far > 0 else found["ess_ratio"])
     assert np.isfinite(found["seq_weight"]).all() and np.isfinite(found["estimator_coef_per_seq"]).all()
+
+
+def test_the_sum_over_no_tokens_is_zero() -> None:
+    found = small("ace", [[0], [1]], [[math.nan], [-2.0]], [[math.nan], [-1.0]], [0.0, 1.0])
+    assert found["c"] == [0.0, 0.0] and found["softplus_c"] == pytest.approx([math.log(2)] * 2)
+    assert found["multiplier"] == pytest.approx([1 + math.log(2), 1.0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -138,10 +139,17 @@ def one_by_one(columns: Columns, rows: torch.Tensor) -> list[float]:
     return [float(value) for value in values[torch.arange(len(values)), torch.tensor(columns.mask.argmax(1))]]
 
 
+def summable(columns: Columns) -> Columns:
+    """The batch with a token of logprob 0 in every sequence that has none, which leaves every sum as it is."""
+    more = ~columns.mask.any(1, keepdims=True) & (np.arange(columns.mask.shape[1]) == 0)
+    logps = {name: np.where(more, 0.0, values) for name, values in columns.logps.items()}
+    return replace(columns, mask=columns.mask | more, logps=logps)
+
+
 @runs("ace", method="ace")
 def ace(case: Case) -> dict[str, Any]:
     """The advantage of a group, larger where the policy has become sure of a wrong answer."""
-    p, columns = case["params"], batch_of(case)
+    p, columns = case["params"], summable(batch_of(case))
     advantage = np.array(by_reward(normalise(), columns))
     terms, out = columns.terms(advantage), dict[str, Any]()
     for name, shape in (("advantage", "softplus"), ("relu_variant", "relu")):
