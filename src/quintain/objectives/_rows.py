@@ -19,6 +19,11 @@ LIMIT = 20.0  # nats; a log-ratio beyond it is constant, so that its exponential
 Found = TypeVar("Found")
 
 
+def reach(values: torch.Tensor, nats: float) -> float:
+    """`nats`, or in float64, which holds products and sums of far larger exponentials, 690."""
+    return 690.0 if values.dtype == torch.float64 else nats
+
+
 def once(terms: Terms, key: str, given: tuple[Any, ...], find: Callable[[], Found]) -> Found:
     """What `find()` makes of the objects `given`, constants all: found again only for other objects under this key."""
     kept = terms.memo.get(key)

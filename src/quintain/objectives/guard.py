@@ -18,6 +18,7 @@ from quintain.types import Terms
 
 REWARD, KL, TARGET, RANGE = 0.95, 0.9, 0.001, (0.1, 0.6)  # averages, wanted gain a step, limits of the threshold
 FORMS = ("released", "coefficient")
+MOST = 1e12  # nats of a mean KL, so that its square times a KL is finite
 START: Mapping[str, Any] = {"reward": None, "kl": 0.0, "integral": 0.0, "error": 0.0}
 
 
@@ -79,7 +80,7 @@ def guard_kl(
         to: `ref`, `old` or `rollout`.
 
     Returns: A part of place `regulariser` with the averages as state; notes `kl_guard` (P), `kl_threshold` and `kl`.
-    Special cases: a step without tokens moves nothing; masked rows give 0.
+    Special cases: a step without tokens moves nothing; masked rows give 0; a mean KL counts up to 1e12.
     Example: `guard_kl()`
     Reference: SAFE, arXiv 2602.04651, read in the authors' code. Differs from the paper: phases are not detected; k3 is our reading.
     """
@@ -109,7 +110,7 @@ def guard_kl(
             return terms, state
         mean, spread = (sums[f"{key}:{name}"] / sums[f"{key}:tokens"] for name in ("kl", "entropy"))
         adjust, after = adjusted(state, sums[f"{key}:reward"] / sums[f"{key}:sequences"], gains)
-        after["kl"] = KL * state["kl"] + (1 - KL) * mean
+        after["kl"] = KL * state["kl"] + (1 - KL) * min(mean, MOST)
         threshold = limited(base, adjust, phase)
         penalty = guarded(after["kl"], spread, threshold, strength, entropy)
         ones = terms.mask.to(found.dtype)

@@ -7,16 +7,16 @@ from collections.abc import Callable
 
 import torch
 
-from quintain.objectives._rows import LIMIT, add_extra, column, held, note, only, sloped, stream
+from quintain.objectives._rows import LIMIT, add_extra, column, held, note, only, reach, sloped, stream
 from quintain.parts import Objective, PartError, stateless
 from quintain.registry import register, unknown
 from quintain.types import Terms
 
 
 def _k3(distance: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    bounded = distance.clamp(-LIMIT, LIMIT)
+    bounded = distance.clamp(min=-reach(distance, LIMIT))
     less = torch.expm1(-bounded)
-    return less + bounded, only(bounded == distance, -less)
+    return less + bounded - less * (distance - bounded), -less
 
 
 # estimator -> value and derivative at the distance
@@ -52,9 +52,9 @@ def penalise_kl(coef: float = 0.001, estimator: str = "k3", to: str = "ref", gra
         gradient: `own`, or the estimator whose gradient is used in place of the value's own (`k2`: the "k3+" form).
 
     Returns: A part of place `regulariser` that notes `kl`, the mean value.
-    Special cases: `k3` is constant beyond |d| = 20 nats, with coefficient 0; masked rows give 0.
+    Special cases: below `d = -20` (-690 in float64), where `exp(-d)` would overflow, `k3` goes on as a straight line; masked rows give 0.
     Example: `penalise_kl(coef=0.001)`
-    Reference: Shao et al., 2024, arXiv 2402.03300; the estimators are J. Schulman's. Differs from the paper: the bound on d.
+    Reference: Shao et al., 2024, arXiv 2402.03300; the estimators are J. Schulman's. Differs from the paper: that line.
     """
     for what, name, known in (
         ("estimator", estimator, [*KINDS]),

@@ -143,6 +143,17 @@ def test_kl_is_smallest_at_the_reference(kind: str) -> None:
     )
 
 
+def test_k3_pulls_back_however_far_the_policy_is() -> None:
+    x = terms((0.0, 0.0, 0.0), (0, 0, 0), ref=column(-300.0, -25.0, 300.0), sequence=torch.zeros(3, dtype=torch.long))
+    part = chain(penalise_kl(coef=1.0), token_mean())
+    assert coefficient(part, x) == pytest.approx([1 / 3, -math.expm1(-25) / 3, -math.expm1(300) / 3])
+    assert penalise_kl(coef=1.0).apply(x, None)[0].extra.tolist() == pytest.approx([299, 24, math.exp(300)])
+    low = replace(x, new=x.new.detach().float().requires_grad_(), ref=x.ref.float(), rollout=x.rollout.float())
+    assert coefficient(part, low) == pytest.approx([1 / 3, 1 / 3, -math.exp(20) / 3])
+    extra = penalise_kl(coef=1.0).apply(low, None)[0].extra.tolist()
+    assert extra == pytest.approx([299, 24, math.exp(20) * 281 - 301])  # the line from -20 on
+
+
 def test_the_entropy_bonus_raises_entropy() -> None:
     x = terms((-1.0, -1.0), (0.0, 0.0), entropy=column(0.3, 0.6).requires_grad_())
     out = chain(reward_entropy(coef=0.1), token_mean()).apply(x, [None, None])[0]
