@@ -8,7 +8,20 @@ from typing import Any
 
 import torch
 
-from quintain.objectives._rows import LIMIT, averaged, column, counted, gap, held, note, only, rows_of, sloped, summed
+from quintain.objectives._rows import (
+    LIMIT,
+    averaged,
+    column,
+    counted,
+    gap,
+    held,
+    note,
+    only,
+    reach,
+    rows_of,
+    sloped,
+    summed,
+)
 from quintain.objectives.ratio import needs_of
 from quintain.parts import Objective, PartError, stateless
 from quintain.registry import register, unknown
@@ -116,7 +129,7 @@ def prefix_ratio(anchor: str, prefix: str = "min") -> Objective:
 
     Args:
         anchor: `old` or `rollout`, as in `token_ratio`.
-        prefix: `min`, or `product`, the exact ratio of the prefix.
+        prefix: `min`, or `product`, the ratio of the whole prefix, up to 40 nats (690 in float64).
 
     Returns: A part of place `ratio` that sets `log_ratio` [N], whose gradient is the token's own. A sequence must lie in one micro-batch;
     of a tree, branches count as they stand one after the other.
@@ -132,7 +145,8 @@ def prefix_ratio(anchor: str, prefix: str = "min") -> Objective:
     def apply(terms: Terms) -> Terms:
         own = gap(terms, anchor, "prefix_ratio")
         whole = own + held(terms, earlier(terms.sequence, rows_of(terms), own.detach(), prefix))
-        return replace(terms, log_ratio=whole.clamp(-2 * LIMIT, 2 * LIMIT))
+        bound = 2 * LIMIT if prefix == "min" else reach(whole, 2 * LIMIT)
+        return replace(terms, log_ratio=whole.clamp(-bound, bound))
 
     return stateless(apply, needs=needs, place="ratio")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -177,6 +178,10 @@ def test_a_prefix_counts_the_tokens_before_and_no_others() -> None:
     torch.testing.assert_close(prefix.exp().detach(), column([1.0, 1.0, 0.8, 1.5, 0.8]))
     product = after(prefix_ratio("old", "product"), x).log_ratio.exp().detach()
     torch.testing.assert_close(product, column([0.8, 1.5, 1.0, 1.0, 1.2]))
+    far = terms([1.0] * 3, [1.0] * 3, [1.0] * 3, old=column([-18.0] * 3), sequence=torch.zeros(3, dtype=torch.long))
+    for dtype, last in ((torch.float64, 54.0), (torch.float32, 40.0)):
+        y = replace(far, new=far.new.to(dtype), old=far.old.to(dtype))
+        assert after(prefix_ratio("old", "product"), y).log_ratio.tolist() == [18.0, 36.0, last]
 
 
 def test_the_soft_gate_fades_on_both_sides() -> None:
