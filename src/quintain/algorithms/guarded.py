@@ -101,7 +101,8 @@ def drpo(
     Returns:
         The algorithm.
 
-    Special cases: groups of one side teach nothing.
+    Special cases: groups of one side teach nothing; of rewards with more than two values, those above their group's mean
+    are right.
 
     Example:
         >>> [link["name"] for link in drpo(limit=256).expand()["objective"]]
