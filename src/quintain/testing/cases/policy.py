@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,16 @@ def mean_of(params: Mapping[str, Any], default: str = "token_mean") -> Objective
     return MEANS[name](params.get("Lmax") or 1.0)
 
 
+def unclipped_at(ratio: Objective, surrogate: Objective, terms: Terms) -> torch.Tensor:
+    """Where [N] the surrogate cuts nothing off: by its slope in the log-ratio, which may itself be at the end of its range."""
+    found = apply(ratio, terms)
+    assert found.log_ratio is not None
+    leaf = found.log_ratio.detach().requires_grad_()
+    loss = apply(surrogate, replace(found, log_ratio=leaf)).loss
+    assert loss is not None
+    return (torch.autograd.grad(loss.sum(), [leaf])[0] != 0) | (terms.advantage == 0) | ~terms.mask
+
+
 @runs("shared_batch")
 def shared(case: Case) -> dict[str, Any]:
     """Lengths and log-ratios of the batch itself."""
@@ -67,10 +78,7 @@ def ppo_clip(case: Case) -> dict[str, Any]:
     out = loss_and_coef(chain(ratio, *surrogate, mean_of(p)), columns, terms)
     r = apply(ratio, terms).log_ratio
     assert r is not None
-    rows = apply(chain(ratio, *surrogate), terms)
-    assert rows.loss is not None
-    (slope,) = torch.autograd.grad(rows.loss.sum(), [terms.new])
-    kept = (slope != 0) | (terms.advantage == 0)
+    kept = unclipped_at(ratio, chain(*surrogate), terms)
     return {**out, "ratio": columns.nested(r.exp(), 1.0), "keep": columns.nested(kept.double())}
 
 

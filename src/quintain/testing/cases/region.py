@@ -29,7 +29,7 @@ from quintain.objectives.sequence import budgets
 from quintain.objectives.weight import deviation
 from quintain.parts import Objective, chain
 from quintain.testing.cases.columns import Columns, apply, array, batch_of, loss_and_coef
-from quintain.testing.cases.policy import mean_of
+from quintain.testing.cases.policy import mean_of, unclipped_at
 from quintain.testing.cases.table import Case, runs
 from quintain.types import Terms
 
@@ -69,7 +69,7 @@ def gspo(case: Case) -> dict[str, Any]:
     p, columns = case["params"], batch_of(case)
     terms = columns.terms(case["inputs"]["advantage"])
     ratio, bound = sequence_ratio(p.get("anchor", "old")), clip(p["eps_low"], p["eps_high"])
-    kept = (slope_of(chain(ratio, bound), terms) != 0) | (terms.advantage == 0) | ~terms.mask
+    kept = unclipped_at(ratio, bound, terms)
     return {
         "seq_ratio": by_sequence(columns, ratio_of(ratio, terms)),
         "keep": by_sequence(columns, kept.double()),
