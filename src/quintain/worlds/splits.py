@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from quintain.registry import unknown
 from quintain.worlds.kernel import GenerationError
@@ -68,22 +69,50 @@ def check_split(split: str) -> None:
         raise GenerationError(unknown("split", split, (*SPLITS, ALL)))
 
 
+@dataclass(frozen=True, slots=True)
+class Draft(Generic[Instance]):
+    """An instance whose layout is final, and what proves or completes it (None: rejected) once the split is known to be right.
+
+    `finish` draws nothing, so that what is drawn next does not depend on whether it was called.
+    """
+
+    instance: Instance
+    finish: Callable[[], Instance | None]
+
+
+def finished(made: Instance | Draft[Instance] | None) -> Instance | None:
+    """What was made, completed if it is a draft."""
+    return made.finish() if isinstance(made, Draft) else made
+
+
 def drawn(
-    make: Callable[[Rng], Instance | None], layout: Callable[[Instance], str], rng: Rng, split: str, tries: int = TRIES
+    make: Callable[[Rng], Instance | Draft[Instance] | None],
+    layout: Callable[[Instance], str],
+    rng: Rng,
+    split: str,
+    tries: int = TRIES,
 ) -> Instance:
     """The first instance that `make` gives (None: rejected) and whose canonical `layout` belongs to `split`.
+
+    A `Draft` is finished only if its layout belongs to `split`: nine of ten proofs need not be made.
 
     Raises:
         GenerationError: there is no such split, or `tries` draws gave no instance.
     """
     check_split(split)
-    made = 0
+    others = unproved = 0
     for _ in range(tries):
         spend(TRY)
-        instance = make(rng)
-        if instance is not None:
-            made += 1
-            if split == ALL or split_of(layout(instance)) == split:
+        made = make(rng)
+        instance = made.instance if isinstance(made, Draft) else made
+        if instance is None:
+            continue
+        if split == ALL or split_of(layout(instance)) == split:
+            instance = finished(made)
+            if instance is not None:
                 return instance
-    why = "there are too few layouts to split" if made else "none could be made at all"
+            unproved += 1
+        else:
+            others += 1
+    why = "there are too few layouts to split" if others and not unproved else "none could be made at all"
     raise GenerationError(f"no instance of split {split!r} in {tries} draws: {why}")

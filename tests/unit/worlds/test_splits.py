@@ -12,7 +12,7 @@ from quintain.envs.world import world_of
 from quintain.worlds.engines.grid.board import layout_of
 from quintain.worlds.kernel import GenerationError
 from quintain.worlds.noise import Rng
-from quintain.worlds.splits import ALL, SPLITS, canonical, drawn, split_of, symmetries
+from quintain.worlds.splits import ALL, SPLITS, Draft, canonical, drawn, split_of, symmetries
 
 
 def turned(cells: str, width: int, height: int) -> str:
@@ -60,3 +60,20 @@ def test_what_cannot_be_drawn_is_an_error() -> None:
         drawn(lambda rng: "x", str, Rng(1), "test" if split_of("x") != "test" else "train", tries=10)
     with pytest.raises(GenerationError, match="20 draws: none could be made at all"):
         drawn(lambda rng: None, str, Rng(1), ALL, tries=20)
+
+
+def test_only_drafts_of_the_split_are_proved() -> None:
+    proved: list[int] = []
+
+    def made(rng: Rng) -> Draft[int]:
+        number = rng.below(1000)
+        return Draft(number, lambda: proved.append(number) or (number if number % 3 else None))
+
+    found = drawn(made, str, Rng(1), "test")
+    assert found % 3 and proved[-1] == found and {split_of(str(n)) for n in proved} == {"test"}
+    plain = drawn(lambda rng: n if (n := rng.below(1000)) % 3 else None, str, Rng(1), "test")
+    assert found == plain
+    with pytest.raises(GenerationError, match="20 draws: none could be made at all"):
+        drawn(lambda rng: Draft(rng.below(1000), lambda: None), str, Rng(1), ALL, tries=20)
+    with pytest.raises(GenerationError, match="too few layouts"):
+        drawn(lambda rng: Draft("x", lambda: "x"), str, Rng(1), "test" if split_of("x") != "test" else "train", tries=9)

@@ -26,7 +26,7 @@ from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated
-from quintain.worlds.splits import canonical, drawn
+from quintain.worlds.splits import Draft, canonical, drawn
 
 OTHER = {text: side for side in ("left", "right") for text in (side[0], f"turn {side}", f"{side} turn")}
 OTHER |= dict.fromkeys(("f", "fwd", "go", "ahead", "step", "go forward", "move forward", "step forward"), "forward")
@@ -83,11 +83,12 @@ class RoamWorld:
         rng = Rng(self.facts.name, seed, level, split)
         return drawn(lambda r: self._drawn(r, chosen), layout_of, rng, split)
 
-    def _drawn(self, rng: Rng, knobs: Mapping[str, Any]) -> Stand | None:
-        """An instance with its budget: half as many turns again as the oracle takes, who has to look around as well."""
+    def _drawn(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Stand] | None:
         made = self.make(rng, knobs)
-        if made is None or over(made):
-            return None
+        return None if made is None or over(made) else Draft(made, lambda: self._planned(made, knobs))
+
+    def _planned(self, made: Stand, knobs: Mapping[str, Any]) -> Stand | None:
+        """An instance with its budget: half as many turns again as the oracle takes, who has to look around as well."""
         state = stood(made, made.at, made.heading)
         keys = plan(state)
         if not keys or not knobs["least"] <= len(keys) <= knobs["most"] or set(keys) == {FORWARD}:
