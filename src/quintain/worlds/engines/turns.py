@@ -11,7 +11,7 @@ from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated
-from quintain.worlds.splits import drawn
+from quintain.worlds.splits import Draft, drawn
 
 S = TypeVar("S")
 WON: Mapping[str, float] = {"success": 1.0}
@@ -29,8 +29,8 @@ class After(NamedTuple, Generic[S]):
 class Game(Protocol[S]):
     """One game. Sides are 0 and 1, in the order of the seats; a game against a built-in opponent has the side 0."""
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> S | None:
-        """A first state, or None to draw again."""
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> S | Draft[S] | None:
+        """A first state or a draft of it, or None to draw again."""
         ...
 
     def layout(self, state: S) -> str:

@@ -10,10 +10,11 @@ from typing import Any
 from quintain.worlds.art import tiles
 from quintain.worlds.directions import WAITS
 from quintain.worlds.engines.arcade.falling import empty, falling, landings, seen, shower
-from quintain.worlds.engines.arcade.loop import Frame, Look, Stage, ending, left
+from quintain.worlds.engines.arcade.loop import Frame, Look, Stage, ending, left, planned
 from quintain.worlds.kernel import Answer, Choices, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Shape
+from quintain.worlds.splits import Draft
 
 LANES = 4
 SETS = [[lane for lane in range(LANES) if bits >> lane & 1] for bits in range(1 << LANES)]
@@ -45,15 +46,12 @@ class Beat:
     actions = ACTIONS
     sprites: Mapping[str, str] = {str(s): f"beat-note-{s}" for s in (1, 2, 3)}
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame]:
         height, goal = knobs["height"], knobs["goal"]
         notes = shower(rng, {**knobs, "width": LANES, "stars": 0}, knobs["high"] + 8)
         stage = Stage(LANES, height, knobs["high"], goal, data=notes)
         frame = Frame(stage, 0, (knobs["misses"],))
-        plan = self.plan(frame)
-        if not isinstance(plan, Plan):
-            return None
-        return Frame(Stage(LANES, height, len(plan.moves) + knobs["slack"], goal, data=notes), 0, frame.at)
+        return planned(frame, lambda: self.plan(frame), lambda moves: moves + knobs["slack"])
 
     def advance(self, frame: Frame, action: str) -> Frame:
         stage, pressed = frame.stage, INDEX[action]

@@ -8,11 +8,12 @@ from typing import Any
 
 from quintain.worlds.art import tiles
 from quintain.worlds.directions import WAITS
-from quintain.worlds.engines.arcade.loop import BLANK, Frame, Ints, Look, Stage, ending, left
+from quintain.worlds.engines.arcade.loop import BLANK, Frame, Ints, Look, Stage, ending, left, planned
 from quintain.worlds.engines.arcade.quest import Leg, answered
-from quintain.worlds.kernel import Answer, Choices, GenerationError, Plan
+from quintain.worlds.kernel import Answer, Choices, GenerationError
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Polygon, Shape
+from quintain.worlds.splits import Draft
 
 FIXED, WALL = "#", "|"
 SIDE = 5  # columns right of the well: a wall and a panel for the next pieces
@@ -107,7 +108,7 @@ class Blocks:
     actions = ACTIONS
     sprites: Mapping[str, str] = {FIXED: "block-fixed", WALL: "block-wall", **{s: f"block-{s}" for s in KINDS}}
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame]:
         well, height, junk, goal = knobs["well"], knobs["height"], knobs["junk"], knobs["goal"]
         if height < APART * knobs["shown"]:
             raise GenerationError(
@@ -124,11 +125,8 @@ class Blocks:
         cells = (BLANK * well + WALL + BLANK * (SIDE - 1)) * height
         stage = Stage(well + SIDE, height, 999, goal, cells, (tuple(queue[:QUEUE]), (knobs["shown"],)))
         frame = _entered(stage, 0, 0, tuple(rows), 0)
-        plan = answered(self, frame, self._legs, _worth, 12 * goal, 1)
-        if not isinstance(plan, Plan):
-            return None
-        stage = Stage(well + SIDE, height, len(plan.moves) * 5 // 4 + 5, goal, cells, stage.data)
-        return _entered(stage, 0, 0, tuple(rows), 0)
+        found = functools.partial(answered, self, frame, self._legs, _worth, 12 * goal, 1)
+        return planned(frame, found, lambda moves: moves * 5 // 4 + 5)
 
     def advance(self, frame: Frame, action: str) -> Frame:
         stage, (number, spin, x, y), rows = frame.stage, frame.at, frame.things[0]

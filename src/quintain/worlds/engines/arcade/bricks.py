@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from quintain.worlds.art import tiles
 from quintain.worlds.directions import WAITS
 from quintain.worlds.engines.arcade.court import COURT, REACH, STEPS, WAYS, Ball, flown, met, moved
-from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Look, Stage, ending, left
+from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Look, Stage, ending, left, planned
 from quintain.worlds.kernel import Answer, Choices, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng, spend
 from quintain.worlds.scene import Box, Polygon, Shape
+from quintain.worlds.splits import Draft
 
 BRICK, BALL, PADDLE = "B", "O", "[=]"
 MOVES = {"wait": 0, "left": -1, "right": 1}
@@ -131,18 +132,16 @@ class Bricks:
         **dict(zip(PADDLE, ("paddle-left", "paddle-middle", "paddle-right"), strict=True)),
     }
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame] | None:
         width, height, rows = knobs["width"], knobs["height"], knobs["rows"]
         bricks = sum(1 << width + c for c in range(rows * width) if rng.below(100) < knobs["dense"])
         ball = (rng.below(width), rows + 2, rng.pick((-1, 1)), 1)
         paddle = REACH + rng.below(width - 2 * REACH)
         stage = Stage(width, height, knobs["high"], knobs["goal"], data=((knobs["ticks"],),))
         frame = Frame(stage, 0, (paddle,), (ball, (bricks,)))
-        plan = self.plan(frame) if bricks.bit_count() >= knobs["goal"] else None
-        if not isinstance(plan, Plan):
+        if bricks.bit_count() < knobs["goal"]:
             return None
-        turns = len(plan.moves) * 5 // 4 + 3
-        return Frame(Stage(width, height, turns, knobs["goal"], data=stage.data), 0, frame.at, frame.things)
+        return planned(frame, lambda: self.plan(frame), lambda moves: moves * 5 // 4 + 3)
 
     def advance(self, frame: Frame, action: str) -> Frame:
         stage, scope = frame.stage, _scope(frame)

@@ -8,11 +8,12 @@ from typing import Any
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.arcade.bricks import ACTIONS, BALL, MOVES, PADDLE
 from quintain.worlds.engines.arcade.court import STEPS, WAYS, Ball, flown, met, moved, paddle_part
-from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Look, Stage, ending, left
+from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Look, Stage, ending, left, planned
 from quintain.worlds.engines.arcade.quest import Leg, quest
 from quintain.worlds.kernel import Answer, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Disc, Shape
+from quintain.worlds.splits import Draft
 
 OTHER = "(-)"
 AWAY = -9  # the column of a paddle that meets nothing
@@ -60,7 +61,7 @@ class Duel:
         **dict(zip(OTHER, ("rival-left", "rival-middle", "rival-right"), strict=True)),
     }
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame]:
         width, height, goal = knobs["width"], knobs["height"], knobs["goal"]
         serves = [n for _ in range(goal + 1) for n in (2 + rng.below(width - 4), rng.pick((-1, 1)))]
         stage = Stage(width, height, 400, goal, data=((knobs["ticks"],), tuple(serves)))
@@ -68,11 +69,7 @@ class Duel:
         frame = Frame(stage, 0, at, (_served(stage, 0),))
         if not all(self._fair(stage, score) for score in range(1, goal)):
             return None
-        found = quest(frame, self._legs, _worth, 8 * goal)
-        if isinstance(found, int):
-            return None
-        turns = len(found) * 5 // 4 + 6
-        return Frame(Stage(width, height, turns, goal, data=stage.data), 0, at, frame.things)
+        return planned(frame, lambda: self._found(frame, 8 * goal), lambda moves: moves * 5 // 4 + 6)
 
     def advance(self, frame: Frame, action: str) -> Frame:
         return self._flown(frame, moved(frame.at[0], MOVES[action], frame.stage.width))
@@ -112,9 +109,10 @@ class Duel:
                 yield tuple(words), after
 
     def plan(self, frame: Frame) -> Answer:
-        if frame.over:
-            return Unsolvable("the episode is over")
-        found = quest(frame, self._legs, _worth, NODES)
+        return Unsolvable("the episode is over") if frame.over else self._found(frame, NODES)
+
+    def _found(self, frame: Frame, limit: int) -> Answer:
+        found = quest(frame, self._legs, _worth, limit)
         if isinstance(found, int):
             return Unknown(found) if found > 0 else Unsolvable("every way to meet the ball was tried")
         return Plan(tuple([ACTIONS[word] for word in found]))

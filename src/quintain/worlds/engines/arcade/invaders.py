@@ -8,12 +8,25 @@ from typing import Any
 
 from quintain.worlds.art import tiles
 from quintain.worlds.directions import WAITS
-from quintain.worlds.engines.arcade.loop import BLANK, GOAL, HIT, RUNNING, Frame, Ints, Look, Stage, ending, left
+from quintain.worlds.engines.arcade.loop import (
+    BLANK,
+    GOAL,
+    HIT,
+    RUNNING,
+    Frame,
+    Ints,
+    Look,
+    Stage,
+    ending,
+    left,
+    planned,
+)
 from quintain.worlds.engines.arcade.quest import Leg, answered, played
 from quintain.worlds.engines.arcade.sky import CROSS, SHIP_ART
-from quintain.worlds.kernel import Answer, Choices, GenerationError, Plan, Unsolvable
+from quintain.worlds.kernel import Answer, Choices, GenerationError, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Shape
+from quintain.worlds.splits import Draft
 
 GUN, LOST, INVADER, SHOT = "P", "X", "M", "'"
 STEPS = {"wait": 0, "left": -1, "right": 1, "shoot": 0}
@@ -62,7 +75,7 @@ class Invaders:
     actions = ACTIONS
     sprites: Mapping[str, str] = {GUN: "raid-gun", LOST: "raid-lost", INVADER: "raid-invader", SHOT: "raid-shot"}
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame]:
         width, height, across, down = (knobs[k] for k in ("width", "height", "across", "down"))
         if across > width:
             raise GenerationError(f"a block of across={across} columns does not fit a board of width={width}")
@@ -73,11 +86,8 @@ class Invaders:
         at = (rng.below(width), rng.below(2), 1 + rng.below(knobs["pace"]), knobs["goal"] + knobs["spare"])
         things = ((*rows, *[0] * (height - down)), (NONE, NONE))
         frame = Frame(stage, 0, at, things)
-        plan = answered(self, frame, self._legs, _worth, 2 * knobs["goal"], 1)
-        if not isinstance(plan, Plan):
-            return None
-        turns = len(plan.moves) * 6 // 5 + 3
-        return Frame(Stage(width, height, turns, knobs["goal"], data=stage.data), 0, at, things)
+        found = functools.partial(answered, self, frame, self._legs, _worth, 2 * knobs["goal"], 1)
+        return planned(frame, found, lambda moves: moves * 6 // 5 + 3)
 
     def advance(self, frame: Frame, action: str) -> Frame:
         stage, (column, way, wait, shots), (rows, shot) = frame.stage, frame.at, frame.things

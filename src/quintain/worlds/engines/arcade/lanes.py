@@ -18,12 +18,14 @@ from quintain.worlds.engines.arcade.loop import (
     Stage,
     ending,
     left,
+    planned,
     search,
 )
 from quintain.worlds.engines.grid.art import WALKER
-from quintain.worlds.kernel import Answer, Choices, Plan, Unsolvable
+from quintain.worlds.kernel import Answer, Choices, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Shape
+from quintain.worlds.splits import Draft
 
 PLAYER, HOME, HEDGE, EAST, WEST, WRECK = "P", "H", "#", ">", "<", "X"
 STEPS = {"wait": (0, 0), "up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
@@ -79,7 +81,7 @@ class Lanes:
         WRECK: "lane-wreck",
     }
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame]:
         width, lanes = knobs["width"], knobs["lanes"]
         rows: list[Ints] = [(0, 0, 0)]
         for i in range(lanes):
@@ -95,11 +97,7 @@ class Lanes:
         cells = top + BLANK * (width * (len(rows) - 1))
         stage = Stage(width, len(rows), knobs["high"], cells=cells, data=tuple(rows))
         frame = Frame(stage, 0, (len(rows) - 1, rng.below(width)))
-        plan = self.plan(frame)
-        if not isinstance(plan, Plan) or len(plan.moves) < knobs["low"]:
-            return None
-        turns = len(plan.moves) + knobs["slack"]
-        return Frame(Stage(width, len(rows), turns, cells=cells, data=tuple(rows)), 0, frame.at)
+        return planned(frame, lambda: self.plan(frame), lambda moves: moves + knobs["slack"], knobs["low"])
 
     def advance(self, frame: Frame, action: str) -> Frame:
         at = _stepped(frame.stage, frame.at, STEPS[action])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from quintain.types import QuintainError
@@ -17,7 +17,7 @@ from quintain.worlds.engines.turns import WON, After, TurnWorld, digit_words, di
 from quintain.worlds.kernel import Answer, Choices, Facts, Move, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
-from quintain.worlds.splits import canonical
+from quintain.worlds.splits import Draft, canonical
 
 art.add()
 BLANK = "."
@@ -76,8 +76,8 @@ class Rules(Protocol):
         """Sign -> tile that is drawn over the ground."""
         ...
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
-        """A first frame, or None to draw again."""
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | Draft[Frame] | None:
+        """A first frame or a draft of it (see `planned`), or None to draw again."""
         ...
 
     def advance(self, frame: Frame, action: str) -> Frame:
@@ -116,7 +116,7 @@ class Cabinet:
     rules: Rules
     offers: Callable[[Frame], tuple[Move, ...]] | None = None
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | Draft[Frame] | None:
         """See `Game.deal`."""
         return self.rules.deal(rng, knobs)
 
@@ -227,6 +227,18 @@ def arcade(
 ) -> TurnWorld[Frame]:
     """A world of one arcade game; `offers` are the actions of a frame where not all make sense."""
     return TurnWorld(facts=facts, levels=levels, game=Cabinet(rules, offers), schema=Frame)
+
+
+def planned(frame: Frame, plan: Callable[[], Answer], turns: Callable[[int], int], low: int = 0) -> Draft[Frame]:
+    """A frame that is kept if its plan has `low` moves or more; `turns` of their number is its budget."""
+
+    def finish() -> Frame | None:
+        found = plan()
+        if not isinstance(found, Plan) or len(found.moves) < low:
+            return None
+        return replace(frame, stage=replace(frame.stage, turns=turns(len(found.moves))))
+
+    return Draft(frame, finish)
 
 
 def left(frame: Frame) -> tuple[str, str]:

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quintain.worlds.art import tiles
-from quintain.worlds.engines.arcade.loop import BLANK, GOAL, HIT, Frame, Ints, Look, Stage, ending, left
-from quintain.worlds.engines.arcade.quest import Leg, played, quest
+from quintain.worlds.engines.arcade.loop import BLANK, GOAL, HIT, Frame, Ints, Look, Stage, ending, left, planned
+from quintain.worlds.engines.arcade.quest import Leg, answered, played, quest
 from quintain.worlds.kernel import Answer, Choices, GenerationError, Move, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Shape
+from quintain.worlds.splits import Draft
 
 TRACK, HOLE, FULL = "+", "O", "X"
 COLOURS = ("red", "green", "blue", "yellow", "white")
@@ -102,7 +103,7 @@ class Marbles:
         **{sign: f"chain-{name}" for sign, name in zip(SIGNS, COLOURS, strict=True)},
     }
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame]:
         width, height, many = knobs["width"], knobs["height"], knobs["marbles"]
         track, flips = wound(width, height, bool(rng.below(2))), (rng.below(2), rng.below(2))
         if many + 2 >= len(track):  # the front may be two cells ahead, and the last cell is the hole
@@ -120,11 +121,8 @@ class Marbles:
         at = (front, knobs["pace"], rng.pick(chain), rng.pick(chain))
         stage = Stage(width, height, 400, cells=cells, data=((knobs["pace"],),))
         frame = Frame(stage, 0, at, (tuple(chain), (seed, 0)))
-        found = quest(frame, self._legs, _worth, 3 * many)
-        if isinstance(found, int) or len(found) < knobs["low"]:
-            return None
-        turns = len(found) * 4 // 3 + 3
-        return Frame(Stage(width, height, turns, cells=cells, data=stage.data), 0, at, frame.things)
+        found = functools.partial(answered, self, frame, self._legs, _worth, 3 * many, 0)
+        return planned(frame, found, lambda moves: moves * 4 // 3 + 3, knobs["low"])
 
     def advance(self, frame: Frame, action: str) -> Frame:
         stage, (front, wait, gun, then), (chain, (seed, drawn)) = frame.stage, frame.at, frame.things

@@ -9,12 +9,13 @@ from typing import Any
 
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.arcade.lanes import ACTIONS, STEPS
-from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Ints, Look, Stage, ending, left
+from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Ints, Look, Stage, ending, left, planned
 from quintain.worlds.engines.arcade.quest import Leg, Path, answered, words_of
 from quintain.worlds.engines.arcade.snake import near
-from quintain.worlds.kernel import Answer, GenerationError, Plan
+from quintain.worlds.kernel import Answer, GenerationError
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Shape
+from quintain.worlds.splits import Draft
 
 PLAYER, CAUGHT, WALL, PELLET = "P", "X", "#", "o"
 GHOSTS = (
@@ -140,7 +141,7 @@ class Pellets:
         },
     }
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame] | None:
         if knobs["pellets"] < knobs["goal"]:
             raise GenerationError(f"goal {knobs['goal']} of {knobs['pellets']} pellets")
         cells = dug(rng, knobs["across"], knobs["down"])
@@ -160,13 +161,9 @@ class Pellets:
         pellets = sum(1 << cell for cell in rest[-knobs["pellets"] :])
         things = ((pellets,), *sorted(ghosts))
         frame = Frame(Stage(width, height, 990, knobs["goal"], cells), 0, (at,), things)
-        plan = answered(self, frame, self._legs, _worth, knobs["goal"] + 8, 1, _least)
-        if not isinstance(plan, Plan):
-            return None
-        turns = (
-            (len(plan.moves) * 5 // 4 + 8) // PACE * PACE
-        )  # like the budget of the search, so that hunters keep their beat
-        return Frame(Stage(width, height, turns, knobs["goal"], cells), 0, (at,), things)
+        found = functools.partial(answered, self, frame, self._legs, _worth, knobs["goal"] + 8, 1, _least)
+        # like the budget of the search, so that hunters keep their beat
+        return planned(frame, found, lambda moves: (moves * 5 // 4 + 8) // PACE * PACE)
 
     def advance(self, frame: Frame, action: str) -> Frame:
         stage, ((pellets,), *ghosts), at = frame.stage, frame.things, frame.at[0]

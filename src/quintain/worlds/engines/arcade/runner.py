@@ -8,11 +8,12 @@ from typing import Any
 
 from quintain.worlds.art import tiles
 from quintain.worlds.directions import WAITS
-from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Ints, Look, Stage, ending, left
+from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Ints, Look, Stage, ending, left, planned
 from quintain.worlds.engines.arcade.quest import Leg, Path, answered, words_of
-from quintain.worlds.kernel import Answer, Choices, Plan
+from quintain.worlds.kernel import Answer, Choices
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Shape
+from quintain.worlds.splits import Draft
 
 PLAYER, WRECK, GROUND, WATER, FLAG, COIN, EAST, WEST = "P", "X", "#", "~", "F", "o", ">", "<"
 RISE = 2  # cells that a jump rises, one per turn
@@ -89,7 +90,7 @@ class Runner:
         WEST: "run-walker-left",
     }
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame] | None:
         width, height, goal = knobs["width"], knobs["height"], knobs["coins"]
         rises = profile(rng, knobs)
         cells = course(rng, rises, knobs)
@@ -100,11 +101,8 @@ class Runner:
         coins = sum(1 << rng.pick(column) for column in rng.sample(spots, goal))
         stage = Stage(width, height, 10 * width, goal, cells, walkers)
         frame = Frame(stage, 0, (height - 3 - rises[0], 0, 0), ((coins,),))
-        plan = answered(self, frame, self._legs, _worth, 4 * goal + 4, 1, _least)
-        if not isinstance(plan, Plan):
-            return None
-        turns = len(plan.moves) * 9 // 8 + knobs["slack"]
-        return Frame(Stage(width, height, turns, goal, cells, walkers), 0, frame.at, frame.things)
+        found = functools.partial(answered, self, frame, self._legs, _worth, 4 * goal + 4, 1, _least)
+        return planned(frame, found, lambda moves: moves * 9 // 8 + knobs["slack"])
 
     def advance(self, frame: Frame, action: str) -> Frame:
         stage, (coins,) = frame.stage, frame.things[0]

@@ -9,10 +9,11 @@ from typing import Any
 from quintain.worlds.art import tiles
 from quintain.worlds.directions import WAITS
 from quintain.worlds.engines.arcade.falling import empty, falling, landings, seen, shower
-from quintain.worlds.engines.arcade.loop import HIT, Frame, Look, Node, Stage, ending, left, search
-from quintain.worlds.kernel import Answer, Choices, Plan, Unsolvable
+from quintain.worlds.engines.arcade.loop import HIT, Frame, Look, Node, Stage, ending, left, planned, search
+from quintain.worlds.kernel import Answer, Choices, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Shape
+from quintain.worlds.splits import Draft
 
 SHIP, WRECK = "P", "X"
 STEPS = {"wait": 0, "left": -1, "right": 1}
@@ -30,15 +31,12 @@ class Sky:
         **{"abc"[s - 1]: f"sky-star-{s}" for s in (1, 2, 3)},
     }
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame]:
         width, height, goal = knobs["width"], knobs["height"], knobs["goal"]
         things = shower(rng, knobs, knobs["high"] * 3 // 2 + 4)
         stage = Stage(width, height, knobs["high"], goal, data=things)
         frame = Frame(stage, 0, (rng.below(width),))
-        plan = self.plan(frame)
-        if not isinstance(plan, Plan) or len(plan.moves) < knobs["low"]:
-            return None
-        return Frame(Stage(width, height, len(plan.moves) * 3 // 2 + 4, goal, data=things), 0, frame.at)
+        return planned(frame, lambda: self.plan(frame), lambda moves: moves * 3 // 2 + 4, knobs["low"])
 
     def advance(self, frame: Frame, action: str) -> Frame:
         stage = frame.stage

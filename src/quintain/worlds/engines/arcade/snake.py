@@ -9,12 +9,13 @@ from typing import Any
 
 from quintain.worlds.art import tiles
 from quintain.worlds.directions import CHOICES, DIRECTIONS
-from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Ints, Look, Stage, ending, left
+from quintain.worlds.engines.arcade.loop import BLANK, HIT, Frame, Ints, Look, Stage, ending, left, planned
 from quintain.worlds.engines.arcade.quest import Leg, answered, played
 from quintain.worlds.engines.grid.board import open_steps
-from quintain.worlds.kernel import Answer, Plan
+from quintain.worlds.kernel import Answer
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Shape
+from quintain.worlds.splits import Draft
 
 HEAD, DEAD, APPLE, ROCK = "P", "X", "A", "#"
 ARROWS = "^v<>"  # a cell of the body points to the next one towards the head
@@ -108,7 +109,7 @@ class Snake:
         **{sign: f"snake-{name}" for sign, name in zip(ARROWS, DIRECTIONS, strict=True)},
     }
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Frame | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame] | None:
         width, height = knobs["width"], knobs["height"]
         rocks = rng.sample(range(width * height), knobs["rocks"])
         cells = "".join(ROCK if i in rocks else BLANK for i in range(width * height))
@@ -125,11 +126,8 @@ class Snake:
         seed = int(rng.uniform() * 2**31)
         stage = Stage(width, height, 999, knobs["goal"], cells=cells)
         frame = Frame(stage, 0, (), (tuple(body), (placed(stage, tuple(body), seed, 0),), (seed,)))
-        plan = answered(self, frame, self._legs, _worth, knobs["goal"] * 2, 1)
-        if not isinstance(plan, Plan):
-            return None
-        turns = len(plan.moves) * 6 // 5 + 5
-        return Frame(Stage(width, height, turns, knobs["goal"], cells=cells), 0, (), frame.things)
+        found = functools.partial(answered, self, frame, self._legs, _worth, knobs["goal"] * 2, 1)
+        return planned(frame, found, lambda moves: moves * 6 // 5 + 5)
 
     def advance(self, frame: Frame, action: str) -> Frame:
         stage, (body, (apple,), (seed,)) = frame.stage, frame.things
