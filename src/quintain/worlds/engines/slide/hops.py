@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quintain.types import QuintainError
@@ -16,7 +16,7 @@ from quintain.worlds.engines.slide.pose import Pose, along, budget, meet
 from quintain.worlds.kernel import Answer, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Polygon, Scene, Shape
-from quintain.worlds.splits import canonical, symmetries
+from quintain.worlds.splits import Draft, canonical, symmetries
 
 PEG_NODES, KNIGHT_NODES = 150_000, 80_000
 SPARE = 2  # turns for jumps that the rules refuse
@@ -226,7 +226,7 @@ class Knights:
     Knobs: `width`, `height`, `cells`, `knights` (of each colour), `low` and `high` (moves of the shortest plan).
     """
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Pose | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Pose] | None:
         """Cells that hang together by knights' moves, with knights anywhere on them."""
         width, height, count = knobs["width"], knobs["height"], knobs["knights"]
         every = hops((1 << width * height) - 1, width, height)
@@ -239,14 +239,17 @@ class Knights:
         held = rng.sample(sorted(cells), 2 * count)
         white, black = sum(held[:count]), sum(held[count:])
         moves = hops(sum(cells), width, height)
-        length = exchange((white, black), moves, knobs["nodes"])
-        if not knobs["low"] <= length <= knobs["high"]:
-            return None
         now = "".join(
             "W" if white >> c & 1 else "B" if black >> c & 1 else "." if sum(cells) >> c & 1 else "#"
             for c in range(width * height)
         )
-        return Pose(f"{width} {now.translate(OTHER)}", now, budget(length))
+        pose = Pose(f"{width} {now.translate(OTHER)}", now)
+
+        def finish() -> Pose | None:
+            length = exchange((white, black), moves, knobs["nodes"])
+            return replace(pose, budget=budget(length)) if knobs["low"] <= length <= knobs["high"] else None
+
+        return Draft(pose, finish)
 
     def layout(self, pose: Pose) -> str:
         """The least text among the images of the board, also with the colours exchanged."""

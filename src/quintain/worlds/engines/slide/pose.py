@@ -12,6 +12,7 @@ from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.splits import Draft
 
 Node = TypeVar("Node", bound=Hashable)
 SAYINGS = {"illegal": "The rules do not allow that now; nothing changed.", "stuck": "No move is left."}
@@ -29,7 +30,7 @@ class Pose:
 class Rules(Protocol):
     """One puzzle. It is hashable, and all its methods are functions of their arguments."""
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Pose | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Pose | Draft[Pose] | None:
         """See `Game.deal`."""
         ...
 
@@ -103,7 +104,7 @@ class PoseGame:
     rules: Rules
     example: str
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Pose | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Pose | Draft[Pose] | None:
         return self.rules.deal(rng, knobs)
 
     def layout(self, state: Pose) -> str:

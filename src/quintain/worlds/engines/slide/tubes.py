@@ -6,7 +6,7 @@ import functools
 import heapq
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quintain.types import QuintainError
@@ -14,6 +14,7 @@ from quintain.worlds.engines.slide.pose import Pose, along
 from quintain.worlds.kernel import Answer, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Polygon, Run, Scene, Shape
+from quintain.worlds.splits import Draft
 
 HUES = {"r": "brick", "g": "green", "b": "sky", "y": "gold", "p": "plum", "n": "navy", "k": "bark", "m": "mint"}
 INKS = {"r": "white", "g": "white", "n": "white", "k": "white"}
@@ -93,15 +94,18 @@ class Tubes:
     Knobs: `colors`, `size` (units of each colour, and what a tube holds), `empty` (tubes), `low` (moves of the plan at least).
     """
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Pose | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Pose]:
         size, colors = knobs["size"], rng.sample(tuple(HUES), knobs["colors"])
         units = [color for color in colors for _ in range(size)]
         rng.shuffle(units)
         tubes = ["".join(units[i : i + size]) for i in range(0, len(units), size)] + [""] * knobs["empty"]
-        path, _, _ = search(tuple(tubes), size, 2, DEAL_NODES)
-        if len(path) <= knobs["low"]:
-            return None
-        return Pose(str(size), "/".join(tubes), len(path) + 1)
+        pose = Pose(str(size), "/".join(tubes))
+
+        def finish() -> Pose | None:
+            path, _, _ = search(tuple(tubes), size, 2, DEAL_NODES)
+            return replace(pose, budget=len(path) + 1) if len(path) > knobs["low"] else None
+
+        return Draft(pose, finish)
 
     def layout(self, pose: Pose) -> str:
         """The tubes in order of their patterns, the colours in order of appearance."""

@@ -16,7 +16,7 @@ from quintain.worlds.engines.slide.pose import Pose, along, budget, meet, spread
 from quintain.worlds.kernel import Answer, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Run, Scene
-from quintain.worlds.splits import symmetries
+from quintain.worlds.splits import Draft, symmetries
 
 art.add()
 tiles({"number-16": (*art.NUMBERS["number-2"][:-1], Run(text="16", x=0.5, y=0.48, size=0.5))})
@@ -117,15 +117,19 @@ class Twiddle:
     Knobs: `width`, `height` (2 to 4), `turns` (random turns from the goal, none undoing the last), `low` (moves of the plan at least).
     """
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Pose | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Pose]:
         width, height = knobs["width"], knobs["height"]
         now, last = goal_of(width * height), (-1, True)
         moves = [(corner, right) for corner in corners(width, height) for right in (True, False)]
         for _ in range(knobs["turns"]):
             last = rng.pick([move for move in moves if move != (last[0], not last[1])])
             now = turned(now, last[0], width, last[1])
-        length = len(way(now, width)) - 1
-        return Pose(str(width), now, budget(length)) if length >= knobs["low"] else None
+
+        def finish() -> Pose | None:
+            length = len(way(now, width)) - 1
+            return Pose(str(width), now, budget(length)) if length >= knobs["low"] else None
+
+        return Draft(Pose(str(width), now), finish)
 
     def layout(self, pose: Pose) -> str:
         """The least text among the images of the board that leave the goal as it is: numbers turn with their cells."""
