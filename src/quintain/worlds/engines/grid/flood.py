@@ -14,7 +14,7 @@ from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Run, Scene
-from quintain.worlds.splits import symmetries
+from quintain.worlds.splits import Draft, symmetries
 
 SAYINGS = {"dry": "No moves are left."}
 BEAM = 40  # floods kept at each depth
@@ -130,13 +130,17 @@ def proven(side: int, cells: str, left: int) -> tuple[str | None, int]:
 class FloodGame:
     """The game of one board; knobs: `side`, `colours`, `low` (fewest moves of the search) and `spare` (moves beyond those)."""
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Flood | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Flood] | None:
         side, colours = knobs["side"], knobs["colours"]
         cells = "".join([HUES[rng.below(colours)] for _ in range(side * side)])
         if len(set(cells)) < colours:
             return None
-        moves = len(beam(side, cells))
-        return Flood(side, colours, cells, moves + knobs["spare"]) if moves >= knobs["low"] else None
+
+        def finish() -> Flood | None:
+            moves = len(beam(side, cells))
+            return Flood(side, colours, cells, moves + knobs["spare"]) if moves >= knobs["low"] else None
+
+        return Draft(Flood(side, colours, cells, 0), finish)
 
     def layout(self, state: Flood) -> str:
         images = []

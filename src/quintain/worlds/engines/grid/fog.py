@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quintain.worlds.art import tiles
@@ -19,6 +19,7 @@ from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc
+from quintain.worlds.splits import Draft
 
 UNKNOWN = "?"
 FAR = -1
@@ -126,7 +127,7 @@ class FogRules:
 
     choices = CHOICES
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Fog | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Fog] | None:
         """Rooms with gaps and loose walls, where an explorer has to look about; the budget is a quarter more than it takes."""
         side, radius = knobs["size"], knobs["radius"]
         plan = divided(rng, side, knobs["across"], knobs["across"])
@@ -144,6 +145,9 @@ class FogRules:
         if begin is None:
             return None
         state = self._begin(begin.board, begin.at, radius)
+        return Draft(state, lambda: self._explored(state, knobs))
+
+    def _explored(self, state: Fog, knobs: Mapping[str, Any]) -> Fog | None:
         limit, turns, at = knobs["high"], 0, state
         while at.board.cells[at.at] != GOAL:
             turns += 1
@@ -152,7 +156,7 @@ class FogRules:
             at = self._walked(at, onward(at))
         if turns < knobs["low"] + knobs["extra"]:
             return None
-        return self._begin(Board(side, side, begin.board.cells, budget=turns * 5 // 4 + 2), begin.at, radius)
+        return replace(state, board=replace(state.board, budget=turns * 5 // 4 + 2))
 
     def _begin(self, board: Board, at: int, radius: int) -> Fog:
         return Fog(board, at, looked(board, UNKNOWN * len(board.cells), at, radius), radius)

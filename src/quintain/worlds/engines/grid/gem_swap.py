@@ -15,7 +15,7 @@ from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng, spend
 from quintain.worlds.scene import Run, Scene
-from quintain.worlds.splits import symmetries
+from quintain.worlds.splits import Draft, symmetries
 
 SAYINGS = {"cleared": "{} gems vanish.", "spent": "No swaps are left.", "stuck": "No swap makes a match any more."}
 BEAM = 6  # boards kept at each depth
@@ -83,7 +83,7 @@ def proven(cells: str, width: int, target: int, left: int) -> tuple[tuple[tuple[
 class GemGame:
     """The game of one board; knobs: `side`, `colours`, `swaps`, and `spare` gems that need not go of those a search clears."""
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Gems | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Gems]:
         side, cells = knobs["side"], ""
         hues = HUES[: knobs["colours"]]
         for i in range(side * side):
@@ -91,13 +91,16 @@ class GemGame:
             taken.add(cells[i - side] if i >= 2 * side and cells[i - side] == cells[i - 2 * side] else "")
             cells += rng.pick([sign for sign in hues if sign not in taken])
         spend(LOOK * knobs["swaps"])
-        way = beam(cells, side, knobs["swaps"])
-        if len(way) < knobs["swaps"]:
-            return None
-        board = cells
-        for a, b in way:
-            board = cleared(exchanged(board, a, b), side)
-        return Gems(side, cells, board.count(EMPTY) - knobs["spare"], knobs["swaps"])
+
+        def finish() -> Gems | None:
+            way, board = beam(cells, side, knobs["swaps"]), cells
+            if len(way) < knobs["swaps"]:
+                return None
+            for a, b in way:
+                board = cleared(exchanged(board, a, b), side)
+            return Gems(side, cells, board.count(EMPTY) - knobs["spare"], knobs["swaps"])
+
+        return Draft(Gems(side, cells, 0, knobs["swaps"]), finish)
 
     def layout(self, state: Gems) -> str:
         images = []

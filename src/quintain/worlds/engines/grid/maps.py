@@ -13,7 +13,7 @@ from quintain.worlds.engines.turns import After, Game, TurnWorld
 from quintain.worlds.kernel import Answer, Choices, Facts, Move
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene, Shape
-from quintain.worlds.splits import canonical
+from quintain.worlds.splits import Draft, canonical
 
 UNDER = "You stand on "
 BOARDS = 128  # whose tables of a tuple for each cell are kept: many more make the garbage collector stop for long
@@ -44,7 +44,7 @@ class Rules(Protocol[S]):
 
     choices: Choices
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> S | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> S | Draft[S] | None:
         """See `Game.deal`."""
         ...
 
@@ -116,7 +116,7 @@ class MapGame(Generic[S]):
     lexicon: Sequence[str] = ()
     veiled: bool = False
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> S | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> S | Draft[S] | None:
         return self.rules.deal(rng, knobs)
 
     def layout(self, state: S) -> str:

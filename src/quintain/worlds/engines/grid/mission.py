@@ -15,6 +15,7 @@ from quintain.worlds.engines.raycast.things import COLOURS, NAMES, SHAPES
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Choices, Move
 from quintain.worlds.noise import Rng
+from quintain.worlds.splits import Draft
 
 HELD = -1  # the place of what is carried
 SHUT, OPENED, LOCKED = 0, 1, 2
@@ -146,11 +147,11 @@ def acted(state: Errand, move: Move) -> Errand | None:
 class MissionRules:
     """The rules of such houses; `make` builds one, `plan` is the oracle."""
 
-    make: Callable[[Rng, Mapping[str, Any]], Errand | None]
+    make: Callable[[Rng, Mapping[str, Any]], Draft[Errand] | None]
     plan: Callable[[Errand], Answer]
     choices = CHOICES
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Errand | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Errand] | None:
         return self.make(rng, knobs)
 
     def over(self, state: Errand) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from quintain.worlds.engines.grid.board import FLOOR, Board
@@ -25,9 +26,10 @@ from quintain.worlds.engines.grid.mission_plan import plan
 from quintain.worlds.engines.raycast.things import COLOURS
 from quintain.worlds.kernel import GenerationError, Plan
 from quintain.worlds.noise import Rng
+from quintain.worlds.splits import Draft
 
 
-def errands(rng: Rng, knobs: Mapping[str, Any]) -> Errand | None:
+def errands(rng: Rng, knobs: Mapping[str, Any]) -> Draft[Errand] | None:
     """A house whose tasks take `low`..`high` moves of the plan; the budget is half as much again, and four."""
     side = knobs["size"]
     if not knobs["tasks"]:
@@ -61,11 +63,15 @@ def errands(rng: Rng, knobs: Mapping[str, Any]) -> Errand | None:
         parts = _parts(len(drawn.rooms), [pair for i, pair in enumerate(joins) if i not in locked])
         if any(parts[home] == parts[i] and state.place(first) in room for i, room in enumerate(drawn.rooms)):
             return None  # no key is needed
-    answer = plan(state)
+    return Draft(state, lambda: _planned(state, knobs))
+
+
+def _planned(state: Errand, knobs: Mapping[str, Any]) -> Errand | None:
+    answer, house = plan(state), state.house
     if not isinstance(answer, Plan) or not knobs["low"] <= len(answer.moves) <= knobs["high"]:
         return None
-    board = Board(side, side, board.cells, doors=doors, budget=len(answer.moves) * 3 // 2 + 4)
-    return Errand(House(board, state.house.things, state.house.colours, tasks), at, places, status)
+    board = replace(house.board, budget=len(answer.moves) * 3 // 2 + 4)
+    return replace(state, house=replace(house, board=board))
 
 
 def _tree(rng: Rng, rooms: int, gates: list[tuple[int, int]]) -> list[tuple[int, int]]:
