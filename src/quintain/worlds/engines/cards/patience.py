@@ -17,6 +17,7 @@ from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, GenerationError, Move, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.splits import Draft
 
 SAYINGS = {"won": "All cards are home."}
 LETTERS = "abcd"  # free cells
@@ -88,7 +89,7 @@ class PatienceGame:
     game: str
     quick: int = 250
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Patience | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Patience]:
         kind = Kind(
             self.game, knobs["suits"], knobs["ranks"], knobs["columns"], knobs["cells"], knobs["runs"], 0, knobs["open"]
         )
@@ -96,10 +97,12 @@ class PatienceGame:
             if knobs[knob] and self.game != has:
                 raise GenerationError(f"{knob}={knobs[knob]}: this game of patience has no {knob}; it is 0")
         table = self._shuffled(rng, kind, knobs["depth"])
-        found = solved(kind, table, self.quick)
-        if not found.way:
-            return None
-        return Patience(replace(kind, budget=len(found.way) * 9 // 8 + 3), *table)
+
+        def finish() -> Patience | None:
+            way = solved(kind, table, self.quick).way
+            return Patience(replace(kind, budget=len(way) * 9 // 8 + 3), *table) if way else None
+
+        return Draft(Patience(kind, *table), finish)
 
     def _shuffled(self, rng: Rng, kind: Kind, depth: int) -> Table:
         if self.game == "spider":
