@@ -28,6 +28,7 @@ from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Run, Scene, Shape, Sprite
+from quintain.worlds.splits import Draft
 
 SAYINGS = {"blocked": "Something solid is ahead; nothing moved.", "right": "Right places: {}."}
 WAYS = ("north", "east", "south", "west")
@@ -102,18 +103,22 @@ class RecallGame:
     seat is told where it is), `least` (moves of the walk).
     """
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Recall | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Recall] | None:
         made = flat(rng, knobs)
         if made is None:
             return None
         kinds = tuple(sorted(made.place.kinds))
         stand = stood(made, made.at, 0)
         state = Recall(stand, made.at, kinds, knobs["compass"])
-        keys = tour(state)
-        if keys is None or not knobs["least"] <= len(keys) <= 3 * knobs["least"] + 8:
-            return None
-        place = replace(stand.place, budget=len(keys) * 3 // 2 + 3)
-        return replace(state, stand=replace(stand, place=place))
+
+        def finish() -> Recall | None:
+            keys = tour(state)
+            if keys is None or not knobs["least"] <= len(keys) <= 3 * knobs["least"] + 8:
+                return None
+            place = replace(stand.place, budget=len(keys) * 3 // 2 + 3)
+            return replace(state, stand=replace(stand, place=place))
+
+        return Draft(state, finish)
 
     def layout(self, state: Recall) -> str:
         return layout_of(state.stand)
