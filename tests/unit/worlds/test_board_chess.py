@@ -9,7 +9,7 @@ from quintain.types import Ints
 from quintain.worlds.engines.board.chess import NAMES, SIGNS, Chess, checked, lead, spent
 from quintain.worlds.engines.board.chess_legal import LegalGame, goals
 from quintain.worlds.engines.board.chess_look import scattered
-from quintain.worlds.engines.board.chess_mate import forced, pose
+from quintain.worlds.engines.board.chess_mate import forced, kept, pose
 from quintain.worlds.engines.board.men import MenGame
 from quintain.worlds.noise import Rng
 
@@ -84,8 +84,9 @@ def test_forced_mates_are_those_found_by_trying_everything() -> None:
     rng, seen = Rng("mates"), 0
     for moves, white, black in ((1, (2, 4), (0, 4)), (1, (4, 6), (2, 4)), (2, (2, 2), (0, 0))):
         while seen < 8 * moves:
-            position = pose(rng, {"moves": moves, "white": white, "black": black, "keys": 9})
-            if position:
+            knobs = {"moves": moves, "white": white, "black": black, "keys": 9}
+            position = pose(rng, knobs)
+            if position and kept(position, knobs):
                 seen += 1
                 found = {GAME.pack(path) for path in forced(position[:-2], moves)}
                 assert found == set(mated((*position[:-2], 9, 0), moves))

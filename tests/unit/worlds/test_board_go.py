@@ -103,8 +103,9 @@ def test_life_and_death_agree_with_trying_everything() -> None:
     for size, space, moves, count in ((4, 3, 2, 12), (4, 4, 2, 6), (4, 3, 3, 4)):
         game, done = MenGame(tsumego.Tsumego(size)), 0
         while done < count:
-            position = tsumego.pose(rng, {"size": size, "space": space, "moves": moves, "keys": 9})
-            if position is None:
+            knobs = {"size": size, "space": space, "moves": moves, "keys": 9}
+            position = tsumego.pose(rng, knobs)
+            if position is None or not tsumego.kept(position, knobs):
                 continue
             done += 1
             seen.add(position[-3])

@@ -190,7 +190,7 @@ def _named(path: Ints) -> str:
 
 
 def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
-    """A position with a mate in exactly `moves`, by no more than `keys` first moves.
+    """A position that may have a mate in `moves`; see `kept`.
 
     Knobs: `white` and `black` are the fewest and the most men that each side has beside the king.
     """
@@ -208,10 +208,15 @@ def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
     held = bits([at for _, at in (*white, *black)])
     if attacked(white, black[0][1], held) or attacked(black, white[0][1], held):
         return None
+    return (*cells, 0, NOBODY, 1, 2 * n - 1, 0)
+
+
+def kept(position: Ints, knobs: Mapping[str, Any]) -> bool:
+    """Whether there is a mate in exactly `moves`, by no more than `keys` first moves."""
+    n, (white, black) = knobs["moves"], _men(position)
     if n > 1 and next(_mates(white, black), None):
-        return None
-    keys = _solved(white, black, n, knobs["keys"] + 1)
-    return (*cells, 0, NOBODY, 1, 2 * n - 1, 0) if 0 < len(keys) <= knobs["keys"] else None
+        return False
+    return 0 < len(_solved(white, black, n, knobs["keys"] + 1)) <= knobs["keys"]
 
 
-GAME = Forced(GAMES, pose, winning, defence, plain, why=explained)
+GAME = Forced(GAMES, pose, kept, winning, defence, plain, why=explained)

@@ -14,6 +14,7 @@ from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.splits import Draft
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +23,8 @@ class Forced:
 
     Args:
         look: the game.
-        pose: a position for the knobs that side 0 wins, or None to draw again.
+        pose: a position for the knobs, or None to draw again.
+        kept: whether side 0 wins a position as the knobs ask; otherwise it is drawn again.
         winning: the moves of side 0 that win for certain; none in a position that is lost.
         defence: the reply of side 1.
         plain: brings an answer into the words that `look` reads.
@@ -33,6 +35,7 @@ class Forced:
 
     look: MenLook
     pose: Callable[[Rng, Mapping[str, Any]], Ints | None]
+    kept: Callable[[Ints, Mapping[str, Any]], bool]
     winning: Callable[[Ints], tuple[Ints, ...]]
     defence: Callable[[Ints], Ints]
     plain: Callable[[str], str] = str
@@ -40,10 +43,13 @@ class Forced:
     why: Callable[[Ints, Ints], str] | None = None
     spare: int = 0
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Match | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Match] | None:
         position = self.pose(rng, knobs)
+        if position is None:
+            return None
         options = tuple([knobs[name] for name in self.look.numbers])
-        return None if position is None else Match(Setup(options, "perfect", (position[-2] + 1) // 2), position)
+        match = Match(Setup(options, "perfect", (position[-2] + 1) // 2), position)
+        return Draft(match, lambda: match if self.kept(position, knobs) else None)
 
     def layout(self, state: Match) -> str:
         return self.shape(state) if self.shape else self.look.layout(state)

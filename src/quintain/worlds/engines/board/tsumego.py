@@ -146,7 +146,7 @@ def _room(rng: Rng, size: int, space: int) -> tuple[set[int], set[int]]:
 
 
 def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
-    """A shut-in group whose life hangs on the next stone.
+    """A shut-in group whose life may hang on the next stone; see `kept`.
 
     Knobs: `size` of the board, `space` of free points and stones within the group, `moves` of side 0.
     """
@@ -165,13 +165,18 @@ def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
     free = fight.area & ~(own | other)
     if fight.dead(own, free) or fight.dead(other, free):
         return None
+    return (*cells, FREE, take, 2 * n - take, 0)
+
+
+def kept(position: Ints, knobs: Mapping[str, Any]) -> bool:
+    """Whether the life of the group hangs on the next stone."""
+    n, take, (fight, own, other, _) = knobs["moves"], position[-3], _fight(position)
     takes, lives = (own, other) if take else (other, own)
     if take and n > 1 and fight.takes(takes, lives, 0, n - 1):
-        return None
+        return False
     if not fight.takes(takes, lives, 0, n) or not fight.saves(lives, takes, 0, n):
-        return None
-    position = (*cells, FREE, take, 2 * n - take, 0)
-    return position if 0 < len(winning(position)) <= knobs["keys"] else None
+        return False
+    return 0 < len(winning(position)) <= knobs["keys"]
 
 
 def shape(match: Match) -> str:
@@ -188,4 +193,4 @@ def shape(match: Match) -> str:
 
 
 LOOK = MenLook(Tsumego, ("size",), ART, specials=("pass",), ground=ground, badge="go", shown=in_colours)
-GAME = Forced(LOOK, pose, winning, defence, shape=shape, spare=SPARE)
+GAME = Forced(LOOK, pose, kept, winning, defence, shape=shape, spare=SPARE)
