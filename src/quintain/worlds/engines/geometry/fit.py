@@ -33,6 +33,7 @@ from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Move, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
+from quintain.worlds.splits import Draft
 
 SAYINGS = {"full": "All pieces are in place."}
 QUICK = 2_000  # nodes of the search while an instance is chosen
@@ -81,7 +82,7 @@ class FitGame:
     spins: int
     task: str
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Fit | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Fit] | None:
         parts = self.make(rng, knobs)
         if parts is None:
             return None
@@ -95,8 +96,8 @@ class FitGame:
                 cells = turned(cells)
             pieces.append(rows_of(cells))
         kit = Kit(rows_of([(x, y, p) for (x, y), p in goal.items()]), tuple(pieces), self.spins, 3 * len(pieces) + 3)
-        found, _ = cover(kit, kit.bits, frozenset(range(len(pieces))), QUICK)
-        return Fit(kit, ((),) * len(pieces)) if found else None
+        fit = Fit(kit, ((),) * len(pieces))
+        return Draft(fit, lambda: fit if cover(kit, kit.bits, frozenset(range(len(pieces))), QUICK)[0] else None)
 
     def layout(self, state: Fit) -> str:
         """The silhouette and its pieces, however they are turned or mirrored."""

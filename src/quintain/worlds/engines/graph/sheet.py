@@ -18,7 +18,7 @@ from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated
-from quintain.worlds.splits import drawn
+from quintain.worlds.splits import Draft, drawn
 
 WON = {SOLO: {"success": 1.0}}
 WRONG: Events = {SOLO: ("wrong",)}
@@ -75,9 +75,9 @@ class GraphWorld:
         rng = Rng(self.facts.name, seed, level, split)
         return Page(drawn(lambda r: self._drawn(r, chosen), self.layout, rng, split))
 
-    def _drawn(self, rng: Rng, knobs: Mapping[str, Any]) -> Graph | None:
+    def _drawn(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Graph] | None:
         graph = self.make(rng, knobs)
-        return graph if graph is not None and _truth(self.truth, graph) is not None else None
+        return None if graph is None else Draft(graph, lambda: graph if _truth(self.truth, graph) is not None else None)
 
     def view(self, state: Page, seat: str) -> View[Page]:
         return View(self, state, seat)
