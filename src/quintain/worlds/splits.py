@@ -80,11 +80,6 @@ class Draft(Generic[Instance]):
     finish: Callable[[], Instance | None]
 
 
-def finished(made: Instance | Draft[Instance] | None) -> Instance | None:
-    """What was made, completed if it is a draft."""
-    return made.finish() if isinstance(made, Draft) else made
-
-
 def drawn(
     make: Callable[[Rng], Instance | Draft[Instance] | None],
     layout: Callable[[Instance], str],
@@ -108,7 +103,7 @@ def drawn(
         if instance is None:
             continue
         if split == ALL or split_of(layout(instance)) == split:
-            instance = finished(made)
+            instance = made.finish() if isinstance(made, Draft) else made
             if instance is not None:
                 return instance
             unproved += 1

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintain.envs.world import world_of
+from quintain.registry import entries
 from quintain.worlds.engines.grid.board import layout_of
 from quintain.worlds.kernel import GenerationError
 from quintain.worlds.noise import Rng
@@ -77,3 +78,18 @@ def test_only_drafts_of_the_split_are_proved() -> None:
         drawn(lambda rng: Draft(rng.below(1000), lambda: None), str, Rng(1), ALL, tries=20)
     with pytest.raises(GenerationError, match="too few layouts"):
         drawn(lambda rng: Draft("x", lambda: "x"), str, Rng(1), "test" if split_of("x") != "test" else "train", tries=9)
+
+
+def test_drafts_of_games_have_their_layout_and_are_finished_without_a_draw() -> None:
+    kinds = set()
+    for entry in entries("world"):
+        world = world_of(entry.name)
+        rng = Rng("drafts", entry.name)
+        made = world.game.deal(rng, world.levels[2]) if hasattr(world, "game") else None
+        if isinstance(made, Draft):
+            before = rng.uniform.__self__.getstate()
+            done = made.finish()
+            assert rng.uniform.__self__.getstate() == before, entry.name
+            assert done is None or world.game.layout(done) == world.game.layout(made.instance), entry.name
+            kinds.add(entry.tags["engine"])
+    assert kinds == {"arcade", "board", "cards", "geometry", "grid", "raycast", "slide"}
