@@ -205,3 +205,12 @@ def test_the_sum_over_no_tokens_is_zero() -> None:
     found = small("ace", [[0], [1]], [[math.nan], [-2.0]], [[math.nan], [-1.0]], [0.0, 1.0])
     assert found["c"] == [0.0, 0.0] and found["softplus_c"] == pytest.approx([math.log(2)] * 2)
     assert found["multiplier"] == pytest.approx([1 + math.log(2), 1.0])
+
+
+@pytest.mark.parametrize("name", ["ppo_clip_old_0.2_0.2_None", "gspo_old"])
+def test_what_no_clip_cuts_off_is_kept_however_far_it_is(name: str) -> None:
+    """The lower of both surrogates of a bad answer is the unclipped one, and of a good one that is unlikely now too."""
+    at = next(case for case in ALL if case.startswith(name))
+    for far, advantage, kept in ((300.0, -1.0, 1.0), (-300.0, 1.0, 1.0), (300.0, 1.0, 0.0), (-300.0, -1.0, 0.0)):
+        found = small(at, [[1]], [[-400.0 + far]], [[-400.0]], [0.0], advantage=[[advantage]])
+        assert np.ravel(found["keep"]).tolist() == [kept]

@@ -61,7 +61,7 @@ class Duel:
         **dict(zip(OTHER, ("rival-left", "rival-middle", "rival-right"), strict=True)),
     }
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame]:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame] | None:
         width, height, goal = knobs["width"], knobs["height"], knobs["goal"]
         serves = [n for _ in range(goal + 1) for n in (2 + rng.below(width - 4), rng.pick((-1, 1)))]
         stage = Stage(width, height, 400, goal, data=((knobs["ticks"],), tuple(serves)))
