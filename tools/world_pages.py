@@ -41,14 +41,14 @@ WordleBox | among word puzzles | in the domain games, beside the other games of 
 KEPT = """## What keeps them honest
 
 Contract tests run over the registry (`tests/contracts/test_worlds*.py`), so a new world is held to them at once: the same observation
-from the same seed in two processes with different hash seeds; a snapshot restored from JSON has the same future; a fork does not touch
-its origin; malformed actions are events, never exceptions, and never earn anything; what a seat may not see never changes what it is
-shown, whether it is to move or waits; the full caption rebuilds all that is seen; no observation holds the answer; of answers changed
-by mutation only those earn success that a judge of the rules, who knows the caption alone, calls right; no oracle foresees chance or
-knows more than its seat (where going by what was seen starves in HealthWalk3D it does, and calls its plan an estimate, and no
-demonstration goes there; in FORESEEN it foresees what comes, as their tag `foresees` tells: what it earns there proves that
-an instance can be won, and demonstrations ask it turn by turn about what is shown); a second solver agrees on small instances; splits share no page; no text in a picture lies on another; pictures
-equal golden ones.
+from the same seed in two processes with different hash seeds; a snapshot restored from JSON has the same future; a fork does not
+touch its origin; malformed actions are events, never exceptions, and never earn anything; what a seat may not see never changes what
+it is shown, whether it is to move or waits; the full caption rebuilds all that is seen; no observation holds the answer; of answers
+changed by mutation only those earn success that a judge of the rules, who knows the caption alone, calls right; no oracle foresees
+chance or knows more than its seat (where going by what was seen starves in HealthWalk3D it does, and calls its plan an estimate, and
+no demonstration goes there; in FORESEEN it foresees what comes, as their tag `foresees` tells: what it earns there proves that an
+instance can be won, and demonstrations ask it turn by turn about what is shown); a second solver agrees on small instances; splits
+share no page; no text in a picture lies on another; pictures equal golden ones.
 
 `make worlds` plays a few instances of each world, with every commit other seeds and levels. `make honest` plays all instances of the
 worlds whose code has changed and writes what came of it to `claims/worlds/honest.json`, with a hash of all code that the world stands

@@ -207,7 +207,7 @@ def test_the_sum_over_no_tokens_is_zero() -> None:
     assert found["multiplier"] == pytest.approx([1 + math.log(2), 1.0])
 
 
-@pytest.mark.parametrize("name", ["ppo_clip_old_0.2_0.2_None", "gspo_old"])
+@pytest.mark.parametrize("name", ["ppo_clip_old_0.2_0.2_None", "gspo_0.2_0.28"])
 def test_what_no_clip_cuts_off_is_kept_however_far_it_is(name: str) -> None:
     """The lower of both surrogates of a bad answer is the unclipped one, and of a good one that is unlikely now too."""
     at = next(case for case in ALL if case.startswith(name))
