@@ -11,7 +11,7 @@ from typing import Any
 from quintain import faults
 from quintain.codec import decode, encode
 from quintain.ports import Env
-from quintain.registry import build, import_file, user_object
+from quintain.registry import build, import_file, line_of, user_object
 from quintain.types import Feedback, Message, Task, check_stop, writable
 
 
@@ -69,9 +69,9 @@ class Host:
             async with self.locks.setdefault(message["env"], asyncio.Lock()):
                 answer = {"said": await self._do(message)}
         except asyncio.CancelledError:
-            answer = {"error": ["CancelledError", "it was too late"]}
+            answer = {"error": ["CancelledError", "it was too late"], "line": ""}
         except BaseException as error:  # SystemExit too: what an env does ends its episode, not this process
-            answer = {"error": [type(error).__name__, writable(str(error)[:4000])]}
+            answer = {"error": [type(error).__name__, writable(str(error)[:4000])], "line": line_of(error)}
         finally:
             del self.running[message["id"]]
         faults.point("env.answer")

@@ -24,7 +24,9 @@ class WorkersDied(QuintainError):
 
 
 class EnvFault(Exception):
-    """What an env raised over there; its class has the name of the original."""
+    """What an env raised over there; its class has the name of the original, `user_line` is what `registry.line_of` said of it there."""
+
+    user_line = ""
 
 
 class Holder(Protocol):
@@ -156,7 +158,11 @@ class EnvProxy:
     def _said(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         if "error" in answer:
             name, text = answer["error"]
-            raise BadStop(text) if name == BadStop.__name__ else _fault(name)(text)
+            if name == BadStop.__name__:
+                raise BadStop(text)
+            fault = _fault(name)(text)
+            fault.user_line = answer["line"]
+            raise fault
         return answer["said"]
 
     def _heard(self, answer: dict[str, Any]) -> dict[str, Feedback]:
