@@ -203,6 +203,17 @@ def test_who_cannot_foretell_where_a_ball_enters_can_win_too(level: int, seed: i
     assert state.over == GOAL
 
 
+def test_every_ball_that_nobody_can_foretell_can_be_met_from_the_middle():
+    world, rules = world_of("PaddleDuel"), Duel()
+    for stage in (world.start(seed, level).stage for level in (8, 9) for seed in range(40)):
+        column, sides = stage.data[1][2:-2:2], stage.data[1][3:-2:2]
+        for ball in zip(column, itertools.repeat(1), sides, itertools.repeat(1)):
+            turns, frame = 0, Frame(stage, 0, (AWAY, AWAY), (ball,))
+            while not frame.over:
+                frame, turns = rules._flown(frame, AWAY), turns + 1
+            assert abs(frame.things[0][0] - stage.width // 2) - 1 <= turns
+
+
 def test_every_place_of_the_longest_chain_can_be_named():
     world, frame = world_of("ChainMarbles"), world_of("ChainMarbles").start(0, 9)
     track = len(wound(frame.stage.width, frame.stage.height, False))

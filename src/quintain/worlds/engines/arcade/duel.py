@@ -61,14 +61,12 @@ class Duel:
         **dict(zip(OTHER, ("rival-left", "rival-middle", "rival-right"), strict=True)),
     }
 
-    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame] | None:
+    def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> Draft[Frame]:
         width, height, goal = knobs["width"], knobs["height"], knobs["goal"]
         serves = [n for _ in range(goal + 1) for n in (2 + rng.below(width - 4), rng.pick((-1, 1)))]
         stage = Stage(width, height, 400, goal, data=((knobs["ticks"],), tuple(serves)))
         at = (1 + rng.below(width - 2), 1 + rng.below(width - 2))
         frame = Frame(stage, 0, at, (_served(stage, 0),))
-        if not all(self._fair(stage, score) for score in range(1, goal)):
-            return None
         return planned(frame, lambda: self._found(frame, 8 * goal), lambda moves: moves * 5 // 4 + 6)
 
     def advance(self, frame: Frame, action: str) -> Frame:
@@ -83,13 +81,6 @@ class Duel:
         over = ending(frame, score >= stage.goal, point < 0)
         things = (_served(stage, score),) if point > 0 and score < stage.goal else (tuple(ball),)
         return Frame(stage, frame.turn + 1, (paddle, other), things, score, over)
-
-    def _fair(self, stage: Stage, score: int) -> bool:
-        """Whether the ball after so many points can be met from the middle, where a paddle that cannot foretell it waits."""
-        turns, now = 0, Frame(stage, 0, (AWAY, AWAY), (_served(stage, score),))
-        while not now.over:
-            now, turns = self._flown(now, AWAY), turns + 1
-        return abs(now.things[0][0] - stage.width // 2) - 1 <= turns
 
     def _legs(self, frame: Frame) -> Iterator[Leg]:
         """The ways to meet the ball next; where you are in between changes nothing, so there are three at most."""
