@@ -57,14 +57,20 @@ def test_an_alias_improves_its_starting_policy(entry: Entry, form: str) -> None:
     assert enough(found, exercise), f"{entry.name} {form} on {chosen(entry)}: {gains}, {exercise.gain} asked"
 
 
+def plain(name: str) -> Algorithm:
+    apart = {"advantage": {"name": "normalise", "key": ["prompt", "agent"]}}
+    return build("algorithm", {"name": "grpo", **(apart if name == "seats" else {})})
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_the_right_form_of_what_is_bent_learns(name: str) -> None:
+    assert enough(learned(partial(plain, name), EXERCISES[name]), EXERCISES[name])
+
+
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("name", EXERCISES)
 def test_a_wrong_form_does_not(name: str, wrong: str) -> None:
-    apart = {"advantage": {"name": "normalise", "key": ["prompt", "agent"]}}
-    exercise, options = EXERCISES[name], apart if name == "seats" else {}
-    right = partial(build, "algorithm", {"name": "grpo", **options})
-    assert not practise(WRONG[wrong](right()), exercise, seed=1).passes(exercise)
-    assert enough(learned(right, exercise), exercise), "and the right form does"
+    assert not practise(WRONG[wrong](plain(name)), EXERCISES[name], seed=1).passes(EXERCISES[name])
 
 
 def test_an_exercise_repeats_itself() -> None:
