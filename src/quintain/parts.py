@@ -33,7 +33,8 @@ class Transform(NamedTuple, Generic[X]):
     `needs` names inputs that must be supplied or refused before a run starts (`ref`, `values`, `old`, `topk:20`, `hidden`,
     `entropy`). `measure(x)` returns sums over one piece of the step; the learner adds them over all micro-batches and ranks and
     hands them to `apply` in `x.totals`. It does so `rounds` times; each time `x.totals` holds the sums so far, so that a statistic
-    may stand on another one. `place` orders objective chains (see `chain`).
+    may stand on another one. `place` orders objective chains (see `chain`). `idle` says of an objective that trajectories whose
+    advantages are all 0 change what it does: it has a term beside the policy's, or statistics of the whole step.
     """
 
     init: Callable[[], State]
@@ -42,6 +43,7 @@ class Transform(NamedTuple, Generic[X]):
     measure: Callable[[X], Sums] | None = None
     place: str = ""
     rounds: int = 1
+    idle: bool = False
 
 
 Groups = tuple[Group, ...]
@@ -174,6 +176,17 @@ def _holds(state: State) -> bool:
     return any(map(_holds, inner)) if isinstance(state, Mapping | list) else state is not None
 
 
+def reads_idle(objective: Transform[Any]) -> bool:
+    """Whether trajectories whose advantages are all 0 change what an objective does: see `Transform.idle`.
+
+    Example:
+        >>> reads_idle(stateless(lambda terms: terms, needs=("ref",))), reads_idle(stateless(lambda terms: terms))
+        (True, False)
+    """
+    beside = objective.place == "regulariser" or bool(objective.needs & {"entropy", "ref", "values", "value"})
+    return objective.idle or objective.measure is not None or beside
+
+
 # Order is meaning in an objective: a weight part before a penalty scales the policy term only.
 PLACES = ("ratio", "surrogate", "weight", "regulariser", "mean")
 
@@ -210,7 +223,10 @@ def chain(*parts: Transform[X]) -> Transform[X]:
     needs = frozenset().union(*(p.needs for p in parts))
     place = parts[-1].place if parts else ""
     rounds = max((p.rounds for p in parts), default=1)
-    return Transform(lambda: [p.init() for p in parts], apply, needs, measure if measures else None, place, rounds)
+    idle = any(map(reads_idle, parts))
+    return Transform(
+        lambda: [p.init() for p in parts], apply, needs, measure if measures else None, place, rounds, idle
+    )
 
 
 def named(**parts: Transform[X]) -> Transform[X]:

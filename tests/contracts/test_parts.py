@@ -18,7 +18,7 @@ from quintain.advantages import gae, normalise
 from quintain.algorithms import Algorithm, assemble, preset
 from quintain.codec import encode
 from quintain.objectives import clip, token_mean, token_ratio
-from quintain.parts import BadReward, PartError, Transform, chain
+from quintain.parts import BadReward, PartError, Transform, chain, reads_idle
 from quintain.registry import Entry, UnknownName, build, entries, provenance
 from quintain.types import Group, Terms, Trajectory
 
@@ -40,8 +40,6 @@ STREAMS = {"old": "old", "ref": "ref", "values": "value"}
 OPTIONAL = ("old", "ref", "entropy", "value", "old_value", "returns", "topk", "turn", "hidden", "reward")
 LACKING: dict[str, Any] = {"topk": {}}  # how a learner leaves a column out, where it is not None
 LEAVES = ("new", "entropy", "value")
-
-
 VARIANTS: dict[str, list[dict[str, Any]]] = {  # options with which a part is tried beside its example
     "sequence_ratio": [{"anchor": "rollout", "gradient": "token"}, {"anchor": "old", "bound": 0.2}],
     "prefix_ratio": [{"anchor": "old", "prefix": "product"}],
@@ -214,6 +212,17 @@ def test_the_packing_order_does_not_matter(entry: Entry, make_terms: Make) -> No
         assert torch.allclose(got[name], want[name][order], rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("entry", [e for e in tried("objective") if not reads_idle(whole(e))], ids=label)
+def test_a_step_need_not_hold_what_has_no_advantage(entry: Entry, make_terms: Make) -> None:
+    part, terms = whole(entry), make_terms()
+    idle = torch.isin(terms.sequence, torch.tensor([0, 3, 5, 6]))  # 0, 3 and 6 are a whole group
+    terms.advantage[idle] = 0
+    every, both = totals(part, [terms]), [terms, replace(terms, mask=terms.mask & ~idle)]
+    every = {f"all_{name}": value for name, value in every.items()}
+    one, other = (gradients(part, replace(t, totals=totals(part, [t]) | every)) for t in both)
+    torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-15)
+
+
 @rows("objective")
 @pytest.mark.parametrize("gap", [18.0, -18.0, 300.0, -300.0])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["fp32", "fp64"])
@@ -237,8 +246,7 @@ def test_no_token_gives_no_loss(entry: Entry, rows_: int, make_terms: Make) -> N
 @pytest.mark.parametrize("entry", [e for e in tried("objective") if e.tags.get("on_policy") == "reinforce"], ids=label)
 def test_on_policy_it_is_reinforce(entry: Entry, make_terms: Make) -> None:
     terms = make_terms()
-    here = terms.new.detach()
-    terms = replace(terms, rollout=here, old=here)
+    terms = replace(terms, rollout=terms.new.detach(), old=terms.new.detach())
     _, found = gradients(whole(entry), terms)
     want = torch.where(terms.mask, -terms.advantage, 0) / terms.mask.sum()
     assert torch.allclose(found["new"], want, rtol=1e-12, atol=0)

@@ -143,9 +143,9 @@ def pack(
     Args:
         groups: groups of one step, in consumption order; numbered from 0 in `group`.
         streams: names of the per-token streams to carry; None carries all, and asks for `advantage`.
-        skip_idle: leave trajectories untrained whose advantages are all 0 and that have no `ce` weight. Exact when the
-            objective has no term beside the policy's (no KL, entropy, value): `totals` hold `all_tokens`,
-            `all_sequences`, `all_groups` with them, and `tokens`, `sequences`, `groups` without.
+        skip_idle: leave trajectories untrained whose advantages are all 0 and that have no `ce` weight. Exact for
+            objectives that do not read them (`parts.reads_idle`): `totals` hold `all_tokens`, `all_sequences`,
+            `all_groups` with them, and `tokens`, `sequences`, `groups` without.
         topk: carry the engine's likeliest ids of each sampled token too, that many, as `topk_ids` and `topk_logprobs`
             [N, topk], the sampled token among them.
 

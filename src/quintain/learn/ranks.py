@@ -160,6 +160,19 @@ class Ranks:
         line[: len(data)] = torch.tensor(list(data), dtype=torch.int64)
         return bytes(self.sum_(line).tolist()).decode()
 
+    def gathered(self, mine: bytes) -> list[bytes]:
+        """The bytes of every rank, in the order of the ranks."""
+        if self.size == 1:
+            return [mine]
+        sizes = [0] * self.size
+        sizes[self.rank] = len(mine)
+        sizes = self.sums({"sizes": np.array(sizes)})["sizes"].astype(int).tolist()
+        room = torch.zeros(max(sizes), dtype=torch.uint8)
+        room[: len(mine)] = torch.from_numpy(np.frombuffer(mine, np.uint8).copy())
+        rooms = [torch.empty_like(room) for _ in sizes]
+        self._do("a gathering", dist.all_gather, rooms, room)
+        return [one[:size].numpy().tobytes() for one, size in zip(rooms, sizes, strict=True)]
+
     def same(self, what: str, number: int) -> None:
         """Check that an integer is equal on all ranks.
 

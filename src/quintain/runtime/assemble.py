@@ -19,6 +19,7 @@ from quintain.learn.topk import wanted
 from quintain.ledger import RunDir
 from quintain.ledger.recording import Recording
 from quintain.loop import LagError, OverLimit, Window, train
+from quintain.parts import reads_idle
 from quintain.ports import Sink
 from quintain.runtime import cluster as clusters
 from quintain.runtime import learner_pool, policy
@@ -148,9 +149,7 @@ def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] 
         objective=algorithm.objective,
         learner=learner,
         cast=replace(cast, prove=proof.synced),
-        pack=partial(
-            pack, skip_idle=not (algorithm.objective.needs & {"entropy", "ref", "values", "value"}), topk=topk
-        ),
+        pack=partial(pack, skip_idle=not reads_idle(algorithm.objective), topk=topk),
         evaluate=make_evaluator(config, stage, cast, ranks, partial(rollout, 1)),
         proof=proof,
     )

@@ -5,9 +5,13 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
-from quintain.ledger import Checkpoint, CorruptCheckpoint, RunDir
+from quintain.ledger import Checkpoint, CorruptCheckpoint, PackedGroup, RunDir
+from quintain.ledger.groups import pack_group
+from quintain.ledger.plain import pack, unpack
+from quintain.parts import Advantage
 from quintain.runtime.measure import TALLIES
 from quintain.types import Event, Group, QuintainError, Stop, Ticket
 from quintain.waits import waiting
@@ -46,6 +50,10 @@ class Peers(Protocol):
 
     def largest(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Largest values over ranks."""
+        ...
+
+    def gathered(self, mine: bytes) -> list[bytes]:
+        """The bytes of every rank."""
         ...
 
     def barrier(self, deadline_s: float | None = None) -> None:
@@ -127,6 +135,20 @@ class Keeper:
     def any_rank(self, flag: bool) -> bool:
         """Whether any rank says so; all get the same answer."""
         return flag if self.alone else bool(self.ranks.largest({"flag": float(flag)})["flag"])
+
+    def credited(self, advantage: Advantage, groups: Sequence[Group], state: Any) -> tuple[tuple[Group, ...], Any]:
+        """Apply an advantage to the groups of all ranks, in the order of their tickets, and give this rank's back.
+
+        So statistics are those of the step, however many ranks play it, and every rank keeps the same state.
+        """
+        if self.alone:
+            return advantage.apply(tuple(groups), state)
+        at = {g.ticket: i for i, g in enumerate(groups)}
+        mine = pack([pack_group(g, task=replace(g.task, messages=())) for g in groups])
+        packed = (unpack(said) for rank, said in enumerate(self.ranks.gathered(mine)) if rank != self.ranks.rank)
+        every = [*groups, *(PackedGroup(data).open() for many in packed for data in many)]
+        found, state = advantage.apply(tuple(sorted(every, key=lambda g: g.ticket)), state)
+        return tuple(sorted((g for g in found if g.ticket in at), key=lambda g: at[g.ticket])), state
 
     def boundary(self, state: Mapping[str, Any]) -> None:
         """The state between two steps, for the next checkpoint."""

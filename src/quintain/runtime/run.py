@@ -151,7 +151,7 @@ class LocalRun:
             raise Drained(f"stopped before step {self.window.step} was trained: {why}")
         self.clock.lap("wait")
         sound, poison = self.care.sift(groups)
-        credited, self.advantage_state = self.parts.advantage.apply(sound, self.advantage_state)
+        credited, self.advantage_state = self.keeper.credited(self.parts.advantage, sound, self.advantage_state)
         gone = {g.ticket for g in sound if not g.tags.get(WITHHELD)} - {g.ticket for g in credited}
         self._late = {**poison, **dict.fromkeys(gone, "advantage")}
         self.clock.lap("credit")

@@ -111,6 +111,7 @@ def main(rank: int, size: int, port: int, folder: Path) -> None:
         except RankError as error:
             told["disagreement"] = str(error)
         told["largest"] = ranks.largest({"rank": float(rank)})["rank"]
+        told["gathered"] = [said.decode() for said in ranks.gathered(b"of one" * rank)]
         told["kind"] = str(ranks.sums({"n": torch.ones(2)})["n"].dtype)
         ranks.barrier()
         if rank == 0:

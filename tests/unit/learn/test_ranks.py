@@ -74,6 +74,7 @@ def test_disagreement_and_lateness_are_named(played):
     _, both, _ = played
     for told in both:
         assert "the answer: 40 to 41" in told["disagreement"]
+        assert told["gathered"] == ["", "of one"], "whatever their length"
         assert told["largest"] == 1.0 and told["kind"] == "torch.float32"
     assert "rank 0 of 2: a barrier failed" in both[0]["late"]
 
@@ -103,7 +104,7 @@ def test_who_did_not_come_is_named_and_the_wait_for_them_can_be_left():
 def test_one_rank_needs_nobody():
     ranks = Ranks.join(0, 1, port=1)
     values = {"a": 2.0, "b": torch.ones(2)}
-    assert ranks.sums(values) == values and ranks.largest(values) == values
+    assert ranks.sums(values) == values and ranks.largest(values) == values and ranks.gathered(b"it") == [b"it"]
     assert ranks.share([1, 2, 3]) == [1, 2, 3] and ranks.agree(True)
     ranks.same("anything", 3)
     ranks.barrier()

@@ -6,11 +6,16 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from quintain.advantages import normalise
 from quintain.ledger import RunDir
 from quintain.ledger.repair import repair
+from quintain.parts import chain
+from quintain.registry import build
 from quintain.runtime.keeper import Keeper, LostBoundary
+from quintain.types import Completion, Group, Node, Span, Stop, Task, Trajectory
 
 
 class Table:
@@ -35,6 +40,11 @@ class Rank:
 
     def largest(self, values):
         return self.table.largest(self.rank, values)
+
+    def gathered(self, mine):
+        self.table.given[self.rank] = mine
+        self.table.meet.wait()
+        return [self.table.given[rank] for rank in range(self.size)]
 
     def barrier(self, deadline_s=None):
         self.table.meet.wait()
@@ -77,6 +87,22 @@ def run(tmp_path) -> Path:
     return tmp_path / "run"
 
 
+def groups(count: int = 5) -> tuple[Group, ...]:
+    rng = np.random.default_rng(7)
+
+    def one(name: str, length: int) -> Trajectory:
+        ids, span = tuple(rng.integers(0, 24, length).tolist()), (Span(start=0, stop=length, version=0),)
+        said = Completion(tokens=ids, logprobs=tuple((-rng.random(length)).tolist()), finish="stop", spans=span)
+        nodes = (Node.given(None, (1, 2, 3)), Node.sampled(0, said))
+        return Trajectory(id=name, nodes=nodes, stop=Stop.done, rewards={"it": float(rng.normal())})
+
+    def made(index: int) -> Group:
+        pair = tuple(one(f"{index}.{m}", 2 + index + m) for m in range(2))
+        return Group(task=Task(key=str(index), env="none"), trajectories=pair, ticket=index)
+
+    return tuple(map(made, range(count)))
+
+
 def restored(step=None):
     return lambda keeper: keeper.restore(lambda folder: None, step)
 
@@ -92,6 +118,19 @@ def test_every_rank_goes_on_from_its_own_state(run):
     assert together(run, restored(2)) == [{"step": 2, "of": 0}, {"step": 2, "of": 1}]
     together(run, write((4,)))
     assert together(run, restored()) == [{"step": 4, "of": 0}, {"step": 4, "of": 1}]
+
+
+@pytest.mark.parametrize("name", ["whiten", "scale_rewards"])
+def test_credit_is_that_of_the_whole_step_on_every_rank(name, run):
+    """Statistics are taken over the groups of all ranks, which all keep the same state."""
+    parts = [normalise(scale="none"), build("advantage", name)]
+    advantage, every = chain(*(parts if name == "whiten" else reversed(parts))), groups()
+    apart = together(run, lambda keeper: keeper.credited(advantage, every[keeper.ranks.rank :: 2], advantage.init()))
+    whole, state = advantage.apply(every, advantage.init())
+    assert [after for _, after in apart] == [state, state]
+    for rank, (mine, _) in enumerate(apart):
+        assert mine == whole[rank::2]
+    assert advantage.apply(every[::2], advantage.init())[0] != whole[::2], "a share alone has other statistics"
 
 
 def test_a_rank_that_lost_its_state_stops_all_before_anything_changes(run):

@@ -28,6 +28,9 @@ class Other:
     def largest(self, values):
         return {name: max(value, float(self.says)) for name, value in values.items()}
 
+    def gathered(self, mine):
+        return [mine]
+
 
 class Ledger:
     """Keeps what is written, at once."""
