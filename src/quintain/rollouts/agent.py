@@ -186,7 +186,7 @@ class Player:
             recorder.events.append(f"timeout: no end within {self.deadline_s:g} s")
         except AgentFailed as error:
             stop = recorder.stop or Stop.crashed
-            recorder.events.append(f"crashed: {error}"[:400])
+            recorder.events.append(f"crashed: {error}"[:600])
         finally:
             await recorder.close()
             await self.gateway.close(recorder)

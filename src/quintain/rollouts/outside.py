@@ -14,7 +14,7 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
-from quintain.registry import unknown
+from quintain.registry import line_of, unknown
 from quintain.types import QuintainError
 
 TAIL = 1 << 16  # bytes of output that are looked at
@@ -111,7 +111,7 @@ async def run_function(function: Callable[..., Any], given: Mapping[str, Any]) -
         except SystemExit as end:
             failure = f"it exits with {end.code!r}" if end.code else ""
         except BaseException as error:
-            failure = f"{type(error).__name__}: {error}"
+            failure = f"{type(error).__name__}: {error}"[:400] + line_of(error)
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
             loop.call_soon_threadsafe(settle, value, failure)
 

@@ -60,7 +60,7 @@ class Failures:
         if self.cause and not self.healthy:
             raise EveryEpisodeFailed(
                 f"every episode of the first {self.groups} groups failed, so there is nothing to learn from; "
-                f"the first was {self.cause}: mend the env, its options, the task or model.context"
+                f"the first was {self.cause}: mend the env or the agent, its options, the task or model.context"
             )
 
     def warning(self) -> str:
@@ -144,8 +144,8 @@ def refuse_failures(groups: Sequence[Group]) -> str:
     cause = f"the first was task {task}: {told(first.events, first.stop)}"
     if len(spoiled) == count:
         raise EveryEpisodeFailed(
-            f"every one of {count} episodes failed, so there is nothing to sum up; {cause}: mend the env, its options, the task or "
-            "model.context"
+            f"every one of {count} episodes failed, so there is nothing to sum up; {cause}: mend the env or the agent, its options, "
+            "the task or model.context"
         )
     return f"{len(spoiled)} of {count} episodes failed, and count with what they had earned; {cause}"
 

@@ -124,7 +124,7 @@ class Gateway:
     async def _answer(self, call: Call) -> Reply:
         self._check_host(call.headers.get("host", ""))
         episode, path = _parted(call.path)
-        room = self._who(call.headers.get("authorization", ""), episode)
+        room = self._who(call.headers.get("authorization", ""))
         verbs = ROUTES.get(path) or (ROUTES["/v1/models/*"] if path.startswith("/v1/models/") else None)
         if verbs is None:
             raise Refusal(404, f"there is no {path[:100]}; there are {', '.join(ROUTES)}", code="unknown_url")
@@ -136,7 +136,9 @@ class Gateway:
         self.load.now += 1
         try:
             async with asyncio.timeout(self.limits.answer_s):
-                name = room.name if room else _name(episode) or _name(call.headers.get(EPISODE, ""), EPISODE)
+                name = _name(episode) or _name(call.headers.get(EPISODE, ""), EPISODE) or (room.name if room else "")
+                if room is not None and name != room.name:
+                    raise _strange(name, room, "" if episode else EPISODE)
                 return await handler(self, Visit(call, room, name, path))
         except TimeoutError:
             raise Refusal(504, f"no answer within {self.limits.answer_s:g} s", code="timeout") from None
@@ -152,16 +154,16 @@ class Gateway:
                 code="host_not_allowed",
             )
 
-    def _who(self, header: str, episode: str) -> Room | None:
+    def _who(self, header: str) -> Room | None:
         """The episode whose token was sent, None for the common one."""
         scheme, _, token = header.partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             raise Refusal(401, "send the header Authorization: Bearer TOKEN", code="missing_api_key")
         sent = digest(token.strip())
         room = self.rooms.get(sent)
-        if room is not None and episode in ("", room.name):
+        if room is not None:
             return room
-        if room is None and self.token and hmac.compare_digest(sent, digest(self.token)):
+        if self.token and hmac.compare_digest(sent, digest(self.token)):
             return None
         raise Refusal(
             401, "this token opens nothing here: it is wrong, or its episode has ended", code="invalid_api_key"
@@ -190,11 +192,21 @@ def _parted(path: str) -> tuple[str, str]:
     return episode, slash + rest
 
 
+def _strange(name: str, room: Room, param: str) -> Refusal:
+    told = f"{param or 'the path'} names the episode {name[:60]!r}, and this token is that of {room.name!r}"
+    return Refusal(403, f"{told}; leave it out, or send the token of {name[:60]!r}", param, "not_allowed")
+
+
 def _name(name: str, param: str = "") -> str:
     """The name of an episode, checked; `param` is where it came from, if that was not the path."""
-    if len(name) > 128 or not name.isascii() or not all(c.isalnum() or c in "._-" for c in name):
+    if name in (".", "..") or len(name) > 128 or not name.isascii() or not all(c.isalnum() or c in "._-" for c in name):
         told = f"{name[:40]!r}{'...' if len(name) > 40 else ''} ({len(name)} characters) is no name of an episode"
-        raise Refusal(400, f"{told}: it has at most 128 letters, digits, or . _ -", param, "invalid_value")
+        raise Refusal(
+            400,
+            f"{told}: it has at most 128 letters, digits, or . _ -, and is no . or .. alone",
+            param,
+            "invalid_value",
+        )
     return name
 
 
@@ -278,8 +290,7 @@ async def _feedback(gateway: Gateway, visit: Visit) -> Reply:
     if visit.room is not None:
         visit.room.check()
         if (name := body.text("episode", visit.name)) != visit.name:
-            told = f"episode is {name[:60]!r}, and this token is that of {visit.name!r}; leave episode out"
-            raise Refusal(403, told, "episode", "not_allowed")
+            raise _strange(name, visit.room, "episode")
     rewards, done = _rewards(body)
     if visit.room is not None:
         recorder = visit.room.recorder

@@ -222,12 +222,17 @@ async def _read(request: Any, limit: int) -> bytes:
     told = request.headers.get("content-length", "0")
     if told.isdigit() and int(told) > limit:
         raise _oversize(limit)
+    from starlette.requests import ClientDisconnect  # pyrefly: ignore
+
     parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > limit:
-            raise _oversize(limit)
-        parts.append(part)
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > limit:
+                raise _oversize(limit)
+            parts.append(part)
+    except ClientDisconnect:
+        raise Refusal(400, "the client left before its body was there", code="client_gone") from None
     return b"".join(parts)
 
 

@@ -13,7 +13,7 @@ from tests.programs import ended
 
 from quintain.engines.scripted import ScriptedEngine
 from quintain.parts import Cast
-from quintain.registry import UnknownName
+from quintain.registry import UnknownName, user_object
 from quintain.render import WordRenderer
 from quintain.rollouts.agent import agent
 from quintain.rollouts.episodes import PlanError
@@ -96,6 +96,13 @@ async def test_functions_are_given_what_their_parameters_are_named_after():
         assert all(t.stop is Stop.done for t in group.trajectories)
     with pytest.raises(AgentError, match="unknown argument of an agent: 'answer'"):
         await play(lambda answer: None)
+
+
+async def test_an_agent_that_raises_is_told_of_with_the_line_of_its_file(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("def who(prompt):\n    raise ValueError('broken')\n")
+    group = await play(user_object(f"{path}:who"))
+    assert f"ValueError: broken ({path}:2)" in group.trajectories[0].events[0]
 
 
 @pytest.mark.parametrize(

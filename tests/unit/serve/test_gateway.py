@@ -214,7 +214,10 @@ async def test_an_episode_has_a_token_of_its_own_that_ends_with_it(client):
     key = opened["api_key"]
     assert (await ask("/e/one/v1/chat/completions", body, token=key)).headers["X-Quintain-Episode"] == "one"
     assert (await ask("/v1/chat/completions", body, token=key)).headers["X-Quintain-Episode"] == "one"
-    assert (await ask("/e/two/v1/chat/completions", body, token=key)).status == 401
+    await ask("/v1/episodes", {"name": "two"})
+    for path, more in (("/e/two/v1/chat/completions", {}), ("/v1/chat/completions", {"x_quintain_episode": "two"})):
+        refused = await ask(path, body, token=key, **more)
+        assert refused.status == 403 and "'two'" in refused.data["error"]["message"], "and not served as another"
     assert (await ask("/v1/episodes", {}, token=key)).status == 403
     assert (await ask("/e/one/v1/feedback", {"reward": 1, "done": True}, token=key)).data["done"]
     for path in ("/e/one/v1/chat/completions", "/v1/chat/completions"):
@@ -252,7 +255,7 @@ async def test_feedback_that_says_nothing_or_is_of_another_episode_is_refused(bo
         assert told.data["rewards"] == {"feedback": total}
 
 
-@pytest.mark.parametrize("name", ["a b", "a" * 129, "a" * 300])
+@pytest.mark.parametrize("name", ["a b", "..", "a" * 129, "a" * 300])
 async def test_a_bad_name_is_told_with_where_it_came_from(name, client):
     ask = client()
     for path, body, headers, param in (

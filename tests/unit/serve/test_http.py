@@ -148,6 +148,28 @@ async def test_no_body_is_read_before_the_token(open_server):
     writer.close()
 
 
+async def test_a_client_that_leaves_amid_its_body_is_no_failure_of_ours(client):
+    ask, failures, answered = client(), [], asyncio.Event()
+    ask.gateway.failed = failures.append
+
+    async def answer(call):
+        try:
+            return await ask.gateway(call)
+        finally:
+            answered.set()
+
+    server = Server(answer)
+    await server.start()
+    _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sesame\r\n"
+    writer.write(head + b'Content-Length: 500\r\n\r\n{"model"')
+    await writer.drain()
+    writer.close()
+    await asyncio.wait_for(answered.wait(), 10)
+    await server.stop()
+    assert not failures
+
+
 async def test_a_client_that_goes_away_frees_its_session(open_server):
     gate, gone = asyncio.Event(), asyncio.Event()
 
