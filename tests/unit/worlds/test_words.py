@@ -10,7 +10,7 @@ import pytest
 
 from quintain.envs.world import world_of
 from quintain.testing.worlds import shown, walk
-from quintain.worlds.engines.words.cross import cells_of, solution
+from quintain.worlds.engines.words.cross import UNFILLED, cells_of, solution
 from quintain.worlds.engines.words.guess import Guessing, marked
 from quintain.worlds.engines.words.ladder import way_of
 from quintain.worlds.engines.words.lexicon import words_of
@@ -113,6 +113,17 @@ def test_crossings_agree_and_any_placing_counts() -> None:
                 signs.setdefault(cell, set()).add(sign)
         assert all(len(s) == 1 for s in signs.values())
         assert any(sum(c in cells for cells in cells_of(state.plan.places)) == 2 for c in signs)
+
+
+def test_no_listed_word_reads_like_a_place_that_holds_nothing() -> None:
+    world = world_of("CrossFill")
+    state = world.start(1, 2, split="test")
+    assert "empty" in state.plan.words
+    after = world.step(state, {"agent": world.read("1=empty", "agent")}).state
+    caption = world.view(after, "agent").caption(2)
+    assert caption != world.view(state, "agent").caption(2)
+    assert world.rebuild(caption, "agent").filled == after.filled == ("empty", "", "", "", "")
+    assert not any(words_of(len(UNFILLED))), "whatever may be listed"
 
 
 def test_a_crossing_that_cannot_be_filled_is_called_so() -> None:

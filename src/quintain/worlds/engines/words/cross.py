@@ -24,6 +24,7 @@ SAYINGS = {
 SPARE = 2  # turns beyond one for each word
 NODES = 20_000
 _FILL = re.compile(r"(\d{1,2})\s*(?:=|:|->|-|\.|\s)\s*([a-z]{3,6})", re.ASCII)
+UNFILLED = "unfilled"  # longer than any listed word, so none reads like a place that holds nothing
 _PLACE = re.compile(r"(\d+): (across|down) from row (\d+) column (\d+), (\d) letters, (\w+)")
 tiles({f"slot-{n}": (Run(text=str(n), x=0.5, y=0.52, size=0.62, color="blue"),) for n in range(1, 31)})
 
@@ -190,7 +191,7 @@ class CrossGame:
             return f"{lines[0]}\nEmpty places: {', '.join(str(i + 1) for i, w in enumerate(state.filled) if not w) or 'none'}"
         for i, ((y, x, down, n), word) in enumerate(zip(state.plan.places, state.filled, strict=True)):
             way = "down" if down else "across"
-            lines.append(f"{i + 1}: {way} from row {y + 1} column {x + 1}, {n} letters, {word or 'empty'}")
+            lines.append(f"{i + 1}: {way} from row {y + 1} column {x + 1}, {n} letters, {word or UNFILLED}")
         return "\n".join(lines)
 
     def rebuild(self, caption: str, side: int) -> Crossing:
@@ -200,7 +201,7 @@ class CrossGame:
         if not head.startswith("Words: ") or not all(found):
             raise QuintainError(f"this is no full caption of crossings: {caption[:60]!r}")
         places = tuple([(int(f[3]) - 1, int(f[4]) - 1, int(f[2] == "down"), int(f[5])) for f in found if f])
-        filled = tuple(["" if f[6] == "empty" else f[6] for f in found if f])
+        filled = tuple(["" if f[6] == UNFILLED else f[6] for f in found if f])
         return Crossing(Plan2d(places, tuple(head.partition(": ")[2].split(", "))), filled)
 
     def static(self, state: Crossing, side: int) -> tuple[str, ...]:
