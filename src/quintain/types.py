@@ -29,6 +29,7 @@ from quintain.messages import writable as writable
 Ints = tuple[int, ...]
 Floats = tuple[float, ...]
 Bools = tuple[bool, ...]
+REPLAYED = "replayed"  # tag of a trajectory that a gate took from an earlier step
 
 
 class Stop(StrEnum):
@@ -369,8 +370,12 @@ class Group:
 
     @property
     def oldest(self) -> int:
-        """The oldest policy version that sampled a token of the group (its admission version if none did)."""
-        seen = [s.version for t in self.trajectories for n in t.nodes for s in n.spans]
+        """The oldest policy version that sampled a token of the group (its admission version if none did).
+
+        What a gate took from an earlier step, tagged `replayed`, does not count: it is old on purpose.
+        """
+        own = [t for t in self.trajectories if not t.tags.get(REPLAYED)]
+        seen = [s.version for t in own for n in t.nodes for s in n.spans]
         return min(seen, default=self.version)
 
 

@@ -73,7 +73,7 @@ class RunSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan
         description="groups over max_lag: wait (there are none), withhold (the baseline sees them), refill (thrown away)",
     )
     ahead: int = Field(0, ge=0, description="tickets of a process beyond what max_lag allows; needs withhold or refill")
-    max_refills: int = Field(64, ge=0, description="groups that gates may replace in one step")
+    max_refills: int = Field(64, ge=0, description="groups of a process that gates may replace in one step")
     checkpoint_every: int = Field(50, ge=0, description="steps between checkpoints; 0 only at the end")
     keep_checkpoints: int = Field(2, ge=1, description="newest checkpoints kept")
     imports: list[str] = Field(default_factory=list, description="Python files of yours to run first: worlds, parts")

@@ -11,9 +11,7 @@ from typing import Any
 from quintain.codec import decode, encode
 from quintain.parts import BadReward, Gate, Groups, PartError, State, Transform
 from quintain.registry import register, unknown
-from quintain.types import Group, Trajectory
-
-REPLAYED = "replayed"
+from quintain.types import REPLAYED, Group, Trajectory
 
 
 def in_place_of_first(runs: Sequence[Trajectory], stored: Sequence[Trajectory]) -> tuple[Trajectory, ...]:
@@ -65,7 +63,8 @@ def replay_success(
         PartError: an unknown swap, or a value outside its range.
         BadReward: (when applied) a reward is NaN or infinite.
 
-    Special cases: a step does not see its own successes; what was swapped in has the tag `replayed` and is not stored
+    Special cases: groups that are applied together do not see each other's successes; a run applies one at a time, as they
+    come, and each of its processes has a store of its own. What was swapped in has the tag `replayed` and is not stored
     again; an empty group passes, or is left out with `drop`.
 
     Example:
@@ -86,7 +85,8 @@ def replay_success(
         failed = not group.rewards or fmean(group.rewards) < mean_max
         if equal and failed and stored and group.trajectories:
             newest = [decode(Trajectory, t) for t in stored[-min(count, len(group.trajectories)) :]]
-            told = [replace(t, tags={**t.tags, REPLAYED: True}) for t in newest]
+            free = max(t.episode for t in group.trajectories) + 1  # an episode of its own, not one that was played here
+            told = [replace(t, tags={**t.tags, REPLAYED: True}, episode=free + i) for i, t in enumerate(newest)]
             return (replace(group, trajectories=SWAPS[swap](group.trajectories, told)),)
         return () if drop and equal else (group,)
 

@@ -18,7 +18,7 @@ _KINDS = ("issued", "played", "trained", "dropped")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What `audit` found. Tickets are numbered from 0 without gaps over all ranks.
+    """What `audit` found. Tickets are numbered from 0; each of N ranks takes every N-th number, without gaps.
 
     `lost`: tickets that must exist but were never issued (a gap in the numbers, or trained, played or dropped all the
     same), and trained ones whose group was never recorded. `duplicated`: trained twice, or trained and dropped. `chain`
@@ -67,9 +67,9 @@ def audit(run: RunDir) -> Audit:
     reasons: Counter[str] = Counter()
     groups: dict[int, str] = {}  # ticket -> digest
     steps: set[int] = set()  # each rank tells of its share of a step
-    chain = hashlib.blake2b(digest_size=16)
+    chain, several = hashlib.blake2b(digest_size=16), False
     for event in run.events(_KINDS):
-        payload = event.payload
+        payload, several = event.payload, several or event.actor.startswith("rank")
         if event.kind == "trained":
             steps.add(event.step)
             seen["trained"].update(payload["tickets"])
@@ -83,7 +83,10 @@ def audit(run: RunDir) -> Audit:
             reasons[payload["reason"]] += 1
     issued, played, trained, dropped = (seen[k] for k in _KINDS)
     known = issued.keys() | played.keys() | trained.keys() | dropped.keys()
-    lost = set(range(max(known, default=-1) + 1)) - issued.keys() | trained.keys() - played.keys()
+    size = max(1, len(list((run.path / "segments").glob("rank-*")))) if several else 1
+    ends = {rank: max((t for t in known if t % size == rank), default=-1) + 1 for rank in range(size)}
+    due = {ticket for rank, end in ends.items() for ticket in range(rank, end, size)}
+    lost = due - issued.keys() | trained.keys() - played.keys()
     duplicated = {t for t, n in trained.items() if n > 1} | trained.keys() & dropped.keys()
     return Audit(
         issued=len(issued),

@@ -15,7 +15,7 @@ from quintain.parts import Cast
 from quintain.runtime import recorded, verdict
 from quintain.runtime.bench import EXACT, FLOORS, Bench, Limit, Want
 from quintain.runtime.recorded import Pick, Row
-from quintain.types import Batch, Group, Ints, QuintainError
+from quintain.types import REPLAYED, Batch, Group, Ints, QuintainError
 
 FIRST = 24  # tokens of the canaries before anything was played
 AGED = 8.0  # times what the canaries moved by since, that tokens of older versions may be apart
@@ -69,7 +69,9 @@ class Audit:
         self.moved: dict[int, float] = {}  # mean |change| of the canaries' logprobs from each version to the next
         self._groups: Sequence[Group] = ()
         self._rows: Sequence[Row] = ()
-        self._rewritten = False  # some rows are trained behind other words than they were said behind
+        self._rewritten = (
+            False  # some rows are trained behind other words than they were said behind, or are of an earlier step
+        )
 
     def first(self) -> Canaries:
         """Canaries before anything was played: ids of the vocabulary, drawn by the run's seed."""
@@ -91,7 +93,7 @@ class Audit:
         """
         groups, self._groups = self._groups, ()
         self.canaries, self._rows = None, []
-        self._rewritten = any(SEEN in t.tags for g in groups for t in g.trajectories)
+        self._rewritten = any({SEEN, REPLAYED} & t.tags.keys() for g in groups for t in g.trajectories)
         self.bench.forget()
         if not self.plan.count or not groups:
             return
@@ -204,7 +206,8 @@ class Audit:
         A token may be far further apart than a sequence: what rounding explains depends on the token and the weights, and
         those weights are gone by now.
 
-        Special cases: none is held where a gate changed what rows are trained behind: they differ as they ought to.
+        Special cases: none is held where a gate changed what rows are trained behind, or took rows of an earlier step: they differ as
+        they ought to.
 
         Raises:
             BatchRefused: rows that were not audited do not have the logprobs of the version that they are stamped with.

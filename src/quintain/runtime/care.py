@@ -82,12 +82,13 @@ class Care:
         self._dead.update({host} - {""})
 
     def row(self, sums: Sums, racing: bool) -> dict[str, float]:
-        """Counters of this rank for the metrics of a step; with `racing` the meter's sums are added up over all ranks."""
+        """Counters of all ranks for the metrics of a step, and with `racing` the meter's."""
         if racing:
             self.meter.add(sums(self.meter.pending()))
         counts = {"quarantined": len(self.quarantine.poison), "left_out": self.left_out, "env_deaths": self.env_deaths}
         self.left_out = 0
-        return self.meter.row() | {name: float(count) for name, count in counts.items() if count}
+        every = sums({name: float(count) for name, count in counts.items()})
+        return self.meter.row() | {name: count for name, count in every.items() if count}
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps."""

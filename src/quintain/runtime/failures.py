@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from quintain.types import Group, QuintainError, Stop, Trajectory
 
@@ -30,10 +30,11 @@ class Failures:
 
     Args:
         limit: groups after which the run ends if not one episode got through, >= 1.
+        alone: no other rank plays; where others do, they are asked at the end of each step.
     """
 
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
+    def __init__(self, limit: int, alone: bool = True) -> None:
+        self.limit, self.alone = limit, alone
         self.groups = 0
         self.cause = ""  # of the first failure
         self.healthy = self.told = False
@@ -52,7 +53,7 @@ class Failures:
         self.healthy = self.healthy or len(spoiled) < len(group.trajectories)
         if spoiled and not self.cause:
             self.cause = f"{spoiled[0].id}, task {group.task.key}: {told(spoiled[0].events, spoiled[0].stop)}"
-        if self.groups >= self.limit:
+        if self.alone and self.groups >= self.limit:
             self.check()
 
     def check(self) -> None:
@@ -63,13 +64,25 @@ class Failures:
                 f"the first was {self.cause}: mend the env or the agent, its options, the task or model.context"
             )
 
-    def warning(self) -> str:
-        """What to say of the step that ends now: "" unless nearly all of its episodes failed and it was not said before."""
-        episodes, failed, self._episodes, self._failed = self._episodes, self._failed, 0, 0
-        if self.told or not failed or failed < SHARE * episodes:
+    def warning(self, sums: Callable[[Mapping[str, float]], Mapping[str, float]] = dict) -> str:
+        """What to say of the step that ends now: "" unless nearly all of its episodes failed and it was not said before.
+
+        Args:
+            sums: adds up over all ranks, which call this together.
+
+        Raises:
+            EveryEpisodeFailed: no rank is healthy, and together they have played what all may.
+        """
+        own = {"episodes": self._episodes, "failed": self._failed, "healthy": self.healthy}
+        every = sums({name: float(n) for name, n in {**own, "groups": self.groups, "limit": self.limit}.items()})
+        self._episodes, self._failed, self.healthy = 0, 0, every["healthy"] > 0
+        if not self.alone and every["groups"] >= every["limit"]:
+            self.check()
+        if self.told or not every["failed"] or every["failed"] < SHARE * every["episodes"]:
             return ""
         self.told = True
-        return f"{failed} of {episodes} episodes of this step failed; the first was {self.cause}"
+        first = f"; the first was {self.cause}" if self.cause else ""
+        return f"{every['failed']:.0f} of {every['episodes']:.0f} episodes of this step failed{first}"
 
 
 class Standstill:

@@ -12,7 +12,7 @@ from quintain.ledger import Checkpoint, CorruptCheckpoint, PackedGroup, RunDir
 from quintain.ledger.groups import pack_group
 from quintain.ledger.plain import pack, unpack
 from quintain.parts import Advantage
-from quintain.runtime.measure import TALLIES
+from quintain.runtime.measure import TALLIES, counted_by
 from quintain.types import Event, Group, QuintainError, Stop, Ticket
 from quintain.waits import waiting
 
@@ -24,7 +24,7 @@ COUNTS = (
     *("engine_interrupted", "engine_carried", "engine_discarded", "engine_moved"),
     *("retries", "rebuilt", "unscored", "busy_s", *MEMBERS, *TALLIES),
 )  # sums over ranks
-LARGEST = ("lag_max", "groups_waiting_max", "engine_versions")
+LARGEST = ("deadline_s", "lag_max", "groups_waiting_max", "engine_versions")
 
 
 class LostBoundary(QuintainError):
@@ -120,13 +120,16 @@ class Keeper:
         return any(not line.dead for line in self.store.lines(["eval"], step=step))
 
     def reduce(self, metrics: Mapping[str, float]) -> dict[str, float]:
-        """The metrics of a step over all ranks: counts are summed, `lag_max` is the largest, the rest is averaged."""
+        """The metrics of a step over all ranks: counts are summed, `lag_max` is the largest, means are over the episodes of all."""
         if self.alone:
             return dict(metrics)
         rare = dict.fromkeys((*(f"stop/{stop}" for stop in Stop), *RARE), 0.0)  # ranks may have seen different ones
-        summed = self.ranks.sums({**rare, **metrics})
-        means = {k: v if k in COUNTS else v / self.ranks.size for k, v in summed.items() if v or k not in rare}
-        return means | self.ranks.largest({k: metrics[k] for k in LARGEST if k in metrics})
+        own = {**rare, **metrics}
+        summed = self.ranks.sums({k: v * own.get(counted_by(k), 1.0) for k, v in own.items()})
+        largest = self.ranks.largest({k: own[k] for k in LARGEST if k in own})
+        over = {k: max(1.0, summed[of]) if (of := counted_by(k)) else float(self.ranks.size) for k in summed}
+        every = {k: v if k in COUNTS else v / over[k] for k, v in summed.items()} | largest
+        return {k: v for k, v in every.items() if v or k not in rare}
 
     def sums(self, values: Mapping[str, float]) -> Mapping[str, float]:
         """Sums over all ranks; every rank gives the same names."""

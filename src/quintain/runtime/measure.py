@@ -10,7 +10,9 @@ from quintain.parts import Cast
 from quintain.runtime.opponents import AGAINST, ITSELF, PLAYERS, seats_in
 from quintain.types import Group, Kind, Stop
 
-TALLIES = tuple(f"{what}/{who}" for what in ("tally", "won") for who in (ITSELF, *sorted(PLAYERS)))
+EPISODES, GROUPS = "tally/episodes", "tally/groups"  # what the means of a step are over, here
+PLAYED = tuple(f"{what}/{who}" for what in ("tally", "won") for who in (ITSELF, *sorted(PLAYERS)))
+TALLIES = (*PLAYED, EPISODES, GROUPS)
 NEWEST = ("engine_versions",)  # counts of engines that are states: the largest counts
 
 
@@ -85,9 +87,21 @@ def played(finished: Sequence[Seen], shown: Sequence[Seen], trained: Sequence[Gr
         "lag_max": float(max(lags, default=0)),
         "malformed": sum(sum(g.malformed) for g in shown) / n,
     }
-    out |= _tallies(shown)
+    out |= _tallies(shown) | {EPISODES: float(stops.total()), GROUPS: float(len(shown))}
     out |= {f"stop/{stop}": stops[stop] / n for stop in Stop if stops[stop]}
     return out | {name: value for name, value in _cared(finished).items() if value}
+
+
+def counted_by(name: str) -> str:
+    """The count that a mean of `played` is over; "" for what is none of its means.
+
+    Example:
+        >>> counted_by("stop/done"), counted_by("lag_mean"), counted_by("episodes")
+        ('tally/episodes', 'groups_trained', '')
+    """
+    over = {"solved_some": GROUPS, "lag_mean": "groups_trained"}
+    over |= dict.fromkeys(("reward", "success", "turns", "malformed"), EPISODES)
+    return EPISODES if name.startswith("stop/") else over.get(name, "")
 
 
 def _tallies(groups: Sequence[Seen]) -> dict[str, float]:

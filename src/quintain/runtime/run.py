@@ -91,7 +91,7 @@ class LocalRun:
         self._work: asyncio.Task[Any] | None = None  # what a drain gives up
         self.step = 0
         self.say: Callable[[str], None] = lambda text: None  # what a person should read
-        self.failures = Failures(window.size * max(1, min(STEPS, plan.steps)))
+        self.failures = Failures(window.size * max(1, min(STEPS, plan.steps)), keeper.alone)
         self.standstill = Standstill(plan.steps)
         self.care = Care(plan.quarantine, plan.drop_failed)
         self._state: dict[str, Any] = {}  # the last boundary
@@ -193,7 +193,7 @@ class LocalRun:
         row |= self.care.row(self.keeper.sums, self.plan.racing) | measure.timing(self.clock.restart(), row)
         self._write_dropped()
         self.keeper.trained(step, row)
-        said = (self.failures.warning(), self.standstill.warning(row, step), self.care.meter.warning())
+        said = (self.failures.warning(self.keeper.sums), self.standstill.warning(row, step), self.care.meter.warning())
         for warning in filter(None, said):
             self.keeper.write(step, "warning", {"what": warning})
             self.say(f"WARNING: {warning}")

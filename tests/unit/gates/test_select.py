@@ -13,6 +13,7 @@ from quintain.advantages import normalise
 from quintain.gates import band, keep_extremes, keep_uncertain, recompose, replay_success, sharpen_novel
 from quintain.gates.select import surprise_of, widest
 from quintain.parts import BadReward, PartError, chain
+from quintain.runtime.recorded import of_groups
 from quintain.types import Completion, Group, Node, Span, Stop, Task, Trajectory
 
 
@@ -113,6 +114,16 @@ def test_a_success_comes_back_when_its_task_fails_and_survives_a_checkpoint() ->
     _, after = gate.apply((again,), after)
     assert len(after["k"]) == 1 and after["k"] == state["k"]
     assert gate.apply((group(run("p", 0.4), run("q", 0.0)),), state)[0][0].trajectories[0].id == "p"
+
+
+def test_what_comes_back_is_old_on_purpose_and_an_episode_of_its_own() -> None:
+    """No limit of lag holds it back, and it is not taken for a row that stands there twice."""
+    gate = replay_success()
+    _, state = gate.apply((group(run("w", 1.0, version=3)),), gate.init())
+    (out,), _ = gate.apply((group(run("a", 0.0, version=7), run("b", 0.0, version=8, episode=1)),), state)
+    assert [t.id for t in out.trajectories] == ["w", "b"] and out.oldest == 8
+    (both,), _ = replay_success("oldest").apply((group(run("a", 0.0, version=7), run("b", 0.0, version=8)),), state)
+    assert of_groups((both,), 9) == "" and len({t.episode for t in both.trajectories}) == 2
 
 
 @pytest.mark.parametrize(

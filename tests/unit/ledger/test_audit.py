@@ -61,6 +61,18 @@ def test_what_is_lost_or_doubled_shows(book, lines, lost, duplicated):
     assert (found.lost, found.duplicated, found.ok) == (lost, duplicated, not lost and not duplicated)
 
 
+def test_ranks_issue_as_many_tickets_as_each_needs(home, event):
+    with RunDir.create(home, "") as run, RunDir.open(home, "a", rank=1) as other:
+        for store, rank, tickets in ((run, 0, (0, 2, 4, 6)), (other, 1, (1, 3))):
+            for ticket in tickets:
+                store.append(replace(event("issued", 0, ticket=ticket), actor=f"rank{rank}"))
+            store.commit()
+        assert audit(run).ok and audit(run).issued == 6, "5 was never due"
+        other.append(replace(event("issued", 0, ticket=7), actor="rank1"))
+        other.commit()
+        assert audit(run).lost == (5,)
+
+
 def test_superseded_training_does_not_count(book):
     first = book("issued 0", "played 0", "trained 0: 0")
     book.run.rewind(None)

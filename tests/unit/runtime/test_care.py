@@ -128,6 +128,7 @@ def test_what_is_poison_is_dropped_with_a_reason_and_written_down():
     assert kept == (good,) and why == {4: "quarantine"}
     care.see((bad, good), lambda kind, fact: wrote.append((kind, fact["ticket"], fact["task"], fact["tries"])))
     assert wrote == [("quarantine", 4, "t", 2)] and care.row(dict, False) == {"quarantined": 1.0}
+    assert care.row(lambda own: {**own, "env_deaths": 2.0}, False) == {"quarantined": 1.0, "env_deaths": 2.0}, "of all"
 
 
 def test_failed_episodes_are_left_out_of_baselines_where_asked():

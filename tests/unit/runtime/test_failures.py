@@ -30,6 +30,25 @@ def test_one_episode_that_gets_through_keeps_the_run_alive():
     failures.check()
 
 
+def test_where_others_play_too_the_run_ends_when_nobody_gets_through():
+    def with_another(healthy: bool):
+        other = {"episodes": 2.0, "failed": 2.0 - healthy, "healthy": float(healthy), "groups": 2.0, "limit": 2.0}
+        return lambda own: {name: value + other[name] for name, value in own.items()}
+
+    failures = Failures(limit=2, alone=False)
+    for _ in range(3):
+        failures.see(group(Stop.crashed, Stop.crashed))
+    assert failures.warning(with_another(healthy=True)) == "", "7 of 8 failed"
+    failures.see(group(Stop.crashed))
+    failures.warning(with_another(healthy=True))
+    failures = Failures(limit=2, alone=False)
+    failures.see(group(Stop.crashed))
+    assert "3 of 3 episodes" in failures.warning(with_another(healthy=False)), "together they have not played enough"
+    failures.see(group(Stop.crashed))
+    with pytest.raises(EveryEpisodeFailed, match="broken 0: mend"):
+        failures.warning(with_another(healthy=False))
+
+
 def test_a_step_is_warned_of_from_nine_in_ten_and_once():
     failures = Failures(limit=99)
     failures.see(group(*[Stop.crashed] * 8, Stop.done, Stop.done))

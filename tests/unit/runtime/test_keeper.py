@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from quintain.ledger import RunDir
 from quintain.ledger.repair import repair
 from quintain.parts import chain
 from quintain.registry import build
+from quintain.runtime import measure
 from quintain.runtime.keeper import Keeper, LostBoundary
 from quintain.types import Completion, Group, Node, Span, Stop, Task, Trajectory
 
@@ -40,6 +42,13 @@ class Rank:
 
     def largest(self, values):
         return self.table.largest(self.rank, values)
+
+    def sums(self, values):
+        self.table.given[self.rank] = values
+        self.table.meet.wait()
+        out = {name: self.table.given[0][name] + self.table.given[1][name] for name in values}
+        self.table.meet.wait()
+        return out
 
     def gathered(self, mine):
         self.table.given[self.rank] = mine
@@ -131,6 +140,22 @@ def test_credit_is_that_of_the_whole_step_on_every_rank(name, run):
     for rank, (mine, _) in enumerate(apart):
         assert mine == whole[rank::2]
     assert advantage.apply(every[::2], advantage.init())[0] != whole[::2], "a share alone has other statistics"
+
+
+@pytest.mark.parametrize("share", [4, 5])
+def test_the_means_of_a_step_are_over_the_episodes_of_all_ranks(share, run):
+    """However they are divided: the other rank has one group, or none at all."""
+    every = [replace(g, tags={"deadline_s": 30.0 + i}) for i, g in enumerate(groups())]
+    shown = [measure.seen(g) for g in every]
+
+    def row(keeper):
+        part = slice(share) if keeper.ranks.rank == 0 else slice(share, None)
+        return measure.by_opponent(keeper.reduce(measure.played(shown[part], shown[part], every[part], 3)), False)
+
+    whole = measure.by_opponent(measure.played(shown, shown, every, 3), False)
+    for found in together(run, row):
+        assert found == pytest.approx(whole)
+    assert whole["stop/done"] == 1.0 and whole["lag_mean"] == 3.0 and whole["deadline_s"] == 34.0
 
 
 def test_a_rank_that_lost_its_state_stops_all_before_anything_changes(run):
