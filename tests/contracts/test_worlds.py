@@ -271,7 +271,7 @@ def test_malformed_actions_are_events(name: str, grammar: str) -> None:
         refused += 1
         heard = env.advance({seat: message})[seat]
         assert heard.events == ("malformed",) and heard.reward == {"malformed": -0.25}
-        assert env.state is before and heard.state is before and env.turn == 1
+        assert env.state is before and heard.state is before and env.turn == (0 if env.facts.forfeits else 1)
         assert heard.stop in (None, Stop.truncated_turns)
     assert refused >= 38, f"{refused} of {len(MALFORMED)} strings were refused"
 
@@ -299,7 +299,8 @@ def test_malformed_tool_calls_are_events(name: str) -> None:
     for arguments in wrong:
         env.begin(env.task)
         heard = env.advance({seat: Message(Role.assistant, (ToolCall(name=TOOL, arguments=arguments, id="7"),))})[seat]
-        assert heard.events == ("malformed",) and heard.stop is Stop.parse_error and not heard.reward
+        lost = ("forfeit",) * env.facts.forfeits
+        assert heard.events == ("malformed", *lost) and heard.stop is Stop.parse_error and not heard.reward
         assert heard.messages[0].role is Role.tool and heard.messages[0].parts[0].id == "7"
 
 

@@ -113,6 +113,8 @@ def _open_plain(view: View[Any], facts: Facts, scaffold: Scaffold, turns: int) -
     others = len(facts.seats) - 1
     who = f"You and the other player{'s' * (others > 1)} have together" if others else "You have"
     none = "cannot be read ends them" if scaffold.strict else "cannot be read or is not allowed takes one, too"
+    if facts.forfeits:
+        none = _STRICT if scaffold.strict else _FORFEIT
     budget = f"{who} {turns} turns; an answer that {none}."
     budget = budget if turns > 1 else "You have one turn."
     return "\n\n".join(part for part in (facts.rules, f"{ask}\n{budget}", shown) if part)
@@ -154,15 +156,23 @@ def sentences(events: Sequence[str], facts: Facts, stop: Stop | None = None) -> 
         saying = facts.sayings.get(name) or _COMMON.get(name)
         if saying:
             said.append(saying.replace("{}", rest))
-            if stop and name in _COMMON:
-                said[-1] = said[-1].removesuffix(_NOTHING).rstrip(".") + _OVER
+            if name in REFUSED and (stop or facts.forfeits):
+                said[-1] = said[-1].removesuffix(_NOTHING).rstrip(".") + (_OVER if stop else _AGAIN)
     if stop is Stop.truncated_turns and not any(text.endswith(_OVER) for text in said):
         said.append("The turns are used up.")
     return " ".join(said)
 
 
+SPARE = 2  # answers of a seat that cannot be played, in a contest; one more forfeits
 _NOTHING, _OVER = "; the turn is spent.", "; the episode is over."
-_COMMON = {
+_AGAIN = "; answer again, as the third such answer loses the match."
+_FORFEIT = "cannot be read or is not allowed takes none, but a player's third one loses the match"
+_STRICT = "cannot be read loses the match, as does a player's third one that is not allowed"
+REFUSED = {
     "malformed": f"That is not an action that can be read{_NOTHING}",
     "illegal": f"The rules do not allow that{_NOTHING}",
+}
+_COMMON = REFUSED | {
+    "forfeit": "You have lost the match.",
+    "walkover": "The other player has lost the match by answers that could not be played: you have won.",
 }

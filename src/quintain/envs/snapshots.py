@@ -16,9 +16,9 @@ from quintain.codec import hints
 from quintain.types import QuintainError
 from quintain.worlds.kernel import quoted
 
-FORMAT = 2  # of a snapshot: another number where its keys mean something else
+FORMAT = 3  # of a snapshot: another number where its keys mean something else
 ABOUT = ("format", "version", "world", "fields", "schema")
-KEYS = (*ABOUT, "task", "state", "turn", "limit", "stop", "past", "unheard", "calls", "check")
+KEYS = (*ABOUT, "task", "state", "turn", "limit", "stop", "past", "unheard", "refused", "calls", "check")
 TAKES = "give back what snapshot() of this version of Quintain gave"
 UNIONS = (typing.Union, types.UnionType)
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
@@ -34,7 +34,7 @@ def sealed(world: str, schema: type, held: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         world: its name.
         schema: the record that states of the world are.
-        held: task, state, turn, limit, stop, past, unheard, calls.
+        held: task, state, turn, limit, stop, past, unheard, refused, calls.
     """
     about = (FORMAT, __version__, world, list(_fields(schema)), schema_digest(schema))
     told = {**dict(zip(ABOUT, about, strict=True)), **held}

@@ -8,14 +8,14 @@ from typing import Any
 
 from quintain.codec import decode, encode
 from quintain.envs.grammar import GRAMMARS, Grammar, act_tool, spellings
-from quintain.envs.scaffold import STYLES, Scaffold, sentences
+from quintain.envs.scaffold import REFUSED, SPARE, STYLES, Scaffold, sentences
 from quintain.envs.snapshots import BadSnapshot as BadSnapshot
 from quintain.envs.snapshots import sealed, verify
 from quintain.messages import Image, Message, Role, Text, ToolResult
 from quintain.ports import Env
 from quintain.registry import build, register
 from quintain.types import Feedback, QuintainError, Stop, Task
-from quintain.worlds.kernel import NOTHING, Move, World
+from quintain.worlds.kernel import NOTHING, WON, Events, Move, Rewards, World
 from quintain.worlds.knobs import started
 from quintain.worlds.own import check_gifts
 from quintain.worlds.painter import Painter, painted
@@ -31,6 +31,7 @@ CARRIED = (
     "stop",
     "past",
     "unheard",
+    "refused",
 )  # what an env of the same world takes over as it is
 
 
@@ -106,7 +107,9 @@ class WorldEnv:
     """Plays one world through one scaffold; matches `ports.Env`. Forking it costs a few pointers.
 
     A move that cannot be read leaves the state as it is, costs a turn and the scaffold's penalty, and is the event
-    `malformed`; one that the world's rules forbid is the event `illegal`.
+    `malformed`; one that the world's rules forbid is the event `illegal`. In a contest such answers are no turns: each seat may
+    give two, and the third (the first unreadable one where the scaffold is strict) is the event `forfeit` and ends the episode,
+    which the other seats win.
 
     Args:
         world: what is played.
@@ -139,6 +142,7 @@ class WorldEnv:
         self.unheard: Mapping[str, tuple[str, ...]] = (
             NOTHING  # events that a seat has not been told yet, as it was not to move
         )
+        self.refused: Mapping[str, int] = NOTHING  # answers of each seat that could not be played, in a contest
         self.calls: dict[str, str] = {}
 
     async def reset(self, task: Task) -> Mapping[str, Feedback]:
@@ -152,6 +156,7 @@ class WorldEnv:
     def begin(self, task: Task) -> dict[str, Feedback]:
         """`reset` without a coroutine."""
         self.task, self.turn, self.stop, self.past, self.unheard, self.calls = task, 0, None, (), NOTHING, {}
+        self.refused = NOTHING
         self.state = self.reader.start(task)
         try:
             own = self.world.turns(self.state)
@@ -200,31 +205,38 @@ class WorldEnv:
                     self.calls[seat] = next((call.id for call in message.tool_calls), "")
             self.turn += 1
             if None in readings.values():
-                return self._unread(readings)
-            outcome = self.world.step(self.state, readings)
-            self.state = outcome.state
-            if outcome.done:
-                self.stop = Stop.done
-            elif self.turn >= self.limit:
+                rewards, events = NOTHING, {seat: MALFORMED for seat, move in readings.items() if move is None}
+                self.stop = Stop.parse_error if self.scaffold.strict else None
+            else:
+                self.state, rewards, done, events = self.world.step(before, readings)
+                self.stop = Stop.done if done else None
+                if self.scaffold.history:
+                    self.past = (*self.past, *(move.key for move in readings.values()))[-self.scaffold.history :]
+            if self.facts.forfeits and self.stop is not Stop.done:
+                rewards, events = self._held(rewards, events, before)
+            if self.stop is None and self.turn >= self.limit:
                 self.stop = Stop.truncated_turns
-            if self.scaffold.history:
-                self.past = (*self.past, *(move.key for move in readings.values()))[-self.scaffold.history :]
-            return self._answers(readings, outcome.rewards, outcome.events)
+            return self._answers(readings, rewards, events)
         except Exception:
             check_gifts(self.world, before, readings)
             raise
 
-    def _unread(self, readings: Mapping[str, Move | None]) -> dict[str, Feedback]:
-        if self.scaffold.strict:
-            self.stop = Stop.parse_error
-        elif self.turn >= self.limit:
-            self.stop = Stop.truncated_turns
-        events = {seat: MALFORMED for seat, move in readings.items() if move is None}
-        return self._answers(readings, NOTHING, events)
+    def _held(self, rewards: Rewards, events: Events, before: Any) -> tuple[Rewards, Events]:
+        """Hold answers that could not be played against their seats: they take no turn, and one too many ends the episode."""
+        wrong = [seat for seat, said in events.items() if not REFUSED.keys().isdisjoint(said)]
+        if not wrong:
+            return rewards, events
+        self.refused = {**self.refused, **{seat: self.refused.get(seat, 0) + 1 for seat in wrong}}
+        self.turn -= self.state is before
+        lost = wrong if self.stop else [seat for seat in wrong if self.refused[seat] > SPARE]
+        if not lost:
+            return rewards, events
+        self.stop = self.stop or Stop.done
+        others = [seat for seat in self.facts.seats if seat not in lost]
+        ends = dict.fromkeys(lost, "forfeit") | dict.fromkeys(others, "walkover")
+        return dict.fromkeys(others, WON), {seat: (*events.get(seat, ()), end) for seat, end in ends.items()}
 
-    def _answers(
-        self, readings: Mapping[str, Move | None], rewards: Mapping[str, Any], events: Mapping[str, tuple[str, ...]]
-    ) -> dict[str, Feedback]:
+    def _answers(self, readings: Mapping[str, Move | None], rewards: Rewards, events: Events) -> dict[str, Feedback]:
         out, stop, scaffold = {}, self.stop, self.scaffold
         self.movers.clear()
         for seat in self.facts.seats:
@@ -232,7 +244,7 @@ class WorldEnv:
             happened = events.get(seat, ())
             reward = rewards.get(seat, NOTHING)
             move = readings.get(seat)
-            if happened and scaffold.penalty and ("malformed" in happened or "illegal" in happened):
+            if happened and scaffold.penalty and not REFUSED.keys().isdisjoint(happened):
                 reward = {**reward, "malformed": -scaffold.penalty}
             acts = view.acts and stop is None
             if acts:
@@ -298,6 +310,7 @@ class WorldEnv:
             "stop": self.stop,
             "past": list(self.past),
             "unheard": {seat: list(events) for seat, events in self.unheard.items()},
+            "refused": dict(self.refused),
             "calls": dict(self.calls),
         }
         return sealed(self.facts.name, self.world.schema, held)
@@ -328,6 +341,7 @@ class WorldEnv:
         self.stop = Stop(snapshot["stop"]) if snapshot["stop"] else None
         self.past, self.calls = tuple(map(str, snapshot["past"])), dict(snapshot["calls"])
         self.unheard = {seat: tuple(map(str, events)) for seat, events in snapshot["unheard"].items()}
+        self.refused = {seat: int(count) for seat, count in snapshot["refused"].items()}
         if self.task is None:
             raise ValueError("there is no task")
         views = {seat: self.world.view(self.state, seat) for seat in self.facts.seats}

@@ -115,7 +115,7 @@ def _played(env: WorldEnv, text: str, earned: dict[str, float]) -> Iterator[str]
     unread = [seat for seat, message in said.items() if env.reader.read(message, seat) is None]
     heard: dict[str, Any] = env.advance(said)
     for seat in unread:
-        if heard[seat].reward or heard[seat].events != ("malformed",):
+        if heard[seat].reward or heard[seat].events[:1] != ("malformed",):
             yield f"{text[:200]!r} cannot be read and has the reward {heard[seat].reward}, the events {heard[seat].events}"
     if unread and env.state is not before:
         yield f"{text[:200]!r} cannot be read and changes the state"

@@ -27,6 +27,7 @@ CAPTION_LEVELS = (0, 1, 2)
 Rewards = Mapping[str, Mapping[str, float]]  # seat -> name -> value
 Events = Mapping[str, tuple[str, ...]]  # seat -> what happened to it
 NOTHING: Mapping[str, Any] = {}
+WON: Mapping[str, float] = {"success": 1.0}
 
 
 class UnknownLevel(QuintainError):
@@ -159,6 +160,8 @@ class Facts:
         answer: how an action is written, one sentence.
         example: one well-formed action, as `World.read` takes it.
         seats: who plays; a world with its opponent built in has the one seat `SOLO`.
+        contest: several seats play against each other, and are paid at the end alone; one of which too many answers cannot be
+            played forfeits. Where they play together it is False, and such answers cost turns that all share.
         proof: class of the oracle: `construction`, `solver` or `policy`.
         ceilings: highest mean reward, levels 2 to 9, of the players `random`, `constant`, `first` (first legal move)
             and `blind` (sees no state); tests hold the world to them.
@@ -173,6 +176,7 @@ class Facts:
     answer: str
     example: str
     seats: tuple[str, ...] = (SOLO,)
+    contest: bool = True
     proof: str = "solver"
     ceilings: Mapping[str, float] = field(default_factory=dict)
     floor: float = 1.0
@@ -184,6 +188,11 @@ class Facts:
     def exact(self) -> bool:
         """Whether the oracle's plans are sure, not estimates."""
         return self.proof != "policy"
+
+    @property
+    def forfeits(self) -> bool:
+        """Whether a seat can lose to the others by answers that cannot be played."""
+        return self.contest and len(self.seats) > 1
 
 
 class Lens(Protocol[Seen]):

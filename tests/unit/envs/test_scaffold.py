@@ -99,7 +99,10 @@ def test_the_opening_says_whose_turns_there_are_and_what_takes_one() -> None:
 
     takes = "turns; an answer that cannot be read or is not allowed takes one, too."
     assert re.search(rf"\nYou have \d+ {takes}\n", opening("KeyDoor"))
-    assert re.search(rf"\nYou and the other player have together \d+ {takes}\n", opening("NimDuel"))
+    forfeit = "cannot be read or is not allowed takes none, but a player's third one loses the match."
+    both = r"\nYou and the other player have together \d+ turns; an answer that"
+    assert re.search(rf"{both} {forfeit}\n", opening("NimDuel"))
+    assert re.search(rf"{both} cannot be read loses the match, as does ", opening("NimDuel", strict=True))
     assert re.search(
         r"\nYou have \d+ turns; an answer that cannot be read ends them.\n", opening("KeyDoor", strict=True)
     )
@@ -118,8 +121,10 @@ def test_fewer_turns_are_told_counted_down_and_kept() -> None:
         copy = env.fork()
         (seat,) = env.movers
         copy.restore(env.snapshot())
-        out = env.advance({seat: Message.of("assistant", "what?")})
-        assert copy.advance({seat: Message.of("assistant", "what?")}) == out
+        answer = {seat: Message.of("assistant", f"<action>{env.world.view(env.state, seat).legal()[0].key}</action>")}
+        out = env.advance(answer)
+        assert copy.advance(answer) == out
+        seat = next(iter(env.movers), seat)
         heard.append(out[seat].messages[0].text)
     assert env.turn == 3 and env.stop is Stop.truncated_turns
     assert ["Turns left: 2." in heard[0], "Turns left: 1." in heard[1], "Turns left" in heard[2]] == [True, True, False]

@@ -228,11 +228,11 @@ def test_what_is_no_snapshot_of_the_world_is_refused_and_changes_nothing() -> No
     assert (good["format"], good["world"]) == (FORMAT, "KeyDoor") and set(good["state"]) <= set(good["fields"])
     wrong: list[tuple[Any, str]] = [
         (None, "a snapshot is an object, not None"),
-        ({"a": 1}, "has the format None, read is 2; give back what snapshot"),
-        ({**good, "format": 1}, "has the format 1, read is 2"),
+        ({"a": 1}, "has the format None, read is 3; give back what snapshot"),
+        ({**good, "format": 1}, "has the format 1, read is 3"),
         (
             {"format": FORMAT},
-            "lacks version, world, fields, schema, task, state, turn, limit, stop, past, unheard, calls, check",
+            "lacks version, world, fields, schema, task, state, turn, limit, stop, past, unheard, refused, calls, check",
         ),
         (other.snapshot(), "is of the world 'Sokoban'; restore it in an env of that"),
         ({**good, "fields": ["board", "lives"]}, r"has the fields \['board', 'lives'\], here they are board,"),
@@ -327,6 +327,46 @@ class TakeTurns:
         return Scene(width=1, height=1)
 
 
+DUELS = pytest.mark.parametrize("name", [name for name in names("world") if len(world_of(name).facts.seats) > 1])
+
+
+@DUELS
+def test_who_cannot_play_forfeits_and_nobody_can_spoil_a_match_that_is_won(name: str) -> None:
+    """Refused answers take none of the turns that both need; forks and restored envs have counted them."""
+    env = WorldEnv(world_of(name), Scaffold(penalty=0.25))
+    heard = env.begin(task_of(name, 1, 2))
+    (seat,) = env.movers
+    (other,) = set(env.facts.seats) - {seat}
+    for wrong in range(3):
+        assert env.turn == 0 and env.stop is None and "\n" in heard[seat].messages[0].text
+        copy = WorldEnv(env.world, env.scaffold)
+        copy.restore(json.loads(json.dumps(env.snapshot())))
+        moves = {seat: Message.of("assistant", "?")}
+        assert copy.advance(moves) == env.fork().advance(moves)
+        heard = env.advance(moves)
+        assert heard[seat].reward == {"malformed": -0.25}
+        assert ("answer again, as the third such answer loses" in heard[seat].messages[0].text) == (wrong < 2)
+    assert heard[seat].events == ("malformed", "forfeit") and heard[other].events == ("walkover",)
+    assert heard[other].reward == {"success": 1.0} and {f.stop for f in heard.values()} == {Stop.done}
+    assert (
+        "You have lost the match." in heard[seat].messages[0].text and "you have won" in heard[other].messages[0].text
+    )
+    strict = WorldEnv(env.world, Scaffold.of({"style": "words"}))
+    strict.begin(task_of(name, 1, 2))
+    heard = strict.advance(moves)
+    assert heard[other].reward == {"success": 1.0} and not heard[seat].reward and strict.stop is Stop.parse_error
+
+
+def test_who_plays_together_shares_the_turns_that_are_wasted() -> None:
+    pair = TakeTurns()
+    pair.facts = replace(pair.facts, contest=False)
+    env = WorldEnv(pair, Scaffold(grammar="word", turns=4))  # pyrefly: ignore
+    env.begin(Task(key="t", env="TakeTurns", seed=3))
+    heard = [env.advance({"left": Message.of("assistant", "?")}) for _ in range(4)][-1]
+    assert heard["left"].events == ("malformed",) and not heard["right"].events and not heard["right"].reward
+    assert env.turn == 4 and env.stop is Stop.truncated_turns
+
+
 def test_two_seats_take_turns_and_see_their_own_side() -> None:
     env = WorldEnv(TakeTurns(), Scaffold(grammar="word", rules=False, penalty=0.5))  # pyrefly: ignore
     heard = env.begin(Task(key="t", env="TakeTurns", seed=3))
@@ -348,7 +388,7 @@ def test_two_seats_take_turns_and_see_their_own_side() -> None:
     assert env.snapshot()["state"] == {"card": 3, "taken": [2, 2, 1]}
 
 
-@pytest.mark.parametrize("name", [name for name in names("world") if len(world_of(name).facts.seats) > 1])
+@DUELS
 def test_a_seat_is_told_all_that_happened_to_it_also_while_the_others_moved(name: str) -> None:
     """Forks and restored envs know what has not been told yet."""
     env = WorldEnv(world_of(name), Scaffold(rules=False))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from quintain.worlds.kernel import WON as WON
 from quintain.worlds.kernel import Answer, Facts, Move, Outcome, Plan, Unsolvable, View, check_level
 from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Rng
@@ -14,7 +15,6 @@ from quintain.worlds.seats import seated
 from quintain.worlds.splits import Draft, drawn
 
 S = TypeVar("S")
-WON: Mapping[str, float] = {"success": 1.0}
 
 
 class After(NamedTuple, Generic[S]):

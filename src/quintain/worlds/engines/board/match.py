@@ -11,6 +11,7 @@ from quintain.worlds.engines.board.game import CALM, Look, Match, Setup
 from quintain.worlds.engines.board.search import check_opponent, choices, replies
 from quintain.worlds.kernel import (
     NOTHING,
+    WON,
     Answer,
     Facts,
     GenerationError,
@@ -27,9 +28,8 @@ from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated
 from quintain.worlds.splits import ALL, drawn
 
-WON = {"success": 1.0}
 DRAWN = {"draw": 0.5}
-SPARE = 2  # turns beyond the longest match, for moves that are refused
+SPARE = 2  # turns beyond the longest match against a built-in opponent, for moves that are refused
 TRIES = 20_000
 SALT = "board "  # chosen so that the splits of small boards, which have few layouts, are not too uneven
 SAYINGS = {
@@ -86,7 +86,7 @@ class BoardWorld:
                 f"{self.facts.name} level {level}: no opening in {TRIES} draws with the knobs {chosen}"
             )
         moves = self.look.longest(first)
-        budget = moves + 2 * SPARE if self.two else (moves + 1) // 2 + SPARE
+        budget = moves if self.two else (moves + 1) // 2 + SPARE
         noise = CALM if self.two else Noise(int(rng.uniform() * 2**53))
         return Match(Setup(options, opponent, budget), first.position, 0, noise)
 
