@@ -28,9 +28,13 @@ class Line:
         self.count: Counter[int] = Counter()  # all of them
         self.ripe: Counter[int] = Counter()  # those of the head that are judged
         self.ready = 0  # the sum of `ripe`
+        self.last = -1  # the latest ticket
 
     def add(self, place: Place) -> None:
-        """Put a place at its end."""
+        """Put a place at its end, or where its ticket belongs if later ones are there."""
+        if place.ticket.index < self.last:
+            return self.insert(place)
+        self.last = place.ticket.index
         self.count[place.ticket.version] += 1
         self.tail.append(place)
         self._fill()

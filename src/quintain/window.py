@@ -135,6 +135,11 @@ class Window:
         return sorted([*here, *self._again], key=lambda t: t.index)
 
     @property
+    def void(self) -> list[Ticket]:
+        """Tickets whose groups the gate dropped, and whose slots are held until their step, in order."""
+        return sorted((p.ticket for p in self._places.values() if p.judged and p.group is None), key=lambda t: t.index)
+
+    @property
     def unfinished(self) -> list[int]:
         """The tickets that are being played or scored now, in order; any thread may ask."""
         return sorted(i for i, place in list(self._places.items()) if place.group is None and not place.judged)
@@ -155,13 +160,17 @@ class Window:
         names = {"withheld": "groups_withheld", "refill": "groups_refilled_for_lag", "wait": "seconds_admission_waited"}
         return {name: found[key] for key, name in names.items()} | {"groups_waiting_max": float(most)}
 
-    def restart(self, step: int, index: int, pending: Sequence[Ticket] = ()) -> None:
+    def restart(self, step: int, index: int, pending: Sequence[Ticket] = (), void: Sequence[Ticket] = ()) -> None:
         """Continue at `step` with `index` the next new ticket; `pending` tickets are played again first, as slots open.
 
-        Each step so far has used G slots, of whatever size its own was; all later ones are free.
+        Each step so far has used G slots, of whatever size its own was, and the `void` tickets hold theirs; all others are free.
         """
         self.step, self.index, self._again = step, index, sorted(pending, key=lambda t: t.index)
-        self.refilled = index - len(pending) - step * self.size
+        self.refilled = index - len(pending) - len(void) - step * self.size
+        for ticket in void:
+            self._places[ticket.index] = place = Place(ticket, judged=True)
+            self._line.add(place)
+            self._judged += 1
 
     # -- producers -------------------------------------------------------------------------------------------------
 

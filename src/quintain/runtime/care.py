@@ -69,11 +69,10 @@ class Care:
         """Why a gate dropped a ticket: because it is poison, where it is, else what the gate says."""
         return "quarantine" if ticket in self.refused else why
 
-    def see(self, finished: Sequence[Group], write: Write) -> None:
-        """Take in the groups that finished since the last step, in the order of their tickets."""
-        for group in finished:
-            if fact := self.quarantine.see(group):
-                write("quarantine", {"ticket": group.ticket, **fact})
+    def see(self, group: Group, write: Write) -> None:
+        """Take in a group whose ticket a step concluded; they come in the order of their tickets."""
+        if fact := self.quarantine.see(group):
+            write("quarantine", {"ticket": group.ticket, **fact})
 
     def env_died(self, fact: Mapping[str, Any]) -> None:
         """Count a worker of envs that died, once: every actor that had envs in one of a cluster tells of it."""

@@ -101,7 +101,8 @@ class LocalRun:
         if parts.beside is not None:
             parts.beside.told = self._scored
         self._skipped = 0  # quarantined batches already written
-        self._finished: list[Group] = []  # since the last step, those that a gate dropped too
+        self._finished: list[int] = []  # tickets, since the last step, those that a gate dropped too
+        self._groups: dict[int, Group] = {}  # finished ones, by ticket, until their ticket is concluded or dropped
         self._late: dict[int, str] = {}  # tickets that the step under way leaves out, and why
         self._seen: dict[int, measure.Seen] = {}  # by ticket, until the ticket is concluded
 
@@ -134,7 +135,8 @@ class LocalRun:
             faults.point("reward.call")
             group = await self.care.score(self.parts.reward, group)
         self.keeper.played(self.window.step, group)
-        self._finished.append(group)
+        self._finished.append(group.ticket)
+        self._groups[group.ticket] = group
         self._seen[group.ticket] = measure.seen(group, self.plan.rivals)
         self.failures.see(group)
         return group
@@ -179,13 +181,15 @@ class LocalRun:
         faults.point("run.record")
         if self.parts.beside is not None:
             self.parts.beside.check()
-        finished, self._finished = sorted(self._finished, key=lambda g: g.ticket), []  # whoever was done first
-        fresh = [self._seen[g.ticket] for g in finished if g.ticket in self._seen]
+        finished, self._finished = sorted(self._finished), []  # whoever was done first
+        fresh = [self._seen[ticket] for ticket in finished if ticket in self._seen]
         done, self.window.concluded = sorted(self.window.concluded), []
         shown = [said for ticket in done if (said := self._seen.pop(ticket, None)) is not None]
-        for group in finished:
+        over = {*done, *(ticket.index for ticket, _ in self.window.dropped)} & self._groups.keys()
+        for ticket in sorted(over):  # what is still in the window at a checkpoint is played again, and observed then
+            group = self._groups.pop(ticket)
             self.sampler_state = self.parts.sampler.observe(self.sampler_state, group)
-        self.care.see(finished, lambda kind, fact: self.keeper.write(step, kind, fact))
+            self.care.see(group, lambda kind, fact: self.keeper.write(step, kind, fact))
         counted = self.window.counts() | measure.engines(self.cast)
         row = self.keeper.reduce(measure.played(fresh, shown, groups, step) | counted)
         row = measure.by_opponent(row, self.plan.rivals) | dict(metrics)
@@ -284,12 +288,9 @@ class LocalRun:
 
     def owes(self) -> bool:
         """Whether an evaluation of this step is due that the ledger does not hold; every rank gets the same answer."""
-        if self.parts.evaluate is None:
+        if self.parts.evaluate is None or (self._owed is not None and self._owed[0] == self.step):
             return False
-        if self._owed is not None and self._owed[0] == self.step:
-            return False
-        due = self.step in (0, self.plan.steps)
-        due = due or bool(self.plan.eval_every and self.step % self.plan.eval_every == 0)
+        due = self.step in (0, self.plan.steps) or bool(self.plan.eval_every and self.step % self.plan.eval_every == 0)
         return self.keeper.any_rank(due and self.keeper.first and not self.keeper.scored(self.step))
 
     # -- draining --------------------------------------------------------------------------------------------------
@@ -354,10 +355,9 @@ class LocalRun:
 
     def capture(self) -> None:
         """Remember the boundary after `self.step` steps."""
-        counters = {"step": self.step, "index": self.window.index, "made": self._made}
+        counters = {"step": self.step, "index": self.window.index, "made": self._made, "care": self.care.state()}
         states = {"sampler": self.sampler_state, "advantage": self.advantage_state, "gate": self.window.gate_state}
-        pending = [codec.encode(t) for t in self.window.pending]
-        self._state = codec.encode({**counters, **states, "pending": pending, "care": self.care.state()})
+        self._state = codec.encode({**counters, **states, "pending": self.window.pending, "void": self.window.void})
         self.keeper.boundary(self._state)
 
     def checkpoint(self) -> None:
@@ -393,8 +393,8 @@ class LocalRun:
         states = [carried(f"the {name}", part, boundary[name], made.get(name), self.say) for name, part in own]
         self.sampler_state, self.advantage_state, self.window.gate_state = states
         self.care.restore(boundary.get("care", {}))
-        pending = [codec.decode(Ticket, t) for t in boundary["pending"]]
+        pending, void = ([codec.decode(Ticket, t) for t in boundary.get(name, ())] for name in ("pending", "void"))
         self.step = boundary["step"]
-        self.window.restart(boundary["step"], boundary["index"], pending)
+        self.window.restart(boundary["step"], boundary["index"], pending, void)
         self.capture()
         return True

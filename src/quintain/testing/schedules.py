@@ -121,7 +121,7 @@ def play(schedule: SchedulePlan) -> list[Entry]:
 
 async def _lives(schedule: SchedulePlan) -> list[Entry]:
     log: list[Entry] = []
-    saved: dict[str, Any] = {"step": 0, "index": 0, "pending": ()}
+    saved: dict[str, Any] = {"step": 0, "index": 0, "pending": (), "void": ()}
     kills = [f.at for f in schedule.faults if f.what == "kill"]
     loop = asyncio.get_running_loop()
     for life in range(len(kills) + 1):
@@ -150,7 +150,7 @@ class ScheduledRun:
         sizes = (schedule.size, schedule.max_lag, schedule.look, gate)
         self.window = Window(*sizes, steps=schedule.steps, max_refills=most, over=over)
         if saved["step"] or saved["index"]:
-            self.window.restart(saved["step"], saved["index"], saved["pending"])
+            self.window.restart(saved["step"], saved["index"], saved["pending"], saved["void"])
         self.version = saved["step"]
         self.engine = self.version  # what the engines have loaded
         self.learner: Any = self
@@ -232,7 +232,12 @@ class ScheduledRun:
         window = self.window
         self._note_dropped()  # before the boundary, or a restart would know nothing of them
         if (step + 1) % self.plan.checkpoint_every == 0 or step + 1 == self.plan.steps:
-            self.saved = {"step": step + 1, "index": window.index, "pending": tuple(window.pending)}
+            self.saved = {
+                "step": step + 1,
+                "index": window.index,
+                "pending": tuple(window.pending),
+                "void": tuple(window.void),
+            }
             self.note("saved", step + 1, pending=[t.index for t in window.pending])
 
     def save(self, folder: str) -> None:

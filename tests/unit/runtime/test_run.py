@@ -1,20 +1,24 @@
-"""What the ranks of a run agree on: when to drain, when no rank has tasks left, and which evaluations are owed."""
+"""What the ranks of a run agree on (when to drain, when no rank has tasks left, which evaluations are owed), and how a run goes on."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from quintain import loop
+from quintain.ledger import RunDir, audit
 from quintain.loop import Drained, Window
-from quintain.parts import Transform, made_of
+from quintain.parts import Cast, Transform, made_of
 from quintain.runtime.keeper import Keeper
-from quintain.runtime.run import LocalRun, Plan
+from quintain.runtime.run import LocalRun, Parts, Plan
 from quintain.samplers.blends import curriculum
 from quintain.samplers.worlds import worlds
-from quintain.types import Group, Task
+from quintain.types import Completion, Group, Node, Span, Stop, Task, Trajectory, Weights
 
 
 class Other:
@@ -188,3 +192,92 @@ def test_evaluations_are_owed_at_both_ends_and_every_so_many_steps(step, every, 
     run.step, run.plan.eval_every = step, every
     assert run.owes() == owed
     assert not run_beside(False).owes(), "a run without evaluation owes none"
+
+
+class Stops(Exception):
+    """The machine goes down."""
+
+
+class Counting:
+    """Learns nothing; goes down at one step."""
+
+    def __init__(self, down: int) -> None:
+        self.version, self.down, self.trained = 0, down, []
+
+    async def score(self, groups, needs):
+        return tuple(groups)
+
+    async def update(self, batch, objective):
+        if self.version == self.down:
+            raise Stops
+        for _ in range(40):  # turns of the loop, in which all that may be played ahead is
+            await asyncio.sleep(0)
+        self.version += 1
+        self.trained.append([g.ticket for g in batch])
+        return {}
+
+    async def publish(self):
+        return Weights(version=self.version, kind="pointer", source=self)
+
+    def save(self, folder):
+        Path(folder, "version").write_text(str(self.version))
+
+    def load(self, folder):
+        self.version = int(Path(folder, "version").read_text())
+
+
+def life(home: Path, learner: Counting, first: bool) -> tuple[LocalRun, list[int]]:
+    """Six steps of two groups, at most two versions late, every fifth dropped by the gate; what was dropped in this life."""
+
+    async def rollout(task, cast, ticket):
+        spans = (Span(start=0, stop=1, version=learner.version),)
+        said = Completion(tokens=(1,), logprobs=(-0.5,), finish="stop", spans=spans)
+        whole = Trajectory(id=f"{ticket}.0", nodes=(Node.sampled(None, said),), stop=Stop.done, rewards={"r": 1.0})
+        return Group(task=task, trajectories=(whole,), ticket=ticket)
+
+    async def scored(group):
+        return group
+
+    sampler = SimpleNamespace(
+        init=lambda: {"drawn": 0, "heard": []},
+        draw=lambda s: (Task(key=str(s["drawn"]), env="toy"), {**s, "drawn": s["drawn"] + 1}),
+        observe=lambda s, group: {**s, "heard": [*s["heard"], group.ticket]},
+    )
+    nothing = Transform(lambda: None, lambda groups, state: (groups, state), frozenset())
+    drops = Transform(
+        lambda: None, lambda groups, state: ([g for g in groups if g.ticket % 5 != 4], state), frozenset()
+    )
+    parts = Parts(
+        rollout=rollout,
+        reward=scored,
+        sampler=sampler,
+        advantage=nothing,
+        objective=nothing,
+        learner=learner,
+        cast=Cast(env=None, engines={}, renderers={}),
+        pack=list,
+    )
+    store = RunDir.create(home, "toy = true") if first else RunDir.open(home, "a")
+    with store:
+        window = Window(2, max_lag=2, gate=drops, steps=6)
+        run = LocalRun(parts, window, Plan(steps=6, checkpoint_every=1), Keeper(store, SimpleNamespace(rank=0, size=1)))
+        assert run.restore() != first
+        held = [t.index for t in window.void]
+        with contextlib.suppress(Stops):
+            asyncio.run(loop.train(run))
+    return run, held
+
+
+@pytest.mark.parametrize("down", [1, 2, 3, 4])
+def test_a_run_that_goes_on_has_observed_every_ticket_once_and_plays_no_drop_again(tmp_path, down):
+    """Groups that were finished ahead are played again after a checkpoint; a dropped one keeps its slot, so no step is larger."""
+    straight, _ = life(tmp_path / "calm", calm := Counting(-1), True)
+    assert sorted(straight.sampler_state["heard"]) == list(range(12)) and straight.sampler_state["drawn"] == 12
+    assert calm.trained == [[0, 1], [2, 3], [5], [6, 7], [8], [10, 11]]
+    life(tmp_path / "run", first := Counting(down), True)
+    again, held = life(tmp_path / "run", second := Counting(-1), False)
+    assert held == [t for t in (4, 9) if 2 * down <= t < 2 * (down + 2)], "finished ahead of their steps"
+    assert sorted(again.sampler_state["heard"]) == list(range(12)) and again.sampler_state["drawn"] == 12
+    assert first.trained + second.trained == calm.trained
+    with RunDir.open(tmp_path / "run") as store:
+        assert audit(store).ok
