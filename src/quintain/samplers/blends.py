@@ -16,8 +16,10 @@ from quintain.types import Group, Task
 class Mixture:
     """Draws from the parts that `mixture` describes."""
 
-    def __init__(self, parts: Sequence[Sampler], weights: Sequence[float], seed: int) -> None:
-        self.parts, self.weights, self.seed = tuple(parts), tuple(weights), seed
+    def __init__(
+        self, parts: Sequence[Sampler], weights: Sequence[float], seed: int, shard: tuple[int, int] = (0, 1)
+    ) -> None:
+        self.parts, self.weights, self.seed, self.shard = tuple(parts), tuple(weights), seed, shard
 
     @property
     def places(self) -> list[Place]:
@@ -31,15 +33,15 @@ class Mixture:
 
     def draw(self, state: State) -> tuple[Task | None, State]:
         """The next task of a part chosen by weight; parts that are over are left out, and None ends the last."""
-        over, states, number = list(state["over"]), list(state["parts"]), state["drawn"]
+        over, states, (rank, ranks) = list(state["over"]), list(state["parts"]), self.shard
         while True:
             weights = [0.0 if o else w for w, o in zip(self.weights, over, strict=True)]
             if not any(weights):
-                return None, {"drawn": number, "over": over, "parts": states}
-            at = choice(weights, self.seed, number)
+                return None, {**state, "over": over, "parts": states}
+            at = choice(weights, self.seed, state["drawn"] * ranks + rank)
             task, states[at] = self.parts[at].draw(states[at])
             if task is not None:
-                return task, {"drawn": number + 1, "over": over, "parts": states}
+                return task, {"drawn": state["drawn"] + 1, "over": over, "parts": states}
             over[at] = True
 
     def observe(self, state: State, group: Group) -> State:
@@ -62,7 +64,8 @@ def mixture(
         parts: samplers, or their names and options.
         weights: one number >= 0 for each part; equal when left out.
         seed: chooses the order, and the instances of parts that are named without a seed.
-        **kwargs: options for every part that is named, takes them and does not set them, such as `shard`.
+        **kwargs: options for every part that is named, takes them and does not set them; `shard` (rank, ranks) also has each rank
+            choose for itself.
 
     Raises:
         SamplerError: no part, or weights that do not fit.
@@ -78,7 +81,7 @@ def mixture(
     if not parts or len(shares) != len(parts) or min(shares) < 0 or not any(shares):
         raise SamplerError(f"mixture: {len(parts)} parts with weights {list(shares)}; give each part a weight >= 0")
     made = [part_of(p, {**kwargs, "seed": mixed(seed, i) % SEEDS}) for i, p in enumerate(parts)]
-    return Mixture(made, shares, seed)
+    return Mixture(made, shares, seed, check_shard(kwargs.get("shard", (0, 1))))
 
 
 def part_of(part: Sampler | Mapping[str, Any] | str, shared: Mapping[str, Any]) -> Sampler:

@@ -53,6 +53,16 @@ def test_named_parts_get_the_shared_options_that_they_take():
     assert {t.level for t in draw(nested, 10)[0]} == {7}
 
 
+def test_the_ranks_of_a_mixture_choose_apart_and_draw_together_what_one_would():
+    alone = mixture("worlds", {"name": "worlds", "env": "B"}, seed=4)
+    ranks = [mixture("worlds", {"name": "worlds", "env": "B"}, seed=4, shard=(rank, 2)) for rank in (0, 1)]
+    ones, twos = ([t.env for t in draw(sampler, 100)[0]] for sampler in ranks)
+    assert sum(a != b for a, b in zip(ones, twos, strict=True)) > 30
+    assert [env for pair in zip(ones, twos, strict=True) for env in pair] == [t.env for t in draw(alone, 200)[0]]
+    with pytest.raises(SamplerError, match=r"shard is \(2, 2\)"):
+        mixture(worlds("A"), shard=(2, 2))
+
+
 def test_a_mixture_hands_groups_to_the_curriculum_inside():
     sampler = mixture(worlds("A"), {"name": "curriculum", "env": "B", "control": {"window": 1}}, seed=3)
     state = sampler.init()
