@@ -284,11 +284,10 @@ class PatienceGame:
             ]
             head += _wrapped([name for slot in slots for name in slot], width // 3 * 3)
         if kind.game != "freecell":
-            head += _wrapped(
-                [n for c in state.stock[::-1] for n in _strip(c, "under-", kind.open)], width - 2, "wide-stock"
-            )
+            stock = [_whole(_strip(c, "under-", kind.open)) for c in state.stock[::-1]]
+            head += _wrapped([name for card in stock for name in card], width - 2, "wide-stock")
         if kind.game == "klondike":
-            head += _wrapped([n for c in state.waste[::-1] for n in _strip(c)], width - 2, "wide-waste")
+            head += _wrapped([n for c in state.waste for n in _whole(_strip(c))], width - 2, "wide-waste")
         tall = len(head) + 1 + max(map(len, state.piles))
         sheet = Sheet(width, max(tall, width * 3 // 4))
         for row, names in enumerate(head):

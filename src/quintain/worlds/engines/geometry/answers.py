@@ -16,9 +16,10 @@ _FLUFF = re.compile(
 )
 _ORDERS = [  # what is asked for first, and what after it
     (re.compile(rf"\b(?:{early})\b"), re.compile(rf"\b(?:{late})\b"))
-    for early, late in (("first", "second"), ("area", "inside|points?"), ("x", "y|r2"), ("x|cent(?:re|er)", "radius"))
+    for early, late in (("first", "second"), ("area", "inside|points?"), ("x", "y|r2"), ("x|cent(?:re|er)", "radius|r2"))
 ]
 _BETWEEN = re.compile(r"[\s,;:/|\[\](){}=><°+&-]*")
+_SQUARED = re.compile(r"\br(?:adius)?\s*(?:\^\s*2\b|\*\*\s*2\b|²)")
 _DASHES = str.maketrans("−–—－", "----")
 _POINT = re.compile(r"^\s*[-*•]\s+", re.MULTILINE)  # of a list in lines
 # a sign, where it cannot part two entries
@@ -26,7 +27,7 @@ _MINUS = re.compile(r"(?<![\w)\]}°])-(?=[\d(\[])|(?:^|[^\w\s)\]}°])\s*-\s*(?=[
 # what may stand before the entries, counted from 1 or A on
 _LABELS = {
     "name": re.compile(r"(?<!\w)(\d{1,2})[\s:=.)>-]*(?=[a-z]\b)", re.ASCII),
-    "number": re.compile(r"(?<![\d.:=])(\d{1,2})\s*[:=]\s*(?=\d)", re.ASCII),
+    "number": re.compile(r"(?<![\d.:=])(\d{1,2})\s*(?:[:=]\s*|[.)]\s+)(?=\d)", re.ASCII),
     "point": re.compile(r"\b([a-z])\b[\s:=]*(?=[(\[]?\s*\d)", re.ASCII),
     "time": re.compile(r"\b([a-z])\b[\s:=]*(?=\d)", re.ASCII),
 }
@@ -96,7 +97,7 @@ class Form:
         # names in one, as in BDFG; words are seldom in capitals
         if self.of == "name" and text == text.upper() and not _FLUFF.search(low):
             low = _RUN.sub(" ", text.strip()).lower()
-        low = low.translate(_DASHES).replace("r^2", "r2").replace("r²", "r2")
+        low = _SQUARED.sub("r2", low.translate(_DASHES))
         if self.of != "name" and _MINUS.search(_POINT.sub("", low) if "\n" in low else low):
             return None  # no answer is below 0
         if not self.unordered and _swapped(low, 1 if self.of == "name" else len(_ORDERS)):
@@ -108,7 +109,7 @@ class Form:
         count = len(set(words) if self.unordered else words)
         if not self.low <= count <= self.high or not _BETWEEN.fullmatch(_FLUFF.sub(" ", pattern.sub(" ", low))):
             return None
-        if labels and len(words) != labels:
+        if labels and len(words) != labels * (2 if self.pairs else 1):
             return None
         if self.least and min(int(w) for w in words) < self.least:
             return None

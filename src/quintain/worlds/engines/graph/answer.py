@@ -18,6 +18,13 @@ _DASH = r"\s*(?:--?>?|>|→|–|—)\s*"
 _GAP = r"[\s,]+"
 _ROW = r"\s*[/|\n]\s*"
 _AND = re.compile(r"(?<=[\w)\]}])[\s,]+and\s+(?=[\w(\[{])", re.ASCII | re.IGNORECASE)
+_TITLE = re.compile(
+    r"\b(?:answer|path|walk|route|tour|order|set|vertices|edges?|arcs?|groups?|flow|weight|length|number|total|cut|sums?)\s*[:=]\s*",
+    re.IGNORECASE,
+)
+_POINT = re.compile(r"^\s*[-*•]\s+", re.MULTILINE)  # of a list in lines
+_COUNTED = re.compile(r"(?<!\w)(\d{1,2})\s*[:.)]\s+(?=[a-zA-Z({])", re.ASCII)  # what stands before names, from 1 on
+_NAMED = {"path", "order", "set", "edges", "arcs", "groups", "flow"}  # parts that begin with a name
 _STOP = re.compile(r"\.(?=\s|$)")  # behind an item, as captions have it
 _APART = ";\n:/"  # what parts the parts of an answer, the first of these that does
 _QUOTES = str.maketrans("", "", "\"'`")
@@ -97,7 +104,7 @@ def _map(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
 
 
 def _flow(text: str, vertex: str) -> tuple[tuple[str, str, int], ...] | None:
-    text = re.sub(r"\s*[=:]\s*", " ", re.sub(_DASH, ">", text))
+    text = re.sub(r"\s*[=:]\s*", " ", re.sub(_DASH, ">", re.sub(r"[(\[]\s*(\d+)\s*[)\]]", r" \1 ", text)))
     parts = _tokens(text, rf"{vertex}>{vertex}|\d{{1,4}}")
     if parts is None or len(parts) % 2 or not all(">" in p for p in parts[::2]) or any(">" in p for p in parts[1::2]):
         return None
@@ -106,6 +113,8 @@ def _flow(text: str, vertex: str) -> tuple[tuple[str, str, int], ...] | None:
 
 
 def _numbers(text: str, vertex: str) -> tuple[int, ...] | None:
+    if re.search(r"\d[,;]?\s+\d", text):  # blanks part the numbers, so a comma without one parts thousands
+        text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
     labelled = r"(\d+)\s*(?:[:=]\s*|\.\s+)(?=\d)"
     labels = re.findall(labelled, text)
     counted = len(labels) > 1 and labels == [str(i) for i in range(1, len(labels) + 1)]
@@ -186,7 +195,7 @@ class Form:
 
 @functools.lru_cache(maxsize=8192)
 def _read(form: Form, text: str) -> Move | None:
-    text = _AND.sub(", ", text.translate(_QUOTES).strip())
+    text = _plain(form, _AND.sub(", ", text.translate(_QUOTES).strip()))
     if text.lower().rstrip(".") in (NONE, "no"):
         return Move(NONE) if form.none else None
     parts = _parted(form, text)
@@ -200,6 +209,15 @@ def _read(form: Form, text: str) -> Move | None:
         return None
     key = " ; ".join(KINDS[kind].write(value) for kind, value in zip(form.parts, values, strict=True))
     return Move(key, values)
+
+
+def _plain(form: Form, text: str) -> str:
+    """A text without titles, bullets, and numbers from 1 on before what is asked for."""
+    text = _POINT.sub("", _TITLE.sub("", text)).strip()
+    counted = _COUNTED.findall(text) if _NAMED.issuperset(form.parts) else ()
+    if len(counted) > 1 and list(counted) == [str(i) for i in range(1, len(counted) + 1)]:
+        text = _COUNTED.sub("", text)
+    return text
 
 
 def _parted(form: Form, text: str) -> list[str]:
