@@ -156,7 +156,8 @@ def _besides(groups: Sequence[Group]) -> dict[str, Any]:
 
 
 def _powers(tries: int) -> list[int]:
-    return [k for k in (1, 2, 4, 8, 16, 32, 64, 128, 256) if k <= tries]
+    """1, 2, 4, ... up to `tries`, and that itself."""
+    return sorted({*(1 << i for i in range(tries.bit_length())), *([tries] if tries else [])})
 
 
 def table(name: str, found: Mapping[str, Any]) -> str:

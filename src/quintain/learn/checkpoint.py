@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from quintain.codec import decode, dumps
+from quintain.learn.publish import frozen_print
 from quintain.learn.shards import part_of
 from quintain.types import QuintainError
 
@@ -185,13 +186,24 @@ def _revived(value: Any) -> Any:
     return [_revived(v) for v in value] if isinstance(value, list) else value
 
 
+def same_base(folder: str, facts: Mapping[str, Any], own: int) -> None:
+    """Check that a folder was saved beside the frozen weights with the digest `own`.
+
+    Raises:
+        CheckpointError: it was not.
+    """
+    if facts["frozen"] != own:
+        raise CheckpointError(f"{folder} was saved beside other frozen weights; load the same base model first")
+
+
 @torch.no_grad()
 def load_weights(model: nn.Module, folder: str) -> None:
     """Put the model weights of a learner's folder into `model`, for playing without a learner.
 
     Raises:
-        CheckpointError: missing, damaged, or of another model.
+        CheckpointError: missing, damaged, or of another model; also where what was not trained is not what it was saved beside.
     """
+    same_base(folder, read_facts(folder), frozen_print(model))
     wanted = kept(model)
     for name, tensor in read(folder, "weights", wanted).items():
         wanted[name].copy_(tensor)

@@ -360,10 +360,7 @@ class TorchLearner:
             CheckpointError: a file is missing or damaged, or belongs to another model or optimizer; nothing is changed.
         """
         facts = checkpoint.read_facts(folder)
-        if facts["frozen"] != self.base:
-            raise checkpoint.CheckpointError(
-                f"{folder} was saved beside other frozen weights; load the same base model first"
-            )
+        checkpoint.same_base(folder, facts, self.base)
         kept = self._kept()
         found = {name: checkpoint.read(folder, name, tensors) for name, tensors in kept.items()}
         state = {

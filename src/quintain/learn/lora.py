@@ -6,6 +6,7 @@ import warnings
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+import torch
 from torch import nn
 
 from quintain.registry import require_extra, unknown
@@ -16,7 +17,7 @@ class LoraError(QuintainError):
     """LoRA options do not fit peft or the model."""
 
 
-def add_lora(model: nn.Module, **fields: Any) -> nn.Module:
+def add_lora(model: nn.Module, *, seed: int = 0, **fields: Any) -> nn.Module:
     """Put LoRA factors beside the weights of a model, and freeze everything else.
 
     For each chosen weight W [m, n] the layer computes W + (lora_alpha / r) B A with A [r, n] and B [m, r]; B starts
@@ -24,6 +25,7 @@ def add_lora(model: nn.Module, **fields: Any) -> nn.Module:
 
     Args:
         model: a decoder; its layers are changed in place, so what already points at it sees the factors too.
+        seed: of A, drawn where the weights are (a GPU draws others than a CPU); generators are left as they were.
         **fields: fields of peft's `LoraConfig`: `r`, `lora_alpha`, `target_modules` (default: all linear layers)...
 
     Returns:
@@ -49,8 +51,10 @@ def add_lora(model: nn.Module, **fields: Any) -> nn.Module:
         )
     options = {"target_modules": "all-linear", "lora_dropout": 0.0, **fields}
     try:
-        with warnings.catch_warnings():  # peft reads a name that transformers has renamed
-            warnings.simplefilter("ignore", FutureWarning)
+        devices = sorted({p.device.index for p in model.parameters() if p.is_cuda})
+        with torch.random.fork_rng(devices), warnings.catch_warnings():
+            torch.manual_seed(seed)
+            warnings.simplefilter("ignore", FutureWarning)  # peft reads a name that transformers has renamed
             wrapped = peft.get_peft_model(model, peft.LoraConfig(**options))  # pyrefly: ignore
     except (ValueError, TypeError) as error:
         raise LoraError(f"LoRA with {options} does not fit {type(model).__name__}: {error}") from error

@@ -38,7 +38,7 @@ def make_model(config: Config, renderer: Renderer) -> Any:
             "another precision than the learner; choose engine.name=torch, or fp32, bf16 or fp16"
         )
     model = plan.prepare(model)
-    return add_lora(model, **section.lora) if section.lora else model
+    return add_lora(model, seed=config.run.seed, **section.lora) if section.lora else model
 
 
 def make_learner(

@@ -61,6 +61,13 @@ def test_one_try_an_instance_is_the_plain_interval():
     assert effective([], 0.0, 0) == 0.0 and summary([])["interval"] == [0.0, 1.0]
 
 
+def test_pass_at_k_is_told_of_powers_of_two_and_of_all_attempts():
+    wins = np.arange(15).reshape(5, 3) % 4 == 0
+    found = summary(played(wins))["pass"]
+    assert list(found) == ["1", "2", "3"] and found["3"] == wins.any(1).mean()
+    assert list(summary(played(np.ones((1, 300), dtype=bool)))["pass"])[-2:] == ["256", "300"]
+
+
 def test_the_seats_of_a_game_are_no_further_attempts():
     def game(i: int, first: int) -> Group:
         runs = tuple(

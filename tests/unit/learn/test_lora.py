@@ -8,7 +8,7 @@ import importlib.util
 import pytest
 import torch
 
-from quintain.learn.checkpoint import CheckpointError
+from quintain.learn.checkpoint import CheckpointError, load_weights
 from quintain.learn.learner import TorchLearner
 from quintain.learn.lora import LoraError, add_lora
 from quintain.learn.optim import adamw
@@ -69,12 +69,31 @@ def test_published_folders_hold_the_merged_model_and_old_ones_go(learner, make_g
 def test_a_checkpoint_holds_factors_and_knows_its_base(learner, make_groups, make_model, tmp_path):
     train(learner, make_groups())
     learner.save(str(tmp_path / "c"))
+    played = add_lora(make_model(), r=2, lora_alpha=4)
+    load_weights(played, str(tmp_path / "c"))
+    assert fingerprint(played) == fingerprint(learner.model)
     again = TorchLearner(add_lora(make_model(), r=2, lora_alpha=4), adamw(0.05))
     again.load(str(tmp_path / "c"))
     assert column(train(again, make_groups()), "old") == column(train(learner, make_groups()), "old")
     other = TorchLearner(add_lora(make_model(seed=1), r=2, lora_alpha=4), adamw(0.05))
     with pytest.raises(CheckpointError, match="other frozen weights"):
         other.load(str(tmp_path / "c"))
+    with pytest.raises(CheckpointError, match="other frozen weights"):
+        load_weights(other.model, str(tmp_path / "c"))
+
+
+def test_factors_are_those_of_their_seed_whatever_was_drawn_before(make_model):
+    def factors(**options):
+        torch.rand(3)
+        model = add_lora(make_model(), r=2, **options)
+        return torch.cat([p.flatten() for n, p in model.named_parameters() if "lora_A" in n])
+
+    torch.manual_seed(1)
+    now = torch.random.get_rng_state()
+    add_lora(make_model(), r=2)
+    assert torch.equal(torch.random.get_rng_state(), now)
+    assert torch.equal(factors(), factors()) and torch.equal(factors(seed=3), factors(seed=3))
+    assert not torch.equal(factors(), factors(seed=3))
 
 
 def test_unknown_fields_and_layers_are_named(make_model):
