@@ -79,6 +79,8 @@ def slurm(config: Config, options: Mapping[str, Any]) -> str:
     pools = _pools(config)
     if options["nodes"] < 1:
         raise ConfigError(f"--nodes is {options['nodes']}; it must be at least 1")
+    if not 1 <= options["port"] <= 65535:
+        raise ConfigError(f"--port is {options['port']}; it must be 1 to 65535")
     if not re.fullmatch(r"(\d+-)?\d+(:\d+){0,2}", options["time"]):
         raise ConfigError(f"--time is {options['time']!r}; it must be of Slurm's form, such as 24:00:00 or 2-00:00:00")
     if not re.fullmatch(r"[\w,.-]*", options["partition"]):
@@ -191,6 +193,10 @@ def kuberay(config: Config, options: Mapping[str, Any]) -> str:
     for key in ("image", "claim", "mount", "ray_version"):
         if not re.fullmatch(r"[\w./:@-]+", options[key]):
             raise ConfigError(f"--{key.replace('_', '-')} is {options[key]!r}; it must be letters, digits and ./:@-_")
+    if not options["mount"].startswith("/"):
+        raise ConfigError(f"--mount is {options['mount']!r}; it must be an absolute path, such as /runs")
+    if options["retries"] < 0:
+        raise ConfigError(f"--retries is {options['retries']}; it must be at least 0")
     wanted = options["head"] or f"4,16,{_learner_gpus(config)}"
     if not re.fullmatch(r"\d+,\d+,\d+", wanted):
         raise ConfigError(f"--head is {wanted!r}; it must be CPUs, GiB and GPUs, such as 4,16,0")

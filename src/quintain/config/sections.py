@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationInfo, field_validator
 
 from quintain.config.tree import ranges
 
@@ -56,7 +56,19 @@ def _whole(sizes: dict[str, Any]) -> dict[str, Any]:
     return whole
 
 
-class RunSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
+class Section(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
+    """A section of the tree: unknown keys are refused, and `true` is no number."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth(cls, value: Any, info: ValidationInfo) -> Any:
+        kinds = cls.model_fields[str(info.field_name)].annotation
+        if isinstance(value, bool) and {*(get_args(kinds) or (kinds,))} <= {int, float, type(None)}:
+            raise ValueError(f"it is a number, not {str(value).lower()}")
+        return value
+
+
+class RunSection(Section):
     """The run as a whole."""
 
     name: Annotated[str, AfterValidator(_folder)] = Field(
@@ -87,7 +99,7 @@ def _several(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-class ModelSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
+class ModelSection(Section):
     """The policy: a local Hugging Face folder, or a model built from sizes."""
 
     folder: str = Field("", description="local Hugging Face folder; empty builds a model from the sizes below")
@@ -106,11 +118,12 @@ class ModelSection(BaseModel, extra="forbid", validate_default=True, allow_inf_n
 
 def _levels(value: Any) -> Any:
     """A level, or ranges such as `0-2,5`, as a list of levels."""
-    read = ranges(value) if isinstance(value, str) else None
-    return read or (value if isinstance(value, list) else [value])
+    if isinstance(value, str) and not (read := ranges(value)):
+        raise ValueError("it must be one level or a range from 0 to 9, such as 3 or 0-5")
+    return read if isinstance(value, str) else value if isinstance(value, list) else [value]
 
 
-class EnvSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
+class EnvSection(Section):
     """What the agent acts in."""
 
     name: str = Field("KeyDoor", description="a world, or `data`, `tools`, `gymnasium`..., or FILE.py:factory")
@@ -138,7 +151,7 @@ def _at_most_all(shares: dict[str, float]) -> dict[str, float]:
     return shares
 
 
-class RolloutSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
+class RolloutSection(Section):
     """How episodes are played."""
 
     name: str = Field("episodes", description="rollout part")
@@ -170,7 +183,7 @@ class RolloutSection(BaseModel, extra="forbid", validate_default=True, allow_inf
     options: dict[str, Any] = Field(default_factory=dict, description="further options of the rollout part")
 
 
-class AlgorithmSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
+class AlgorithmSection(Section):
     """An alias with options, or a chain written out; a written chain wins over the alias's."""
 
     name: str = Field("grpo", description="alias: grpo, ppo, dapo... (`quintain list parts` names all)")
@@ -183,7 +196,7 @@ class AlgorithmSection(BaseModel, extra="forbid", validate_default=True, allow_i
     objective: list[PartSpec] = Field(default_factory=list, description="objective parts in order")
 
 
-class LearnerSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
+class LearnerSection(Section):
     """The optimizer and how a batch is cut."""
 
     optimizer: str = Field("muon", description="muon (2-D block weights; AdamW for the rest) or adamw")
@@ -209,7 +222,7 @@ class LearnerSection(BaseModel, extra="forbid", validate_default=True, allow_inf
     device: str = Field("auto", description="auto, cpu or cuda")
 
 
-class EngineSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
+class EngineSection(Section):
     """Where tokens are sampled."""
 
     name: str = Field("torch", description="engine part")
@@ -224,7 +237,7 @@ class EngineSection(BaseModel, extra="forbid", validate_default=True, allow_inf_
     options: dict[str, Any] = Field(default_factory=dict, description="further options of the engine")
 
 
-class WarmStartSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
+class WarmStartSection(Section):
     """Supervised steps on demonstrations of the world's oracle before the first RL step."""
 
     steps: int = Field(0, ge=0, description="supervised steps; 0 skips the warm start")
@@ -238,7 +251,7 @@ class WarmStartSection(BaseModel, extra="forbid", validate_default=True, allow_i
     warmup_steps: int = Field(20, ge=0, description="steps of linear warm-up")
 
 
-class RuntimeSection(BaseModel, extra="forbid", validate_default=True):
+class RuntimeSection(Section, allow_inf_nan=True):
     """Processes and threads."""
 
     processes: int = Field(1, ge=1, description="ranks on this machine; each plays and trains its share")
@@ -258,7 +271,7 @@ class RuntimeSection(BaseModel, extra="forbid", validate_default=True):
     )
 
 
-class PoolSection(BaseModel, extra="forbid", validate_default=True):
+class PoolSection(Section, allow_inf_nan=True):
     """A pool of equal actors of a cluster, each with resources of its own."""
 
     label: Literal["any", "prefill", "decode", "cpu", "learner"] = Field(
@@ -273,7 +286,7 @@ class PoolSection(BaseModel, extra="forbid", validate_default=True):
     selector: dict[str, str] = Field(default_factory=dict, description="labels that a node must have")
 
 
-class ClusterSection(BaseModel, extra="forbid", validate_default=True):
+class ClusterSection(Section, allow_inf_nan=True):
     """Actors over a Ray cluster; without pools there is none."""
 
     pools: dict[str, PoolSection] = Field(
@@ -306,7 +319,7 @@ class ClusterSection(BaseModel, extra="forbid", validate_default=True):
     )
 
 
-class EvalSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
+class EvalSection(Section):
     """Evaluation beside training, on instances that training never draws."""
 
     every: int = Field(0, ge=0, description="steps between evaluations; 0 only at start and end")
@@ -324,7 +337,7 @@ class EvalSection(BaseModel, extra="forbid", validate_default=True, allow_inf_na
     )
 
 
-class TrackSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
+class TrackSection(Section):
     """Where numbers go besides the ledger."""
 
     sinks: list[str] = Field(default_factory=list, description="tensorboard, wandb")

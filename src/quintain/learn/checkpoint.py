@@ -61,7 +61,8 @@ def write(
             _write_parts(path, name, tensors, limit)
         (path / FACTS).write_text(text)
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{path} cannot be written: {error}") from error
+        full = "; make room there and resume: the last checkpoint stands" if "No space left" in str(error) else ""
+        raise CheckpointError(f"{path} cannot be written: {error}{full}") from error
 
 
 def _write_parts(path: Path, name: str, tensors: Iterable[tuple[str, torch.Tensor]], limit: int) -> None:

@@ -32,7 +32,7 @@ class Recording:
             self.limit, self.block = int(count), int(block)
         elif text not in ("all", "none"):
             raise QuintainError(
-                f"record is {text!r}; it must be `all`, `sample:K` with K >= 1 groups a step, or `none`"
+                f"record is {text.partition('/')[0]!r}; it must be `all`, `sample:K` with K >= 1 groups a step, or `none`"
             )
 
     @staticmethod

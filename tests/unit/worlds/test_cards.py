@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from quintain.envs.world import world_of
+from quintain.ports import SOLO
 from quintain.testing.worlds import shown, walk
 from quintain.types import QuintainError
 from quintain.worlds.engines.cards.dice import Match, answers, likely, worths
@@ -441,3 +442,16 @@ def test_both_seats_know_who_opens_a_round_of_dice() -> None:
             assert world.view(rebuilt, seat).legal() == view.legal()
             seen.add(view.caption(2).rpartition("Bids: ")[2])
     assert seen == {"none, you first", "none, opponent first"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_picture_of_klondike_has_stock_and_waste_in_the_order_of_the_text(seed: int) -> None:
+    world = world_of("Klondike")
+    state = world.start(seed, 9)
+    for _ in range(7):
+        state = world.step(state, {SOLO: world.read("draw", SOLO)}).state
+    text = dict(line.split(": ") for line in world.caption(state, SOLO, 2).splitlines() if ":" in line)
+    cells = [cell for cell in world.scene(state, SOLO).cells if "l-" in cell and "foot" in cell]
+    drawn = [cell.partition("l-")[2].partition("+")[0] for cell in cells]
+    wanted = f"{text['Stock']} {text['Waste']}".replace("empty", "").split()
+    assert drawn[: len(wanted)] == wanted and len(text["Waste"].split()) == 7

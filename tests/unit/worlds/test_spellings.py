@@ -42,8 +42,19 @@ SURVO = "7 2 11 8 / 5 9 12 3 / 1 10 4 6"
         ("LiarsDice", ("2x5", "2×5", "2 times 5s"), "2x5"),
         ("MaxRectangle", ("C E F H", "c e f h h", "h f e c, c", "HFEC"), "C E F H"),
         ("ColourMix", ("D F E H", "DF, EH", "d+f e+h", "f d h e"), "D F E H"),
+        ("ColourMix", ("1: D F, 2: E H", "1: D+F; 2: E+H", "1. D F\n2. E H"), "D F E H"),
+        ("DotTally", ("20, 8", "1. 20\n2. 8", "1) 20 2) 8", "1: 20, 2: 8"), "20 8"),
+        ("MinCircle", ("15 9 25", "center (15, 9), radius^2 = 25", "centre (15,9), r² = 25"), "15 9 25"),
+        ("TopoCount", ("1120 420", "1,120, 420", "1. 1120\n2. 420"), "1120 420"),
+        ("TopoCount", ("120,420", "120, 420"), "120 420"),
+        ("IndepGrid", ("a1 a3", "- a1\n- a3", "Set: a1, a3"), "a1 a3"),
+        ("CutMin", ("A-B C-D", "- A-B\n- C-D", "1. A-B\n2. C-D", "Edges: A-B, C-D"), "A-B C-D"),
+        ("ShortestWalk", ("A B C", "Path: A -> B -> C", "1. A\n2. B\n3. C"), "A B C"),
+        ("FlowMax", ("A>B 3 B>C 3", "A>B (3), B>C (3)", "1. A>B 3\n2. B>C 3", "Flow: A>B: 3, B>C: 3"), "A>B 3 B>C 3"),
         ("TreeWalk", ("BACD", "B, A, C and D", "b;a;c;d", '["B", "A", "C", "D"]'), "B A C D"),
         ("SpanMin", ("AB CD", "[[B, A], [D, C]]", "{a b} {c d}", "A-B; C-D"), "A-B C-D"),
+        ("TriadList", ("A B C / D E F", "1. A B C\n2. D E F", "Groups: A B C / D E F"), "A B C / D E F"),
+        ("ColourMin", ("1: A C\n2: B D", "1: A C; 2: B D"), "A C / B D"),
         ("ColourMin", ("AC / BD", "A C; B D", "[['A', 'C'], ['B', 'D']]"), "A C / B D"),
         (
             "Survo",
@@ -55,6 +66,13 @@ SURVO = "7 2 11 8 / 5 9 12 3 / 1 10 4 6"
 def test_a_move_has_many_spellings(name: str, texts: tuple[str, ...], key: str):
     world = world_of(name)
     assert {world.read(text, world.facts.seats[0]).key for text in texts} == {key}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("ColourMix", "1: A, 2: C"), ("CutMin", "2. A-B\n3. C-D"), ("TriangleSum", "- 14")]
+)
+def test_what_could_be_meant_otherwise_is_not_read(name: str, text: str) -> None:
+    assert world_of(name).read(text, "agent") is None
 
 
 @pytest.mark.parametrize("name, texts, key", FROM_TO)

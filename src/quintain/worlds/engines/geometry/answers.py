@@ -16,7 +16,12 @@ _FLUFF = re.compile(
 )
 _ORDERS = [  # what is asked for first, and what after it
     (re.compile(rf"\b(?:{early})\b"), re.compile(rf"\b(?:{late})\b"))
-    for early, late in (("first", "second"), ("area", "inside|points?"), ("x", "y|r2"), ("x|cent(?:re|er)", "radius|r2"))
+    for early, late in (
+        ("first", "second"),
+        ("area", "inside|points?"),
+        ("x", "y|r2"),
+        ("x|cent(?:re|er)", "radius|r2"),
+    )
 ]
 _BETWEEN = re.compile(r"[\s,;:/|\[\](){}=><°+&-]*")
 _SQUARED = re.compile(r"\br(?:adius)?\s*(?:\^\s*2\b|\*\*\s*2\b|²)")

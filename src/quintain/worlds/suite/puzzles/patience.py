@@ -17,8 +17,8 @@ KLONDIKE = (
     + """A card, or a run of cards that hang together, moves onto a card one rank higher; only the highest rank of the deck may
 start an empty column, and not from a column that it would leave empty.
 Cards in [brackets] lie face down: they can be read but not moved until they are free. `draw` turns the first
-listed card of the stock onto the waste, whose last card may be played; with no stock left it turns the waste over, as often as you like. In a picture both run
-row by row."""
+listed card of the stock onto the waste, whose last card may be played; with no stock left it turns the waste over, as often
+as you like. In a picture both run row by row."""
 )
 FREECELL = (
     HOME
@@ -28,7 +28,8 @@ room to move it card by card: n is at most (empty cells + 1), twice that with an
 SPIDER = """Build runs of one suit, from the highest rank of the deck down to the ace; a complete run leaves the table. A card may be laid
 on any card one rank higher, but only a run of one suit moves as a whole. Any run may start an empty column. Cards in [brackets] lie face
 down: they can be read but not moved until they are free. `draw` deals one card of the stock onto each column, from the first
-column and the first listed card on, as far as the stock reaches; in a picture it runs row by row. Finish as many runs as the first line tells."""
+column and the first listed card on, as far as the stock reaches; in a picture it runs row by row. Finish as many runs as the
+first line tells."""
 MOVES = """
 A move names where the last card of a column goes: 3-5 from column 3 to column 5; 3x2-5 moves two cards"""
 KNOBS = ("suits", "ranks", "columns", "cells", "runs", "depth", "open")
