@@ -195,12 +195,12 @@ def _carried(given: argparse.Namespace, home: dict[str, Any]) -> dict[str, Any]:
 
 
 def _worlds(items: list[str]) -> list[str]:
-    """The words of the command line, where the bare name of a world means `world=NAME`, as it does for `play`."""
-    from quintain.registry import UnknownName, import_file, names
+    """The words of the command line, where the bare name of a world means `world=NAME`, and a file alone what it registers."""
+    from quintain.cli.places import own_worlds
+    from quintain.registry import UnknownName, names
 
-    for item in items:
-        if item.endswith(".py") and "=" not in item:
-            import_file(item)  # it may register the world that is named
+    files = [item for item in items if item.endswith(".py") and "=" not in item]
+    own = own_worlds(files)  # one may be the world that is named
     recipes = configs.recipes()
     known = set(names("world")) - set(recipes)
     for item in items:
@@ -208,6 +208,10 @@ def _worlds(items: list[str]) -> list[str]:
             raise UnknownName(_stray(item, sorted(known), list(recipes)))
     if len(worlds := list(dict.fromkeys(item for item in items if item in known))) > 1:
         raise configs.ConfigError(f"one world is played at a time, not {', '.join(worlds)}; --suite plays many")
+    if own and all(item in files or "=" in item and item.split("=")[0] not in ("world", "env.name") for item in items):
+        if len(own) > 1:
+            raise configs.ConfigError(f"worlds of {', '.join(files)} are {', '.join(own)}; name the one to play")
+        items = [*items, f"world={own[0]}"]
     return [f"world={item}" if item in known else item for item in items]
 
 

@@ -96,6 +96,11 @@ def test_a_file_of_ones_own_reaches_every_verb_that_takes_a_world(tmp_path, caps
     told(capsys, *WALK, "--into", str(tmp_path))
     file = str(tmp_path / "corner_walk.py")
     assert "success 1.000" in told(capsys, "eval", "oracle", file, "CornerWalk", "level=0", "-n", "5")
+    assert "oracle in CornerWalk level 0" in told(capsys, "eval", "oracle", file, "-n", "5")
+    assert "oracle in KeyDoor level 1" in told(capsys, "eval", "oracle", file, "world=KeyDoor", "level=1", "-n", "2")
+    told(capsys, *WALK[:2], "other_walk", "--into", str(tmp_path))
+    assert main(["eval", "oracle", file, str(tmp_path / "other_walk.py")]) == 1
+    assert "are CornerWalk, OtherWalk; name the one to play" in capsys.readouterr().err
     monkeypatch.setattr(sys, "stdin", io.StringIO("h\nq\n"))
     assert "Walk to the goal G" in told(capsys, "play", file, "--level", "0")
     monkeypatch.setattr(sys, "stdin", io.StringIO("q\n"))
