@@ -39,16 +39,18 @@ def check_port(port: int) -> int:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens.
+    """A socket that listens; connections to it send at once what is written to them.
 
     Raises:
         ServeError: there is no such port, or the address cannot be had.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, check_port(port)), family=family, backlog=512)
+        door = socket.create_server((host, check_port(port)), family=family, backlog=512)
     except OSError as error:
         raise ServeError(f"cannot listen at {host}:{port}: {error}; choose another --port or --host") from error
+    door.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # they inherit it: asyncio sets none, as their proto is 0
+    return door
 
 
 class Server:

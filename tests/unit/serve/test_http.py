@@ -60,6 +60,16 @@ async def test_a_request_over_the_wire_and_its_stream(open_server):
         assert (await http.request("OPTIONS", f"{url}/v1/models", headers={"Origin": "http://x"})).status_code == 405
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_what_is_accepted_sends_at_once(host):
+    try:
+        door = web_server.listening(host, 0)
+    except ServeError:
+        pytest.skip("no such address here")
+    with door, socket.create_connection(door.getsockname()[:2]), door.accept()[0] as accepted:
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY), "or Nagle waits 40 ms for a delayed ACK"
+
+
 @pytest.mark.parametrize(("name", "value"), [("Authorization", "Bearer sesame"), ("X-Quintain-Episode", "one")])
 async def test_a_header_that_says_who_calls_is_sent_once(name, value, open_server):
     _, url = await open_server()
