@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from quintain.envs.adapters.game import ILLEGAL, PeerError
+from quintain.envs.adapters.game import ILLEGAL, PeerError, number
 from quintain.envs.adapters.packages import peer
 
 LONGEST = 10_000  # characters of a JSON action
@@ -58,22 +58,40 @@ class Actions:
             return text if self.space.contains(text) else None
         try:
             found = json.loads(text[:LONGEST])
-            array = np.asarray(found, self.space.dtype)
-        except (ValueError, TypeError, RecursionError, OverflowError):
+            return found if self.space.contains(_value(self.space, found)) else ILLEGAL
+        except ArithmeticError:  # a number that its type cannot hold
+            return ILLEGAL
+        except (ValueError, RecursionError):
             return None
-        if array.shape != self.space.shape:
-            return None
-        return found if self.space.contains(array) else ILLEGAL
 
     def value(self, key: Any) -> Any:
         """What the environment takes for an action that was read."""
         if self.words:
             return self.known[str(key).lower()] + self.first
-        return key if self.text else np.asarray(key, self.space.dtype)
+        return key if self.text else _value(self.space, key)
 
     def legal(self, mask: Any) -> tuple[str, ...]:
         """The words of the actions that a mask leaves."""
         return tuple(word for word, allowed in zip(self.words, mask) if allowed)
+
+
+def _value(space: Any, said: Any) -> Any:
+    """What a JSON value says in a space.
+
+    Raises:
+        ValueError: it is of another type or shape.
+        ArithmeticError: a number is too large.
+    """
+    parts = [said]
+    for size in space.shape:
+        if not all(isinstance(part, list) and len(part) == size for part in parts):
+            raise ValueError(f"a list of {size} is expected")
+        parts = [inner for part in parts for inner in part]
+    whole = space.dtype.kind != "f"
+    if not all(number(part) and (not whole or part == int(part)) for part in parts):
+        raise ValueError(f"{'whole ' * whole}numbers are expected")
+    with np.errstate(over="raise"):
+        return np.array([int(part) if whole else part for part in parts], space.dtype).reshape(space.shape)
 
 
 def words_of(env: Any) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quintain.envs.adapters.game import Manner, PeerError, Shown
-from quintain.envs.adapters.look import described
+from quintain.envs.adapters.actions import Actions
+from quintain.envs.adapters.game import ILLEGAL, Manner, PeerError, Shown
+from quintain.envs.adapters.look import described, plain
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.peer_env import PeerEnv
 from quintain.envs.world import NoEpisode
@@ -123,6 +124,46 @@ async def test_toy_text_and_boxes() -> None:
         await begun({"name": "gymnasium", "id": "NoSuch-v7"})
     with pytest.raises(UnknownName, match="grammar"):
         build("env", {**lake, "manner": {"grammar": "jsn"}})
+
+
+def spaces() -> Any:
+    return pytest.importorskip("gymnasium").spaces
+
+
+SPELLED: list[tuple[str, str, Any]] = [  # a space, a text, and what is played: None where it cannot be read, ILLEGAL
+    ("MultiDiscrete([3, 4])", "[2, 3]", [2, 3]),
+    ("MultiDiscrete([3, 4])", "[2.0, 1]", [2, 1]),
+    ("MultiDiscrete([3, 4])", "[2.7, 1.2]", None),
+    ("MultiDiscrete([3, 4])", '["1", "2"]', None),
+    ("MultiDiscrete([3, 4])", "[true, 1]", None),
+    ("MultiDiscrete([3, 4])", "[1]", None),
+    ("MultiDiscrete([3, 4])", "[3, 0]", ILLEGAL),
+    ("MultiDiscrete([[3, 4], [5, 6]])", "[[2, 3], [4, 5]]", [[2, 3], [4, 5]]),
+    ("MultiDiscrete([[3, 4], [5, 6]])", "[[2, 3], 4]", None),
+    ("MultiBinary(2)", "[0, 1]", [0, 1]),
+    ("MultiBinary(2)", "[0.9, 1]", None),
+    ("MultiBinary(2)", "[300, 1]", ILLEGAL),
+    ("Box(-1, 1, (1,))", "[0.5]", [0.5]),
+    ("Box(-1, 1, (1,))", "[1]", [1.0]),
+    ("Box(-1, 1, (1,))", '["0.5"]', None),
+    ("Box(-1, 1, (1,))", "[false]", None),
+    ("Box(-1, 1, (1,))", "[null]", None),
+    ("Box(-np.inf, np.inf, (1,))", "[Infinity]", None),
+    ("Box(-np.inf, np.inf, (1,))", "[1e300]", ILLEGAL),
+    ("Box(0, 9, (), np.int64)", "4.5", None),
+    ("Box(0, 9, (), np.int64)", "4", 4),
+]
+
+
+@pytest.mark.parametrize(("space", "text", "played"), SPELLED)
+def test_a_value_of_another_type_is_no_action(space: str, text: str, played: Any) -> None:
+    actions = Actions(eval(f"spaces.{space}", {"spaces": spaces(), "np": np}))
+    found = actions.read(text)
+    if played is None or played is ILLEGAL:
+        assert found is played
+    else:
+        value = actions.value(json.loads(json.dumps(found)))
+        assert actions.space.contains(value) and plain(value) == played
 
 
 class Slides(Dice):
