@@ -13,6 +13,13 @@ from quintain.envs.adapters.game import ILLEGAL, PeerError, number
 from quintain.envs.adapters.packages import peer
 
 LONGEST = 10_000  # characters of a JSON action
+SINGLE = (
+    "Discrete",
+    "MultiDiscrete",
+    "MultiBinary",
+    "Box",
+    "Text",
+)  # spaces that can be written, alone and in a Dict or Tuple
 
 
 class Actions:
@@ -23,11 +30,12 @@ class Actions:
         words: names of the actions of a `Discrete` space in their order; () for numbers.
 
     Raises:
-        PeerError: there are more or fewer words than actions, or two are alike.
+        PeerError: there are more or fewer words than actions, or two are alike, or JSON has no form for actions of the space.
     """
 
     def __init__(self, space: Any, words: Sequence[str] = ()) -> None:
         spaces = peer("gymnasium").spaces
+        _check(space)
         self.space, self.text = space, isinstance(space, spaces.Text)
         self.first: int = int(getattr(space, "start", 0)) if isinstance(space, spaces.Discrete) else 0
         count = int(space.n) if isinstance(space, spaces.Discrete) else 0
@@ -47,7 +55,8 @@ class Actions:
         """How an action is written, one sentence."""
         if self.words:
             return f"One of: {', '.join(self.words)}."
-        return "A text." if self.text else f"A JSON value of the space {self.space}."
+        form = " (Dict: an object, Tuple: a list)" * (self.space.shape is None)
+        return "A text." if self.text else f"A JSON value of the space {self.space}{form}."
 
     def read(self, text: str) -> Any:
         """The action that a text spells, as a JSON value: a word, the text itself, a list; see `Game.read`."""
@@ -75,6 +84,18 @@ class Actions:
         return tuple(word for word, allowed in zip(self.words, mask) if allowed)
 
 
+def _check(space: Any) -> None:
+    spaces = peer("gymnasium").spaces
+    if isinstance(space, spaces.Dict | spaces.Tuple):
+        for part in space.spaces.values() if isinstance(space, spaces.Dict) else space.spaces:
+            _check(part)
+    elif not isinstance(space, tuple(getattr(spaces, kind) for kind in SINGLE)):
+        raise PeerError(
+            f"actions of the space {space} cannot be written; those of Dict, Tuple, {', '.join(SINGLE)} can: wrap the environment in "
+            "gymnasium.wrappers.TransformAction"
+        )
+
+
 def _value(space: Any, said: Any) -> Any:
     """What a JSON value says in a space.
 
@@ -82,6 +103,25 @@ def _value(space: Any, said: Any) -> Any:
         ValueError: it is of another type or shape.
         ArithmeticError: a number is too large.
     """
+    spaces = peer("gymnasium").spaces
+    if isinstance(space, spaces.Dict):
+        keys = {str(key): key for key in space.spaces}
+        if not isinstance(said, dict) or set(said) != set(keys):
+            raise ValueError(f"an object of {', '.join(keys)} is expected")
+        return {key: _value(space[key], said[name]) for name, key in keys.items()}
+    if isinstance(space, spaces.Tuple):
+        if not isinstance(said, list) or len(said) != len(space):
+            raise ValueError(f"a list of {len(space)} is expected")
+        return tuple(_value(space[i], part) for i, part in enumerate(said))
+    if isinstance(space, spaces.Text):
+        if not isinstance(said, str):
+            raise ValueError("a text is expected")
+        return said
+    array = _array(space, said)
+    return int(array) if isinstance(space, spaces.Discrete) else array
+
+
+def _array(space: Any, said: Any) -> np.ndarray:
     parts = [said]
     for size in space.shape:
         if not all(isinstance(part, list) and len(part) == size for part in parts):

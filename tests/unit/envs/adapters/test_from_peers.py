@@ -152,6 +152,17 @@ SPELLED: list[tuple[str, str, Any]] = [  # a space, a text, and what is played: 
     ("Box(-np.inf, np.inf, (1,))", "[1e300]", ILLEGAL),
     ("Box(0, 9, (), np.int64)", "4.5", None),
     ("Box(0, 9, (), np.int64)", "4", 4),
+    ("Dict(a=spaces.Discrete(2, start=1), b=spaces.Box(0, 1, (1,)))", '{"b": [0.5], "a": 2}', {"a": 2, "b": [0.5]}),
+    ("Dict(a=spaces.Discrete(2))", '{"a": 2}', ILLEGAL),
+    ("Dict(a=spaces.Discrete(2))", '{"a": 1.5}', None),
+    ("Dict(a=spaces.Discrete(2))", '{"a": 1, "b": 1}', None),
+    ("Dict(a=spaces.Discrete(2))", "{}", None),
+    ("Dict(a=spaces.Discrete(2))", "[1]", None),
+    ("Tuple((spaces.Discrete(2), spaces.Dict(t=spaces.Text(3))))", '[1, {"t": "ab"}]', [1, {"t": "ab"}]),
+    ("Tuple((spaces.Discrete(2), spaces.Text(3)))", "[1, 2]", None),
+    ("Tuple((spaces.Discrete(2), spaces.Text(3)))", '[1, "abcd"]', ILLEGAL),
+    ("Tuple((spaces.Discrete(2), spaces.Discrete(3)))", "[1]", None),
+    ("Tuple((spaces.Discrete(2), spaces.Discrete(3)))", '{"0": 1, "1": 2}', None),
 ]
 
 
@@ -164,6 +175,17 @@ def test_a_value_of_another_type_is_no_action(space: str, text: str, played: Any
     else:
         value = actions.value(json.loads(json.dumps(found)))
         assert actions.space.contains(value) and plain(value) == played
+
+
+def test_spaces_whose_actions_cannot_be_written_are_refused() -> None:
+    known = spaces()
+    for space in (known.Sequence(known.Discrete(2)), known.OneOf((known.Discrete(2), known.Text(3)))):
+        for whole in (space, known.Tuple((known.Discrete(2), known.Dict(a=space)))):
+            with pytest.raises(PeerError, match=rf"actions of the space {type(space).__name__}\(.* cannot be written"):
+                Actions(whole)
+    assert Actions(known.Dict(a=known.Discrete(2))).ask.endswith(
+        "Dict('a': Discrete(2)) (Dict: an object, Tuple: a list)."
+    )
 
 
 class Slides(Dice):
