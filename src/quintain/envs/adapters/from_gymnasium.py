@@ -55,9 +55,10 @@ class GymGame:
         wanted = by_level(self.ids, task)
         if wanted != self.made:
             self.close()
-            self.env, self.made = self._make(wanted), wanted
+            self.env = self._make(wanted)
             self.actions = Actions(self.env.action_space, self.words or words_of(self.env))
             self.ask = self.actions.ask
+            self.made = wanted  # not before: what was refused is made anew, and refused again
         observation, _ = self.env.reset(seed=task.seed)
         return self._shown(observation)
 

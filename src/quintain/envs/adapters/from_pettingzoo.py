@@ -23,7 +23,7 @@ class ZooGame:
     Args:
         ids: as `pettingzoo.make` takes it, as in `classic/tictactoe-v3`, or one for each level.
         options: of `pettingzoo.make`.
-        words: for the actions of `Discrete` spaces; () for numbers.
+        words: for the actions of `Discrete` spaces, or a list for each seat; () for numbers.
         look: gives the text of (observation, agent, env); None for `look.described`.
         parallel: take the parallel form.
     """
@@ -32,13 +32,14 @@ class ZooGame:
         self,
         ids: Any,
         options: Mapping[str, Any],
-        words: Sequence[str],
+        words: Sequence[str] | Mapping[str, Sequence[str]],
         look: Callable[..., str] | None,
         parallel: bool,
     ) -> None:
-        self.ids, self.options, self.words, self.look, self.parallel = ids, options, tuple(words), look, parallel
+        self.ids, self.options, self.words, self.look, self.parallel = ids, options, words, look, parallel
         self.seats: tuple[str, ...] = ()
-        self.ask, self.made = "", ""
+        self.ask: dict[str, str] = {}
+        self.made = ""
         self.env: Any = None
         self.actions: dict[str, Actions] = {}
         self.masks: dict[str, Any] = {}
@@ -48,10 +49,11 @@ class ZooGame:
         wanted = by_level(self.ids, task)
         if wanted != self.made:
             self.close()
-            self.env, self.made = self._make(wanted), wanted
+            self.env = self._make(wanted)
             self.seats = tuple(self.env.possible_agents)
-            self.actions = {seat: Actions(self.env.action_space(seat), self.words) for seat in self.seats}
-            self.ask = self.actions[self.seats[0]].ask
+            self.actions = self._actions()
+            self.ask = {seat: actions.ask for seat, actions in self.actions.items()}
+            self.made = wanted  # not before: what was refused is made anew, and refused again
         first = self.env.reset(seed=task.seed)
         if self.parallel:
             return self._shown(first[0], {}, {}, {})
@@ -74,6 +76,20 @@ class ZooGame:
                 ) from error
             except TypeError as error:
                 raise PeerError(f"PettingZoo cannot make {wanted!r} of {self.options}: {error}") from error
+
+    def _actions(self) -> dict[str, Actions]:
+        words = self.words if isinstance(self.words, Mapping) else dict.fromkeys(self.seats, self.words)
+        for name in words:
+            if name not in self.seats:
+                raise UnknownName(unknown("seat", name, self.seats))
+        found = {}
+        for seat in self.seats:
+            try:
+                found[seat] = Actions(self.env.action_space(seat), words.get(seat, ()))
+            except PeerError as error:
+                each = f"; where seats differ, actions is {{{', '.join(f'{name}: [...]' for name in self.seats)}}}"
+                raise PeerError(f"{seat}: {error}{each * bool(self.words)}") from error
+        return found
 
     def read(self, text: str, seat: str) -> Any:
         """See `actions.Actions.read`; what the mask of a seat forbids is illegal."""
@@ -130,7 +146,7 @@ class ZooGame:
 def pettingzoo(
     id: str | Sequence[str],
     options: Mapping[str, Any] | None = None,
-    actions: Sequence[str] = (),
+    actions: Sequence[str] | Mapping[str, Sequence[str]] = (),
     look: str | Callable[..., str] | None = None,
     parallel: bool = False,
     manner: Mapping[str, Any] | None = None,
@@ -140,7 +156,7 @@ def pettingzoo(
     Args:
         id: as `pettingzoo.make` takes it, as in `classic/tictactoe-v3`; a list has one for each level.
         options: of `pettingzoo.make`.
-        actions: words for the actions of `Discrete` spaces; numbers unless told.
+        actions: words for the actions of `Discrete` spaces, or a list for each seat, as in {player_0: [...]}; numbers unless told.
         look: `FILE.py:function` of (observation, agent, env) that gives the text; JSON unless told.
         parallel: all agents act at once, where the environment has that form.
         manner: options of `game.Manner`: `grammar`, `turns`, `penalty`, `win`.

@@ -35,8 +35,12 @@ class Shown:
 class Game(Protocol):
     """One environment of a peer: `PeerEnv` calls it, one call at a time, with random states of its own."""
 
-    ask: str  # how an action is written, one sentence
     seats: tuple[str, ...]
+
+    @property
+    def ask(self) -> str | Mapping[str, str]:
+        """How an action is written, one sentence, or one for each seat."""
+        ...
 
     def start(self, task: Task) -> Shown:
         """Begin the episode of a task."""

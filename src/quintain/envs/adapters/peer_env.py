@@ -14,7 +14,7 @@ from quintain.envs.grammar import GRAMMARS, act_tool
 from quintain.envs.world import NoEpisode
 from quintain.messages import Image, Message, Role, Text, ToolResult
 from quintain.ports import Env
-from quintain.types import Feedback, Stop, Task, Tool
+from quintain.types import Feedback, Stop, Task
 
 SAID = {
     "malformed": "That is not an action that can be read",
@@ -39,7 +39,6 @@ class PeerEnv:
         self.game, self.manner = game, manner or Manner()
         self.remote: bool = getattr(game, "remote", False)
         self.grammar = GRAMMARS[self.manner.grammar]
-        self.tools: tuple[Tool, ...] = ()
         self.task: Task | None = None
         self.taken: list[
             dict[str, Any]
@@ -61,10 +60,12 @@ class PeerEnv:
         self.noise = Noise(task.seed)
         with self._apart():
             said = self.game.start(task)
-        self.tools = (act_tool(self.game.ask),) if self.grammar.tools else ()
-        ask = self.grammar.ask.format(answer=self.game.ask, example="...")
-        rules = f"{ask}\nYou have {self.manner.turns} turns." if self.manner.turns > 1 else ask
-        return self._told(said, {}, opening=rules)
+        ask = self.game.ask
+        return self._told(said, {}, asks=dict.fromkeys(self.game.seats, ask) if isinstance(ask, str) else ask)
+
+    def _rules(self, ask: str) -> str:
+        rules = self.grammar.ask.format(answer=ask, example="...")
+        return f"{rules}\nYou have {self.manner.turns} turns." if self.manner.turns > 1 else rules
 
     async def step(self, moves: Mapping[str, Message]) -> Mapping[str, Feedback]:
         """Play the moves of the seats that act; where one cannot be read or is forbidden, nothing is played and the turn is spent.
@@ -81,7 +82,7 @@ class PeerEnv:
     def _step(self, moves: Mapping[str, Message]) -> dict[str, Feedback]:
         with self._apart():
             read = {seat: self._read(message, seat) for seat, message in moves.items()}
-        calls = {s: next((c.id for c in m.tool_calls), "") for s, m in moves.items()} if self.tools else {}
+        calls = {s: next((c.id for c in m.tool_calls), "") for s, m in moves.items()} if self.grammar.tools else {}
         wrong = {
             s: "illegal" if move is ILLEGAL else "malformed"
             for s, move in read.items()
@@ -116,7 +117,11 @@ class PeerEnv:
         return found
 
     def _told(
-        self, said: Shown, read: Mapping[str, Any], opening: str = "", calls: Mapping[str, str] | None = None
+        self,
+        said: Shown,
+        read: Mapping[str, Any],
+        asks: Mapping[str, str] | None = None,
+        calls: Mapping[str, str] | None = None,
     ) -> dict[str, Feedback]:
         out: dict[str, Feedback] = {}
         wrong = {seat for seat, events in said.events.items() if {"malformed", "illegal"} & set(events)}
@@ -127,6 +132,7 @@ class PeerEnv:
             self.shown = {**self.shown, **said.texts}
             self.pictured = {s: p for s, p in self.pictured.items() if s not in said.texts} | dict(said.images)
         for seat in self.game.seats:
+            opening = self._rules(asks[seat]) if asks else ""
             body = "\n\n".join(part for part in (opening, said.texts.get(seat, "")) if part)
             image = [Image(pixels=said.images[seat])] if seat in said.images else []
             told = (body or image) and (opening or seat in self.movers or self.stop)
@@ -138,7 +144,7 @@ class PeerEnv:
                 reward=self._earned(seat, said, seat in wrong),
                 stop=self.stop,
                 acts=seat in self.movers,
-                tools=self.tools if opening else (),
+                tools=(act_tool(asks[seat]),) if asks and self.grammar.tools else (),
                 events=said.events.get(seat, ()),
                 action="" if read.get(seat) is None else str(read[seat]),
                 state={"shown": self.shown.get(seat, "")},

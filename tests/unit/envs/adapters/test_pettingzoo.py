@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,6 +14,9 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # its tests import games in a way that it has deprecated
     from pettingzoo.test import api_test, parallel_api_test
 
+from gymnasium import spaces  # noqa: E402
+
+from quintain.envs.adapters.game import PeerError  # noqa: E402
 from quintain.envs.adapters.pettingzoo import aec, parallel  # noqa: E402
 from quintain.envs.adapters.play import AdapterError  # noqa: E402
 from quintain.envs.world import NoEpisode  # noqa: E402
@@ -131,6 +134,54 @@ async def test_all_agents_at_once() -> None:
     assert {s: f.reward["reward"] for s, f in told.items()} == {"player_0": -1.0, "player_1": 1.0}
     told = await env.step(said(env, "rock"))
     assert {f.stop for f in told.values()} == {Stop.truncated_turns}
+
+
+class Uneven(zoo.ParallelEnv):
+    """Seats with one action, two and three."""
+
+    metadata: ClassVar = {"name": "uneven"}
+
+    def __init__(self, render_mode: Any = None) -> None:
+        self.possible_agents, self.agents = ["a", "b", "c"], []
+
+    def observation_space(self, agent: str) -> Any:
+        return spaces.Discrete(9)
+
+    def action_space(self, agent: str) -> Any:
+        return spaces.Discrete(1 + self.possible_agents.index(agent))
+
+    def reset(self, seed: Any = None, options: Any = None) -> Any:
+        self.agents = list(self.possible_agents)
+        return dict.fromkeys(self.agents, 0), {}
+
+    def step(self, actions: Any) -> Any:
+        rewards, self.agents = {seat: float(number) for seat, number in actions.items()}, []
+        over = dict.fromkeys(rewards, True)
+        return dict.fromkeys(rewards, 0), rewards, over, dict.fromkeys(rewards, False), {}
+
+
+async def test_each_seat_is_told_its_own_actions() -> None:
+    zoo.register("parallel", "own/uneven-v0", entry_point=Uneven)
+    spec = {"name": "pettingzoo", "id": "own/uneven-v0"}
+    asked = {"a": "One of: 0.", "b": "One of: 0, 1.", "c": "One of: 0, 1, 2."}
+    told = await build("env", spec)(TASK).reset(TASK)
+    assert all(sentence in told[seat].messages[0].text for seat, sentence in asked.items())
+    told = await build("env", {**spec, "manner": {"grammar": "tool"}})(TASK).reset(TASK)
+    assert {s: f.tools[0].parameters["properties"]["action"]["description"] for s, f in told.items()} == asked
+    env = build("env", {**spec, "actions": {"b": ["no", "yes"], "c": ["x", "y", "z"]}})(TASK)
+    told = await env.reset(TASK)
+    assert "One of: 0." in told["a"].messages[0].text and "One of: no, yes." in told["b"].messages[0].text
+    moves = {"a": "0", "b": "yes", "c": "z"}
+    told = await env.step({s: Message.of("assistant", f"<action>{move}</action>") for s, move in moves.items()})
+    assert [dict(f.reward) for f in told.values()] == [{"reward": 0.0}, {"reward": 1.0}, {"reward": 2.0}]
+    env = build("env", {**spec, "actions": ["no", "yes"]})(TASK)
+    for _ in range(2):
+        with pytest.raises(
+            PeerError, match=r"a: there are 2 words for 1 actions .* actions is \{a: \[...\], b: \[...\]"
+        ):
+            await env.reset(TASK)
+    with pytest.raises(UnknownName, match="unknown seat 'd'"):
+        await build("env", {**spec, "actions": {"d": ["no"]}})(TASK).reset(TASK)
 
 
 async def test_what_pettingzoo_does_not_have_is_named() -> None:
