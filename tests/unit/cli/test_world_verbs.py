@@ -50,6 +50,21 @@ def test_slips_are_for_worlds_of_several_turns(capsys):
     assert main(["demos", "KeyDoor", "-n", "1", "--slips", "0.5"]) == 0 and not capsys.readouterr().err
 
 
+@pytest.mark.parametrize("image", [0, 64])
+def test_roles_alternate_in_the_demos_of_a_seat_that_moves_second(image, capsys):
+    words = ["demos", "NimDuel", "-n", "4", "--levels", "2", "--reward", "0", f"env.scaffold.image={image}"]
+    assert main(words) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    for row in rows:
+        roles = [m["role"] for m in row["messages"]]
+        assert roles == ["user", "assistant"] * (len(roles) // 2) and len(roles) == 2 * len(row["imitate"])
+    told = next(row["messages"][0]["content"] for row in rows if row["seat"] == "second")
+    if image:
+        assert [part["type"] for part in told] == ["text", "image_url", "text", "text", "image_url"]
+        told = "".join(part.get("text", "") for part in told)
+    assert "Two players take counters" in told and "\nThe opponent plays " in told
+
+
 def test_demos_leave_no_file_that_is_not_whole(tmp_path, capsys, monkeypatch):
     out = tmp_path / "rows.jsonl"
     words = ["demos", "KeyDoor", "-n", "2", "--levels", "0", "--out", str(out)]
