@@ -77,11 +77,16 @@ def app(world: str, level: int = 0, *, sessions: int = 64, **options: Any) -> An
         lambda: make(world, level, **options), known.action, known.observation, max_concurrent_envs=sessions
     )
     made.add_exception_handler(QuintainError, _refused)
+    made.add_exception_handler(peer("starlette.websockets").WebSocketDisconnect, _gone)
     return made
 
 
 async def _refused(request: Any, error: Exception) -> Any:
     return peer("starlette.responses").JSONResponse({"detail": str(error)}, 400)
+
+
+async def _gone(socket: Any, error: Any) -> None:
+    """A client went away without a word: OpenEnv closes its end of what is closed, which is no failure."""
 
 
 @functools.cache

@@ -49,9 +49,15 @@ def oracle(messages: list[dict[str, Any]], split: str) -> str:
 
 
 @pytest.fixture
-def openenv() -> Iterator[str]:
+def imported() -> Iterator[None]:
     drawn = random.getstate()  # OpenEnv's import and the pings of its sockets draw from the global state
     pytest.importorskip("openenv.core")
+    yield
+    random.setstate(drawn)
+
+
+@pytest.fixture
+def openenv(imported: None) -> Iterator[str]:
     import uvicorn
 
     from quintain.envs.adapters.openenv import app
@@ -65,7 +71,6 @@ def openenv() -> Iterator[str]:
     yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     server.should_exit = True
     thread.join(30)
-    random.setstate(drawn)
 
 
 def asked(url: str, **body: Any) -> dict[str, Any]:
@@ -170,8 +175,25 @@ async def test_a_session_of_openenv_goes_on_after_what_it_refuses(openenv: str) 
         assert (await tell("step", '{"action": "down"}'))["type"] == "observation"
 
 
-def test_openenv_says_at_once_what_cannot_be_served() -> None:
-    pytest.importorskip("openenv.core")
+async def test_a_client_of_openenv_that_vanishes_is_no_failure(imported: None) -> None:
+    from quintain.envs.adapters.openenv import app
+
+    heard, told = iter(("connect", "disconnect")), []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": f"websocket.{next(heard)}", "code": 1006}
+
+    async def send(message: dict[str, Any]) -> None:
+        told.append(message["type"])
+        if message["type"] == "websocket.close":
+            raise OSError("nobody is there")
+
+    scope = {"type": "websocket", "scheme": "ws", "path": "/ws", "headers": [], "query_string": b"", "subprotocols": []}
+    await app("KeyDoor", 2)(scope, receive, send)
+    assert told == ["websocket.accept", "websocket.close"]
+
+
+def test_openenv_says_at_once_what_cannot_be_served(imported: None) -> None:
     from quintain.envs.adapters.openenv import app, make
 
     with pytest.raises(AdapterError, match="NimDuel has the seats"):
