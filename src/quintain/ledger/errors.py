@@ -36,6 +36,18 @@ class MissingBlob(QuintainError):
     """No readable blob has this hash."""
 
 
+def no_run(path: str | Path, marker: str, error: Exception) -> NotARun:
+    """The error for a path whose `marker` could not be read: it is damaged, or there is none."""
+    home = Path(path).absolute()
+    if (home / marker).exists():
+        return NotARun(f"{home / marker} cannot be read ({error}); restore it from a copy")
+    near = nearest_run(path, marker)
+    lacking = f"it has no {marker}" if home.is_dir() else "there is no such folder"
+    return NotARun(
+        f"{home} is not a run folder: {lacking}; {f'did you mean {near}?' if near else '`quintain train` makes one'}"
+    )
+
+
 def nearest_run(path: str | Path, marker: str = "run.json") -> Path | None:
     """The run that is most likely meant by a path that is none: its folder for a file in it, else one that is spelled alike.
 

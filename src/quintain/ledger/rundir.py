@@ -16,7 +16,7 @@ from typing import Any
 
 from quintain.ledger.checkpoints import Checkpoint, Checkpoints
 from quintain.ledger.disk import Disk, explained
-from quintain.ledger.errors import CorruptCheckpoint, NotARun, ReadOnlyRun, nearest_run
+from quintain.ledger.errors import CorruptCheckpoint, NotARun, ReadOnlyRun, no_run
 from quintain.ledger.groups import PackedGroup
 from quintain.ledger.index import keys_of
 from quintain.ledger.lock import alone
@@ -87,11 +87,7 @@ class RunDir:
             raise NotARun(
                 f"{home} holds a run; `quintain train --resume {shlex.quote(str(home))}` continues it, `run.name` chooses another folder"
             )
-        strange = (
-            sorted(p.name for p in home.iterdir() if p.name not in _OWN and not p.name.endswith(".tmp"))
-            if home.exists()
-            else []
-        )
+        strange = sorted(p.name for p in home.glob("*") if p.name not in _OWN and not p.name.endswith(".tmp"))
         if strange:
             raise NotARun(f"{home} holds other files ({strange[0]}); choose a folder that is empty or not there")
         with explained(home, "making the run folder"):
@@ -123,12 +119,10 @@ class RunDir:
         try:
             facts = json.loads((home / _MARKER).read_text())
         except (OSError, ValueError) as error:
-            lacking = f"it has no readable {_MARKER}" if home.is_dir() else "there is no such folder"
-            near = nearest_run(path, _MARKER)
-            what = f"did you mean {near}?" if near else "`quintain train` makes one"
-            raise NotARun(f"{home} is not a run folder: {lacking}; {what}") from error
-        if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
-            raise NotARun(f"{home} was written in another format; this quintain reads format {_FORMAT}")
+            raise no_run(path, _MARKER, error) from error
+        if (found := facts.get("format") if isinstance(facts, dict) else None) != _FORMAT:
+            fix = "open it with the version that wrote it" if found else f"restore {_MARKER} from a copy"
+            raise NotARun(f"{home} was written in format {found}; this quintain reads format {_FORMAT}: {fix}")
         recording = Recording(record)
         writer = None
         if mode == "a":

@@ -244,7 +244,7 @@ def test_folders_that_are_not_runs_are_refused(home, tmp_path, monkeypatch):
     with pytest.raises(NotARun, match="there is no such folder"):
         RunDir.open(home)
     (tmp_path / "mine").mkdir()
-    with pytest.raises(NotARun, match="no readable run.json"):
+    with pytest.raises(NotARun, match="it has no run.json"):
         RunDir.open(tmp_path / "mine")
     RunDir.create(tmp_path / "nim-3", "").close()
     for wrong in ("nim3", "NIM-3", "nim-3/config.toml"):
@@ -260,9 +260,14 @@ def test_folders_that_are_not_runs_are_refused(home, tmp_path, monkeypatch):
     RunDir.create(home, "").close()
     with pytest.raises(NotARun, match="--resume"):
         RunDir.create(home, "")
-    (home / "run.json").write_text('{"format": 99}')
-    with pytest.raises(NotARun, match="format"):
-        RunDir.open(home)
+    for text, said in [
+        ('{"format": 99}', "written in format 99; this quintain reads format 1: open it with the version"),
+        ("[]", "written in format None; .*: restore run.json from a copy"),
+        ('{"form', "run/run.json cannot be read .*; restore it from a copy$"),
+    ]:
+        (home / "run.json").write_text(text)
+        with pytest.raises(NotARun, match=said):
+            RunDir.open(home)
 
 
 def test_a_run_that_died_while_being_made_is_made_again(home):
