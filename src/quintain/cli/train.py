@@ -195,20 +195,21 @@ def resume(folder: Path, items: Sequence[str], step: int | None, *, tell: int | 
             raise configs.ConfigError(
                 f"--from {step}: {folder} has no checkpoint of that step to go on from; there are: {', '.join(map(str, there)) or 'none'}"
             )
-        if step is not None and step < there[-1]:
+        ends = list(store.events(["stopped"]))
+        done = max([*there, ends[-1].step if ends else 0])
+        if step is None:
+            store.newest()  # it is not gone
+        elif step < done:
             print(
-                f"it goes on from step {step}: what was done after it, up to step {there[-1]}, counts no longer",
-                flush=True,
+                f"it goes on from step {step}: what was done after it, up to step {done}, counts no longer", flush=True
             )
         path = store.path / "config.toml"
         asked = absolute(configs.make(path, overrides=overrides))
         went, before = store.agreed or store.config, store.config
         config = _agree(store, asked)
-        ends = list(store.events(["stopped"]))
     changed = config != absolute(configs.make(path))
     ended = bool(ends) and ends[-1].payload["reason"] == "done" and not changed
     fewer = config.run.steps < absolute(configs.make(path)).run.steps
-    done = max([*there, ends[-1].step if ends else 0])
     if (ended or fewer) and done >= config.run.steps and step is None:
         print(f"nothing is left to do: {folder} has done its {done} steps")
         print(f"train on with:   quintain train --resume {shlex.quote(str(folder))} run.steps={2 * done or 100}")
@@ -285,8 +286,7 @@ def not_begun(folder: Path, count: int) -> dict[str, Any]:
     from quintain.runtime.keeper import Keeper
 
     with RunDir.open(folder, "a") as store:
-        newest = store.latest_checkpoint()
-        end = {"reason": "drained", "step": newest.step if newest else 0}
+        end = {"reason": "drained", "step": store.newest() or 0}
         Keeper(store, Ranks(size=count)).stopped(end["step"], end["reason"])
     return end
 

@@ -13,7 +13,7 @@ import json
 import os
 import shlex
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,10 @@ class Checkpoints:
         """The steps that have a finished checkpoint, oldest first."""
         names = (p.name.removeprefix("step-") for p in self.folder.glob("step-*") if p.is_dir())
         return sorted(int(n) for n in names if n.isdigit())
+
+    def replaced(self, step: int) -> bool:
+        """Whether the checkpoint of a step was being replaced when its writer died; the next writer puts it back."""
+        return (self.folder / f"{_OLD}{self.path(step).name}").exists()
 
     def wrote(self) -> dict[int, int]:
         """How many events each rank had made durable when one of the checkpoints that can be read was made, at most."""
@@ -187,14 +191,20 @@ class Checkpoints:
         return body
 
     def _corrupt(self, step: int, path: Path, what: str) -> CorruptCheckpoint:
-        others = [s for s in self.steps() if s != step]
-        run = self.folder.parent
-        fix = (
-            f"`quintain train --resume {shlex.quote(str(run))} --from {others[-1]}` continues from step {others[-1]}"
-            if others
-            else ("restore it from a copy; there is no other checkpoint, so the alternative is a new run")
-        )
+        fix = self._way_on([s for s in self.steps() if s != step])
         return CorruptCheckpoint(f"{path}: {what}; the checkpoint of step {step} was whole once. {fix}")
+
+    def gone(self, step: int, left: Sequence[int]) -> CorruptCheckpoint:
+        """The error for a checkpoint that the ledger tells of and that is not there; `left` are those to go on from."""
+        return CorruptCheckpoint(
+            f"{self.path(step)}: the ledger tells of a checkpoint of step {step}, but it is gone; {self._way_on(left)}"
+        )
+
+    def _way_on(self, left: Sequence[int]) -> str:
+        if not left:
+            return "restore it from a copy; there is no other checkpoint, so the alternative is a new run"
+        run = shlex.quote(str(self.folder.parent))
+        return f"restore it from a copy, or `quintain train --resume {run} --from {left[-1]}` continues from step {left[-1]}"
 
     def set_aside(self, step: int) -> None:
         """Move a checkpoint whose manifest cannot be read, and that the run goes on without, out of the way."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from quintain.ledger.audit import audit
 from quintain.ledger.checkpoints import Checkpoints
 from quintain.ledger.disk import Disk
-from quintain.ledger.errors import CorruptLedger
+from quintain.ledger.errors import CorruptCheckpoint, CorruptLedger
 from quintain.ledger.frames import SPLICE
 from quintain.ledger.index import Index
 from quintain.ledger.lock import alive, read_holder
@@ -48,6 +48,10 @@ def verify(path: str | Path) -> list[Finding]:
     if any(f.level == "error" and f.where != "checkpoints" for f in found):
         return found
     with RunDir.open(home) as run:
+        try:
+            run.newest()
+        except CorruptCheckpoint as error:
+            found.append(Finding(level="error", where="checkpoints", what=str(error)))
         books, gaps = audit(run), any(run.events(["lost"]))
     fix = "what is lost was in records that a repair could not keep; the run can go on all the same" if gaps else ""
     level = "note" if books.ok else "error"

@@ -348,20 +348,25 @@ class RunDir:
         """The newest checkpoint (or that of `step`), every byte verified; None if the run never made one.
 
         Raises:
-            CorruptCheckpoint: it is damaged, or all are gone; the message names the file and the way on.
+            CorruptCheckpoint: it is damaged or gone; the message names the file and the way on.
         """
-        if step is not None:
-            return self.checkpoints.verify(step)
+        step = self.newest() if step is None else step
+        return None if step is None else self.checkpoints.verify(step)
+
+    def newest(self) -> int | None:
+        """The step of the newest checkpoint that counts, its files unread; None if the run never made one.
+
+        Raises:
+            CorruptCheckpoint: it is gone; the message names the way on.
+        """
         with self._lock:
-            if steps := self.steps():
-                return self.checkpoints.verify(steps[-1])
-            made = list(self.events(["checkpoint"]))
-        if made:
-            raise CorruptCheckpoint(
-                f"{self.checkpoints.folder}: the ledger tells of a checkpoint of step {made[-1].step}, but it is gone; "
-                "restore it from a copy, or begin a new run"
-            )
-        return None
+            told = max(
+                (e.step for e in self.events(["checkpoint"])), default=-1
+            )  # first: a living run makes others meanwhile
+            left = self.steps()
+        if told > max(left, default=-1) and not self.checkpoints.replaced(told):
+            raise self.checkpoints.gone(told, left)
+        return left[-1] if left else None
 
     def _supersede(self, payload: Mapping[str, Any]) -> None:
         with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -12,12 +13,12 @@ from quintain.cli.doctor import main as doctor
 from quintain.cli.waits import last_words
 from quintain.evals.players import of_run
 from quintain.evals.report import _command
-from quintain.ledger import RunDir
+from quintain.ledger import CorruptCheckpoint, RunDir
 from quintain.ledger.log import corrupt
 from quintain.runtime.stage import make_stage
 from quintain.runtime.watch import live_path
 from quintain.runtime.words import fitted, known, spelled
-from quintain.types import QuintainError
+from quintain.types import Event, QuintainError
 
 
 @pytest.fixture
@@ -101,6 +102,21 @@ def test_overrides_are_no_edits_and_are_taken_back_when_the_run_fails_with_them(
     with pytest.raises(RuntimeError, match="nobody"):
         train.resume(folder, ["learner.lr=0.25"], 8)
     assert configs.make(folder / "config.toml").learner.lr == 0.25, "and one of the same step again"
+
+
+def test_a_run_whose_newest_checkpoint_is_gone_is_neither_done_nor_played_with_an_older_one(begun, capsys):
+    folder, went = begun
+    with RunDir.open(folder, "a") as store:
+        for step in (4, went[0].run.steps):
+            newest = store.checkpoint(step, lambda folder: None)
+        store.append(Event(time=0.0, step=newest.step, actor="run", kind="stopped", payload={"reason": "done"}))
+    shutil.rmtree(newest.path)
+    for ask in (lambda: train.resume(folder, [], None), lambda: of_run(folder, [])):
+        with pytest.raises(CorruptCheckpoint, match=f"of step {newest.step}, but it is gone; .*--from 4"):
+            ask()
+    assert doctor([str(folder)]) == 1 and "but it is gone" in capsys.readouterr().out
+    assert train.resume(folder, [], 4) == 0 and len(went) == 2
+    assert f"from step 4: what was done after it, up to step {newest.step}, counts" in capsys.readouterr().out
 
 
 def test_a_run_of_before_settings_were_kept_is_taken_at_its_word(begun, capsys):

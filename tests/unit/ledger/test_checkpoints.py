@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from quintain.ledger import CorruptCheckpoint, DiskFull, RunDir
 from quintain.ledger.disk import Disk
+from quintain.ledger.doctor import verify
 from quintain.types import QuintainError
 
 
@@ -88,8 +90,6 @@ def test_a_damaged_checkpoint_is_loud_and_names_file_and_way_on(run, damage):
 
 
 def test_the_only_checkpoint_damaged_or_deleted_is_never_a_restart_from_zero(run):
-    import shutil
-
     path = run.checkpoint(3, writer()).path
     (path / "weights.safetensors").unlink()
     with pytest.raises(CorruptCheckpoint, match="there is no other checkpoint"):
@@ -111,6 +111,27 @@ def test_a_checkpoint_of_a_left_branch_is_not_the_latest(run, event):
     run.checkpoint(2, writer("second"))
     found = run.latest_checkpoint()
     assert found.step == 2 and json.loads((found.path / "state" / "counters.json").read_text()) == {"text": "second"}
+
+
+def test_the_newest_that_counts_is_missed_when_it_is_gone_and_the_run_can_go_on_without_it(run, event):
+    for step in (4, 8, 12):
+        run.append(event(step=step))
+        run.checkpoint(step, writer())
+    shutil.copytree(run.checkpoints.path(12), run.path / "copy")
+    shutil.rmtree(run.checkpoints.path(12))
+    for ask in (run.latest_checkpoint, run.newest, RunDir.open(run.path).latest_checkpoint):
+        with pytest.raises(
+            CorruptCheckpoint, match="a checkpoint of step 12, but it is gone; .* copy, or .* --from 8`"
+        ):
+            ask()
+    assert [f.where for f in verify(run.path) if f.level == "error" and "--from 8" in f.what] == ["checkpoints"]
+    shutil.move(run.path / "copy", run.checkpoints.folder / ".old-step-000012")
+    assert run.newest() == 8, "it was being replaced"
+    shutil.rmtree(run.checkpoints.folder / ".old-step-000012")
+    run.rewind(run.latest_checkpoint(8))
+    assert run.newest() == 8 and not [f for f in verify(run.path) if f.level == "error"]
+    run.checkpoints.save(12, writer(), {0: run.offset})
+    assert run.newest() == 12, "its writer died before it told of it"
 
 
 class _Dying(Disk):
