@@ -19,7 +19,7 @@ from quintain import config as configs
 from quintain.cli.args import sources
 from quintain.cli.paths import absolute
 from quintain.cli.restarts import EXPLAINED, FORKS, STEPPED, Supervisor
-from quintain.ledger import RunDir
+from quintain.ledger import RunDir, RunMoved
 from quintain.registry import require_extra
 from quintain.runtime.check import check
 from quintain.runtime.transport import LearnerLost
@@ -160,7 +160,7 @@ def begin(config: configs.Config, *, fresh: bool, tell: int | None = None) -> in
         RunDir.create(folder, config.toml(full=True), about={"words": spelled(config)}).close()
         told(tell, os.fsencode(folder))
         return run(config, folder, resume=False, tell=tell, sinks=[old] if old else [])
-    except (StallError, LearnerLost):
+    except (StallError, LearnerLost, RunMoved):
         raise  # the run goes on, if it is started again
     except QuintainError:
         if not any((folder / "checkpoints").glob("step-*")):

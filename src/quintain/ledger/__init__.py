@@ -22,6 +22,7 @@ from quintain.ledger.errors import MissingBlob as MissingBlob
 from quintain.ledger.errors import NotARun as NotARun
 from quintain.ledger.errors import ReadOnlyRun as ReadOnlyRun
 from quintain.ledger.errors import RunLocked as RunLocked
+from quintain.ledger.errors import RunMoved as RunMoved
 from quintain.ledger.errors import nearest_run as nearest_run
 from quintain.ledger.groups import PackedGroup as PackedGroup
 from quintain.ledger.groups import Row as Row

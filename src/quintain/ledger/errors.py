@@ -16,6 +16,10 @@ class RunLocked(QuintainError):
     """Another process writes to this run."""
 
 
+class RunMoved(QuintainError):
+    """The folder of a run is no longer where it was when the run began or went on."""
+
+
 class CorruptLedger(QuintainError):
     """Bytes that were durable have changed or are gone; the message names segment and offset."""
 

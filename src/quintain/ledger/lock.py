@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from quintain.ledger.disk import explained
-from quintain.ledger.errors import NotARun, RunLocked
+from quintain.ledger.errors import NotARun, RunLocked, RunMoved
 from quintain.ledger.stream import lock_path, ranks
 
 
@@ -59,6 +59,22 @@ class Lock:
         os.ftruncate(fd, 0)
         os.pwrite(fd, json.dumps(me).encode(), 0)
         return fd
+
+    def prove(self) -> None:
+        """Prove that the run is where it was when the lock was taken.
+
+        Raises:
+            RunMoved: its folder was moved, deleted or replaced meanwhile.
+        """
+        try:
+            there = os.path.samestat(self.path.stat(), os.fstat(self._fd))
+        except FileNotFoundError:
+            there = False
+        if not there:
+            raise RunMoved(
+                f"{self.path.parents[2]} was moved, deleted or replaced while the run went on, so its checkpoint would be lost: none is "
+                "written; `quintain train --resume` goes on with the folder, wherever it is now, from its newest checkpoint"
+            )
 
     def release(self) -> None:
         """Let others write."""

@@ -177,9 +177,7 @@ class RunDir:
         if self._writer is None:
             raise ReadOnlyRun(f"{self.path} is open for reading or closed; open it with mode 'a' to write")
         if self._pid != os.getpid():
-            raise ReadOnlyRun(
-                f"{self.path} was opened by process {self._pid}; a forked process opens a rank of its own"
-            )
+            raise ReadOnlyRun(f"{self.path} was opened by process {self._pid}; a forked process opens its own rank")
         return self._writer
 
     def append(self, *events: Event) -> None:
@@ -309,10 +307,14 @@ class RunDir:
             save: writes files into the folder.
             score: the checkpoint with the highest one is never deleted.
             notes: JSON values to find in `Checkpoint.notes`.
+
+        Raises:
+            RunMoved: the folder is not where it was opened; nothing is written there.
         """
         with self._lock:
             writer = self._write()
             writer.commit()
+            writer.lock.prove()
             offsets = {s.rank: s.offset for s in self._reading.streams()}
             done = self.checkpoints.save(step, save, offsets, score=score, notes=dict(notes or {}))
             self._tell(done)
@@ -368,11 +370,6 @@ class RunDir:
             raise self.checkpoints.gone(told, left)
         return left[-1] if left else None
 
-    def _supersede(self, payload: Mapping[str, Any]) -> None:
-        with self._lock:
-            self.append(Event(time=time.time(), step=0, actor="ledger", kind="superseded", payload=payload))
-            self.commit()
-
     def rewind(self, checkpoint: Checkpoint | None) -> None:
         """Supersede everything after a checkpoint (None: everything), in all ranks, before a run goes on from it.
 
@@ -388,7 +385,9 @@ class RunDir:
                 since += 1  # the event that tells of this very checkpoint still counts
             others = {str(r): (offsets.get(r, 0), end) for r, end in ends.items() if r and end > offsets.get(r, 0)}
             if ends.get(0, 0) > since or others:
-                self._supersede({"since": since, "after": offsets.get(0, 0), "ranks": others})
+                gone = {"since": since, "after": offsets.get(0, 0), "ranks": others}
+                self.append(Event(time=time.time(), step=0, actor="ledger", kind="superseded", payload=gone))
+                self.commit()
             if checkpoint is not None and since == checkpoint.offset:
                 self._tell(checkpoint)  # the writer died between saving and telling
             for step in self.checkpoints.steps():

@@ -13,7 +13,7 @@ from quintain.cli.doctor import main as doctor
 from quintain.cli.waits import last_words
 from quintain.evals.players import of_run
 from quintain.evals.report import _command
-from quintain.ledger import CorruptCheckpoint, RunDir
+from quintain.ledger import CorruptCheckpoint, RunDir, RunMoved
 from quintain.ledger.log import corrupt
 from quintain.runtime.stage import make_stage
 from quintain.runtime.watch import live_path
@@ -117,6 +117,16 @@ def test_a_run_whose_newest_checkpoint_is_gone_is_neither_done_nor_played_with_a
     assert doctor([str(folder)]) == 1 and "but it is gone" in capsys.readouterr().out
     assert train.resume(folder, [], 4) == 0 and len(went) == 2
     assert f"from step 4: what was done after it, up to step {newest.step}, counts" in capsys.readouterr().out
+
+
+def test_a_run_that_was_moved_takes_away_nothing_that_is_now_in_its_place(begun, monkeypatch):
+    def moved(config, folder, **rest):
+        raise RunMoved("it is elsewhere")
+
+    monkeypatch.setattr(train, "run", moved)
+    with pytest.raises(RunMoved):
+        train.begin(begun[1][0], fresh=False)
+    assert (begun[0].with_name("r-2") / "run.json").exists()
 
 
 def test_a_run_of_before_settings_were_kept_is_taken_at_its_word(begun, capsys):

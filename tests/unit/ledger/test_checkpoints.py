@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from quintain.ledger import CorruptCheckpoint, DiskFull, RunDir
+from quintain.ledger import CorruptCheckpoint, DiskFull, RunDir, RunMoved
 from quintain.ledger.disk import Disk
 from quintain.ledger.doctor import verify
 from quintain.types import QuintainError
@@ -132,6 +132,22 @@ def test_the_newest_that_counts_is_missed_when_it_is_gone_and_the_run_can_go_on_
     assert run.newest() == 8 and not [f for f in verify(run.path) if f.level == "error"]
     run.checkpoints.save(12, writer(), {0: run.offset})
     assert run.newest() == 12, "its writer died before it told of it"
+
+
+def test_a_run_whose_folder_is_moved_or_replaced_saves_nothing_where_it_was(run, event, tmp_path):
+    run.checkpoint(1, writer())
+    moved = run.path.rename(tmp_path / "moved")
+    run.append(event(step=2))
+    with pytest.raises(RunMoved, match="was moved, deleted or replaced while the run went on"):
+        run.checkpoint(2, writer())
+    assert not run.path.exists() and RunDir.open(moved).offset == run.offset
+    with RunDir.create(run.path, ""), pytest.raises(RunMoved):
+        run.checkpoint(2, writer())
+    assert not (run.path / "checkpoints").exists()
+    shutil.rmtree(run.path)
+    moved.rename(run.path)
+    run.checkpoint(2, writer())
+    assert steps(run) == [1, 2]
 
 
 class _Dying(Disk):
