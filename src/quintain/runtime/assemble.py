@@ -220,7 +220,7 @@ async def _play(
         opened.stage.env.tell = run.env_died
     if crew is None:
         try:
-            return await _train(config, opened, place, partial(_live, opened.learner))
+            return await _train(config, opened, place, watch, partial(_live, opened.learner))
         finally:
             await close_engines(run.cast)
     crew.tell = lambda fact: run.keeper.write(run.step, "actor", fact)
@@ -228,7 +228,7 @@ async def _play(
     try:
         await crew.start()
         async with leading(opened.learner, crew.transport, run):
-            return await _train(config, opened, place, partial(_first, opened, crew.weights))
+            return await _train(config, opened, place, watch, partial(_first, opened, crew.weights))
     finally:
         await crew.close()
 
@@ -244,11 +244,12 @@ async def _first(opened: Open, folder: str, step: int) -> Weights:
 
 
 async def _train(
-    config: Config, opened: Open, place: Place, weights: Callable[[int], Awaitable[Weights]]
+    config: Config, opened: Open, place: Place, watch: Watch, weights: Callable[[int], Awaitable[Weights]]
 ) -> dict[str, Any]:
     """Begin or go on, train, evaluate; `weights(step)` are those that the first tickets are played with."""
     run, scores = opened.run, {}
     resumed = place.resume and run.restore(place.step)
+    watch.went_on = True
     if resumed:
         if place.changed:
             run.keeper.write(run.step, "changed", {"settings": {k: list(pair) for k, pair in place.changed.items()}})

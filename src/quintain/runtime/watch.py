@@ -83,6 +83,7 @@ class Watch:
         self.say: Callable[[str], None] = lambda text: None
         self.fail: Callable[[StallError], None] = lambda error: None  # asks the run to end with this error
         self.rescue: Callable[[], None] = lambda: None  # checkpoints the last boundary where the main thread is held
+        self.went_on = False  # past its checkpoint, if it resumes
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
         self._began, self._moved, self._total = time.time(), time.monotonic(), 0
@@ -96,13 +97,13 @@ class Watch:
         self._moved = time.monotonic()
         self._thread.start()
 
-    def close(self, state: str = "ended", reason: str = "") -> None:
-        """Write the last status: `state` is `ended` or `failed`."""
+    def close(self, state: str = "ended", reason: str = "", **more: Any) -> None:
+        """Write the last status: `state` is `ended` or `failed`; `more` takes the place of what is known now."""
         self._over.set()
         self._thread.join(PERIOD_S)
         self.clock.stop()
         with contextlib.suppress(OSError):
-            self._write(self.status() | {"state": state, "reason": reason})
+            self._write(self.status() | {"state": state, "reason": reason, **more})
 
     # -- status ----------------------------------------------------------------------------------------------------
 
@@ -271,15 +272,20 @@ def _engine(engine: Any) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def watched(config: Config, folder: Path, place: Place) -> Iterator[Watch]:
-    """A watch over the run in `folder` for as long as the body takes; its end is the run's last status."""
+    """A watch over the run in `folder` for as long as the body takes; its end is the run's last status.
+
+    Special cases: a resume that fails before it has gone on leaves the last status as it was.
+    """
     section = config.runtime
     limits = {"stall_s": section.stall_s, "fatal_s": section.stall_fatal_s, "heartbeat_s": section.heartbeat_s}
     watch = Watch(folder, rank=place.rank, size=place.size, **limits)
+    before = read_live(folder, place.rank) if place.resume else None
     watch.start()
     try:
         yield watch
     except BaseException as error:
-        watch.close("failed", f"{type(error).__name__}: {error}"[:2000])
+        failed = {"state": "failed", "reason": f"{type(error).__name__}: {error}"[:2000]}
+        watch.close(**(failed if before is None or watch.went_on else before))
         raise
     watch.close()
 

@@ -9,9 +9,11 @@ import time
 
 import pytest
 
+from quintain import config as configs
 from quintain.runtime import watch as watches
+from quintain.runtime.launch import Place
 from quintain.runtime.pulse import LoopClock, Pulse, end_the_silent
-from quintain.runtime.watch import StallError, Watch, live_path, read_live
+from quintain.runtime.watch import StallError, Watch, live_path, read_live, watched
 from quintain.waits import done, waiting
 
 
@@ -39,6 +41,22 @@ def test_the_status_is_whole_at_any_time_and_marked_at_the_end(tmp_path, quick):
     watch.close("failed", "X: y")
     assert read_live(tmp_path, 1)["state"] == "failed" and read_live(tmp_path, 1)["reason"] == "X: y"
     assert read_live(tmp_path, 0) is None and not list(tmp_path.glob("*.tmp"))
+
+
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize("went_on", [True, False])
+def test_a_resume_that_fails_before_it_goes_on_leaves_the_last_word(tmp_path, quick, resume, went_on):
+    with watched(configs.make("tiny"), tmp_path, Place()):
+        pass
+    before = read_live(tmp_path)
+    with pytest.raises(KeyError), watched(configs.make("tiny"), tmp_path, Place(resume=resume)) as watch:
+        watch.facts = lambda: {"step": 4}
+        until(lambda: read_live(tmp_path).get("step") == 4)
+        watch.went_on = went_on
+        raise KeyError
+    state = read_live(tmp_path)
+    kept = all(state[key] == before[key] for key in ("state", "reason", "time", "began"))
+    assert kept == (resume and not went_on) and state["state"] == ("ended" if kept else "failed")
 
 
 def test_facts_that_cannot_be_read_now_are_the_last_ones(tmp_path):
