@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from quintain.ledger.errors import CorruptCheckpoint
 from quintain.ledger.plain import packed
 
 if TYPE_CHECKING:
@@ -21,8 +23,9 @@ class Audit:
     """What `audit` found. Tickets are numbered from 0; each of N ranks takes every N-th number, without gaps.
 
     `lost`: tickets that must exist but were never issued (a gap in the numbers, or trained, played or dropped all the
-    same), and trained ones whose group was never recorded. `duplicated`: trained twice, or trained and dropped. `chain`
-    hashes step, tickets, digest and groups of every training step: equal chains, the same data in the same order.
+    same, or issued before a checkpoint), and trained ones whose group was never recorded. `duplicated`: trained twice, or
+    trained and dropped. `chain` hashes step, tickets, digest and groups of every training step: equal chains, the same
+    data in the same order.
     """
 
     issued: int
@@ -63,6 +66,7 @@ def audit(run: RunDir) -> Audit:
         ...     audit(run).pending
         (0,)
     """
+    proved = _proved(run)  # first: a living run issues more meanwhile
     seen: dict[str, Counter[int]] = {kind: Counter() for kind in _KINDS}
     reasons: Counter[str] = Counter()
     groups: dict[int, str] = {}  # ticket -> digest
@@ -83,8 +87,10 @@ def audit(run: RunDir) -> Audit:
             reasons[payload["reason"]] += 1
     issued, played, trained, dropped = (seen[k] for k in _KINDS)
     known = issued.keys() | played.keys() | trained.keys() | dropped.keys()
-    size = max(1, len(list((run.path / "segments").glob("rank-*")))) if several else 1
+    size = max(1, len(list((run.path / "segments").glob("rank-*")))) if several or not known else 1
+    last = {rank: rank + size * (count - 1) for rank, count in proved.items() if count}
     ends = {rank: max((t for t in known if t % size == rank), default=-1) + 1 for rank in range(size)}
+    ends = {rank: max(end, last.get(rank, -1) + 1) for rank, end in ends.items()}
     due = {ticket for rank, end in ends.items() for ticket in range(rank, end, size)}
     lost = due - issued.keys() | trained.keys() - played.keys()
     duplicated = {t for t, n in trained.items() if n > 1} | trained.keys() & dropped.keys()
@@ -100,6 +106,17 @@ def audit(run: RunDir) -> Audit:
         steps=len(steps),
         chain=chain.hexdigest(),
     )
+
+
+def _proved(run: RunDir) -> dict[int, int]:
+    """How many tickets each rank has issued at least, as the checkpoints tell: those of the first rank are counted there."""
+    proved: dict[int, int] = {}
+    for step in run.steps():
+        with contextlib.suppress(CorruptCheckpoint):
+            found = run.checkpoints.read(step)
+            if boundary := found.notes.get("boundary"):
+                proved = {**dict.fromkeys(found.offsets, min(step, 1)), 0: boundary.get("index", 0)}
+    return proved
 
 
 def ticket_of(payload: Mapping[str, Any]) -> int:

@@ -46,7 +46,7 @@ class Repair(NamedTuple):
 
     def __str__(self) -> str:
         what = f"{self.lost} record{'s are' if self.lost != 1 else ' is'} lost"
-        return f"{self.path}: {what}; {f'what was there is in {self.aside}' if self.aside else 'the file was gone'}"
+        return f"{self.path}: {what}; {f'what was there is in {self.aside}' if self.aside else 'the file was gone or empty'}"
 
 
 def repair(path: str | Path, disk: Disk | None = None) -> list[Repair]:

@@ -235,6 +235,25 @@ def test_a_ledger_that_is_gone_is_missed_and_the_checkpoint_goes_on_without_it(h
     assert not home.exists()
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_tickets_that_a_checkpoint_proves_are_missed_where_the_whole_ledger_is_lost(home, event, ranks):
+    RunDir.create(home, "").close()
+    for rank in reversed(range(ranks)):
+        with RunDir.open(home, "a", rank=rank) as run:
+            run.append(*(event("issued", 0, ticket=ranks * index + rank) for index in range(4)))
+            run.commit()
+            if rank == 0:
+                run.checkpoint(0, lambda folder: None, notes={"boundary": {"index": 0}})
+                run.checkpoint(1, lambda folder: None, notes={"boundary": {"index": 3}})
+    assert levels(home) == ["note"] and f"{4 * ranks} issued" in str(verify(home)[-1])
+    for rank in range(ranks):
+        next(lock_path(home, rank).parent.glob("*.seg")).write_bytes(b"")
+    assert all(str(done).endswith("records are lost; the file was gone or empty") for done in repair(home))
+    assert "lost 0" not in str(verify(home)[-1]) and verify(home)[-1].level == "error"
+    with RunDir.open(home) as run:
+        assert audit(run).lost == ((0, 1, 2) if ranks == 1 else (0, 1, 2, 4))
+
+
 def test_a_damaged_blob_costs_that_blob(home, event, make_group):
     build(home, event, make_group)
     path = next((home / "blobs").rglob("*.seg"))
