@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import platform
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -85,13 +86,19 @@ def check_run(folder: Path, repair: bool) -> dict[str, Any]:
 def check_config(folder: Path) -> list[str]:
     """What is wrong with the config of a run: nothing else reads it before it is needed."""
     from quintain import config as configs
+    from quintain.ledger import RunDir
 
     path = folder / "config.toml"
     try:
         configs.make(path)
     except QuintainError as error:
-        fix = "without it the run is neither continued nor evaluated nor reported"
-        return [f"error: {path}: {error}; {fix}"]
+        fix = ""
+        if path.exists():
+            with RunDir.open(folder) as store:
+                other = store.agreed and store.agreed.encode() != path.read_bytes()
+            again = f"remove it, and `quintain doctor --repair {shlex.quote(str(folder))}` writes it as the run last began with it"
+            fix = f"{again if other else 'mend it by hand, or restore it from a copy'}; "
+        return [f"error: {path}: {error}; {fix}without it the run is neither continued nor evaluated nor reported"]
     return []
 
 

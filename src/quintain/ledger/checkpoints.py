@@ -192,7 +192,7 @@ class Checkpoints:
 
     def _corrupt(self, step: int, path: Path, what: str) -> CorruptCheckpoint:
         fix = self._way_on([s for s in self.steps() if s != step])
-        return CorruptCheckpoint(f"{path}: {what}; the checkpoint of step {step} was whole once. {fix}")
+        return CorruptCheckpoint(f"{path}: {what}; the checkpoint of step {step} was whole once; {fix}")
 
     def gone(self, step: int, left: Sequence[int]) -> CorruptCheckpoint:
         """The error for a checkpoint that the ledger tells of and that is not there; `left` are those to go on from."""

@@ -180,6 +180,22 @@ def test_a_config_that_is_gone_is_written_as_the_run_last_began_with_it(begun, c
     assert went[-1].learner.lr == 0.125
 
 
+def test_a_config_that_is_damaged_is_a_finding_that_says_how_to_have_it_back(begun, capsys):
+    folder, _ = begun
+    path = folder / "config.toml"
+    text = path.read_text()
+    for harm in ("[run\nname =", text.replace("[run]", "[run]\nfoo = 3", 1)):
+        path.write_text(harm)
+        assert doctor([str(folder)]) == 1
+        assert f"remove it, and `quintain doctor --repair {folder}` writes it as the run" in capsys.readouterr().out
+        path.unlink()
+        assert doctor(["--repair", str(folder)]) == 0 and path.read_text() == text
+    with RunDir.open(folder, "a") as store:
+        store.agree(text.replace("[run]", "[run]\nfoo = 3", 1))  # as another version wrote it
+    capsys.readouterr()
+    assert doctor([str(folder)]) == 1 and "; mend it by hand, or restore" in capsys.readouterr().out
+
+
 def test_an_error_that_ended_a_run_is_its_end_and_folders_with_blanks_are_quoted(begun, capsys, tmp_path):
     folder = begun[0].rename(tmp_path / "a run")
     status = {"state": "failed", "reason": "OSError: no: room", "time": 0.0, "step": 3}
