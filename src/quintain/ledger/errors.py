@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from pathlib import Path
 
 from quintain.types import QuintainError
@@ -44,7 +45,11 @@ def no_run(path: str | Path, marker: str, error: Exception) -> NotARun:
     """The error for a path whose `marker` could not be read: it is damaged, or there is none."""
     home = Path(path).absolute()
     if (home / marker).exists():
-        return NotARun(f"{home / marker} cannot be read ({error}); restore it from a copy")
+        least = json.dumps({"format": 1, "created": int(min(p.stat().st_mtime for p in home.iterdir()))})
+        return NotARun(
+            f"{home / marker} cannot be read ({error}); restore it from a copy, or, where there is none and nobody has edited config.toml "
+            f"since the run last began, write {least} into it"
+        )
     near = nearest_run(path, marker)
     lacking = f"it has no {marker}" if home.is_dir() else "there is no such folder"
     return NotARun(
