@@ -131,6 +131,36 @@ def stateless(
     return Transform(lambda: None, lambda x, state: (function(x), state), frozenset(needs), measure, place)
 
 
+def applied(part: Transform[X], x: X, state: State) -> tuple[X, State]:
+    """What `part.apply` gives, looked at: Terms for Terms and groups for groups.
+
+    Raises:
+        PartError: it gives something else.
+
+    Example:
+        >>> applied(stateless(lambda groups: None), (), None)
+        Traceback (most recent call last):
+        quintain.parts.PartError: a part without a name gave None, a NoneType; it should give a tuple of groups
+    """
+    out = part.apply(x, state)
+    made, wants = out, "what it made of the input, and its state"
+    if isinstance(out, tuple) and len(out) == 2:
+        made, wants = out[0], ""
+        if isinstance(x, Terms):
+            wants = "" if isinstance(made, Terms) else "Terms: replace(terms, loss=...)"
+        elif isinstance(x, tuple):
+            right = isinstance(made, tuple | list) and all(isinstance(group, Group) for group in made)
+            wants = "" if right else "a tuple of groups"
+    if wants:
+        raise PartError(f"{_told(part)} gave {repr(made)[:80]}, a {type(made).__name__}; it should give {wants}")
+    return out
+
+
+def _told(part: Transform[Any]) -> str:
+    made = provenance(part)
+    return f"the {made['kind']} {made['name']!r}" if made else "a part without a name"
+
+
 def made_of(part: Any) -> Any:
     """How a part was made, as JSON to be kept beside its state; None where no registered factory made it."""
     return json.loads(json.dumps(provenance(part), default=lambda v: getattr(v, "__qualname__", type(v).__name__)))
@@ -211,7 +241,7 @@ def chain(*parts: Transform[X]) -> Transform[X]:
     def apply(x: X, state: State) -> tuple[X, State]:
         after = []
         for part, own in zip(parts, state, strict=True):
-            x, own = part.apply(x, own)
+            x, own = applied(part, x, own)
             after.append(own)
         return x, after
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from quintain import faults
 from quintain.line import Line, Place
-from quintain.parts import Gate
+from quintain.parts import Gate, applied
 from quintain.types import Group, QuintainError, Ticket
 from quintain.waits import waiting
 
@@ -239,7 +239,7 @@ class Window:
             place = self._places[index]
             verdict = place.group
             if self.gate and verdict is not None:
-                kept, self.gate_state = self.gate.apply((verdict,), self.gate_state)
+                kept, self.gate_state = applied(self.gate, (verdict,), self.gate_state)
                 verdict = kept[0] if kept else None
             if verdict is not None and verdict.tags.get("refill"):
                 self._refill()

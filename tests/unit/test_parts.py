@@ -9,7 +9,8 @@ import pytest
 from quintain.advantages import normalise, scale_rewards
 from quintain.gates import replay_success, zero_variance
 from quintain.objectives import smooth_entropy, token_mean
-from quintain.parts import PartError, Transform, carried, chain, made_of, mix, named, stateless, when
+from quintain.parts import PartError, Transform, applied, carried, chain, made_of, mix, named, stateless, when
+from quintain.registry import stamp
 from quintain.samplers.blends import curriculum, mixture
 from quintain.samplers.worlds import worlds
 from quintain.types import Group, Kind, Node, Stop, Task, Trajectory
@@ -44,6 +45,18 @@ def test_chain_refuses_a_wrong_order_with_a_sentence():
     with pytest.raises(PartError, match="a weight part stands after a regulariser part"):
         chain(add(1, place="ratio"), add(1, place="regulariser"), add(1, place="weight"))
     chain(add(1, place="ratio"), add(1, place="surrogate"), add(1, place="weight"), add(1, place="regulariser"))
+
+
+def test_a_part_that_gives_something_else_is_named():
+    silent = stateless(lambda x: None)
+    stamp(silent, {"kind": "advantage", "name": "my_credit"})
+    for part in (silent, chain(silent), chain(chain(silent))):
+        with pytest.raises(PartError, match=r"the advantage 'my_credit' gave None, a NoneType; .* a tuple of groups"):
+            applied(part, (), part.init())
+    with pytest.raises(
+        PartError, match="a part without a name gave 3, a int; it should give what it made of the input"
+    ):
+        applied(Transform(lambda: None, lambda x, state: 3), (), None)
 
 
 def test_named_keeps_states_under_names():

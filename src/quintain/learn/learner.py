@@ -38,7 +38,7 @@ from quintain.learn.value import ValueHead
 from quintain.models.narrow import recomputes
 from quintain.models.order import mode_kept
 from quintain.models.routing import routers
-from quintain.parts import Objective, State, carried, made_of
+from quintain.parts import Objective, State, applied, carried, made_of
 from quintain.types import Batch, Group, Terms, Weights
 
 log = logging.getLogger(__name__)
@@ -270,7 +270,7 @@ class TorchLearner:
             begin = time.perf_counter()
             terms = self.reader.terms(piece, objective.needs, totals) if ready is None else ready
             meter.compare(terms)
-            out, state = objective.apply(terms, self.state)
+            out, state = applied(objective, terms, self.state)
             after.append(state)
             loss = scalar_of(out)
             middle = time.perf_counter()

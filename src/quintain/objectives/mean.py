@@ -16,7 +16,18 @@ from quintain.types import Terms
 
 
 def row_loss(terms: Terms) -> torch.Tensor:
-    """What each row adds before averaging [N]: `rl * weight * loss + extra`, 0 outside the mask."""
+    """What each row adds before averaging [N]: `rl * weight * loss + extra`, 0 outside the mask.
+
+    Raises:
+        PartError: one of them is no column [N]; a scalar would be counted once a row.
+    """
+    for name in ("loss", "weight", "extra"):
+        found = getattr(terms, name)
+        if found is not None and found.shape != terms.new.shape:
+            raise PartError(
+                f"`{name}` has the shape {list(found.shape)} before the mean; it should be {list(terms.new.shape)}, a value a token: "
+                "leave rows and let one part such as token_mean() reduce them"
+            )
     rows = torch.zeros_like(terms.new) if terms.loss is None else stream(terms, "rl") * terms.loss
     if terms.weight is not None:
         rows = rows * terms.weight

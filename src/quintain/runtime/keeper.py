@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from quintain.ledger import Checkpoint, CorruptCheckpoint, PackedGroup, RunDir
 from quintain.ledger.groups import pack_group
 from quintain.ledger.plain import pack, unpack
-from quintain.parts import Advantage
+from quintain.parts import Advantage, applied
 from quintain.runtime.measure import TALLIES, counted_by
 from quintain.types import Event, Group, QuintainError, Stop, Ticket
 from quintain.waits import waiting
@@ -145,12 +145,12 @@ class Keeper:
         So statistics are those of the step, however many ranks play it, and every rank keeps the same state.
         """
         if self.alone:
-            return advantage.apply(tuple(groups), state)
+            return applied(advantage, tuple(groups), state)
         at = {g.ticket: i for i, g in enumerate(groups)}
         mine = pack([pack_group(g, task=replace(g.task, messages=())) for g in groups])
         packed = (unpack(said) for rank, said in enumerate(self.ranks.gathered(mine)) if rank != self.ranks.rank)
         every = [*groups, *(PackedGroup(data).open() for many in packed for data in many)]
-        found, state = advantage.apply(tuple(sorted(every, key=lambda g: g.ticket)), state)
+        found, state = applied(advantage, tuple(sorted(every, key=lambda g: g.ticket)), state)
         return tuple(sorted((g for g in found if g.ticket in at), key=lambda g: at[g.ticket])), state
 
     def boundary(self, state: Mapping[str, Any]) -> None:

@@ -25,7 +25,7 @@ from quintain.objectives import (
     token_ratio,
     truncate_mismatch,
 )
-from quintain.parts import PartError, chain
+from quintain.parts import PartError, chain, stateless
 from quintain.registry import build, provenance
 from quintain.types import Terms
 
@@ -200,3 +200,15 @@ def test_a_surrogate_without_its_ratio_says_so() -> None:
 def test_an_estimator_that_is_written_down_is_the_one_that_is_made_again():
     part = build("objective", {"name": "penalise_kl", "estimator": "k2", "coef": 1.0})
     assert provenance(part) == {"kind": "objective", "name": "penalise_kl", "estimator": "k2", "coef": 1.0}
+
+
+@pytest.mark.parametrize("mean", [token_mean(), sequence_mean(), sequence_sum(), constant_length(8)])
+def test_a_mean_takes_rows_alone(mean: Any) -> None:
+    x = terms(log(1.0, 1.0), (1.0, 1.0))
+    summed = stateless(lambda terms: replace(terms, loss=(-terms.advantage * terms.new).sum()), place="surrogate")
+    for part in (chain(summed, mean), chain(policy_gradient(), token_mean(), mean)):
+        with pytest.raises(PartError, match=r"`loss` has the shape \[\] before the mean; it should be \[2\]"):
+            part.apply(x, part.init())
+    part = chain(stateless(lambda terms: terms.new, place="surrogate"), mean)
+    with pytest.raises(PartError, match=r"gave tensor.*, a Tensor; it should give Terms"):
+        part.apply(x, part.init())
