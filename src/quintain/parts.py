@@ -6,17 +6,23 @@ Advantage, Gate and Objective are all `Transform`s; a paper is one `chain(...)` 
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from quintain.ports import Engine, Env, Renderer
-from quintain.registry import provenance, register
+from quintain.registry import line_of, provenance, register, unknown
 from quintain.types import Group, QuintainError, Sampling, Task, Terms, Weights
 
 X = TypeVar("X")
 State = Any  # JSON values and arrays: a part's state is checkpointed
 Sums = Mapping[str, Any]
+# column of the terms -> what an objective `needs` to have it
+NEEDED = {c: c for c in ("ref", "old", "value", "turn", "hidden", "reward")} | {
+    "old_value": "values",
+    "returns": "values",
+}
 
 
 class PartError(QuintainError):
@@ -135,14 +141,27 @@ def applied(part: Transform[X], x: X, state: State) -> tuple[X, State]:
     """What `part.apply` gives, looked at: Terms for Terms and groups for groups.
 
     Raises:
-        PartError: it gives something else.
+        PartError: it gives something else, reads a column that it does not say it `needs`, or is of a file of the user's and fails.
 
     Example:
         >>> applied(stateless(lambda groups: None), (), None)
         Traceback (most recent call last):
         quintain.parts.PartError: a part without a name gave None, a NoneType; it should give a tuple of groups
     """
-    out = part.apply(x, state)
+    try:
+        out = part.apply(x, state)
+    except QuintainError:
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}{line_of(error)}"
+        if isinstance(x, Terms) and (lacks := _lacking(part, x, error)):
+            needs = tuple(dict.fromkeys(NEEDED[name] for name in lacks))
+            raise PartError(
+                f"{_told(part)} reads {' and '.join(lacks)}, which these terms lack ({what}); say {needs=} where the part is made"
+            ) from error
+        if line_of(error):
+            raise PartError(f"{_told(part)} fails: {what}") from error
+        raise
     made, wants = out, "what it made of the input, and its state"
     if isinstance(out, tuple) and len(out) == 2:
         made, wants = out[0], ""
@@ -154,6 +173,13 @@ def applied(part: Transform[X], x: X, state: State) -> tuple[X, State]:
     if wants:
         raise PartError(f"{_told(part)} gave {repr(made)[:80]}, a {type(made).__name__}; it should give {wants}")
     return out
+
+
+def _lacking(part: Transform[Any], terms: Terms, error: Exception) -> list[str]:
+    """The columns that these terms lack, the part does not need, and the function that failed names."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    named = [name for name in NEEDED if name in frame.f_code.co_names and getattr(terms, name) is None]
+    return [name for name in named if NEEDED[name] not in part.needs]
 
 
 def _told(part: Transform[Any]) -> str:
@@ -226,7 +252,7 @@ def chain(*parts: Transform[X]) -> Transform[X]:
     """Apply parts one after the other; the state is the list of theirs.
 
     Raises:
-        PartError: an objective's parts are out of the order ratio, surrogate, weight, regulariser, mean.
+        PartError: an objective's parts are out of the order ratio, surrogate, weight, regulariser, mean, or of no such place.
 
     Special cases: a chain inside a chain keeps its own state; `chain()` changes nothing.
     """
@@ -237,6 +263,8 @@ def chain(*parts: Transform[X]) -> Transform[X]:
             if at < last:
                 raise PartError(f"a {part.place} part stands after a {said} part; the order is {' -> '.join(PLACES)}")
             last, said = at, part.place
+        elif part.place:
+            raise PartError(unknown(f"place of {_told(part)}:", part.place, PLACES))
 
     def apply(x: X, state: State) -> tuple[X, State]:
         after = []

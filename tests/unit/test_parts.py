@@ -10,7 +10,7 @@ from quintain.advantages import normalise, scale_rewards
 from quintain.gates import replay_success, zero_variance
 from quintain.objectives import smooth_entropy, token_mean
 from quintain.parts import PartError, Transform, applied, carried, chain, made_of, mix, named, stateless, when
-from quintain.registry import stamp
+from quintain.registry import import_file, stamp
 from quintain.samplers.blends import curriculum, mixture
 from quintain.samplers.worlds import worlds
 from quintain.types import Group, Kind, Node, Stop, Task, Trajectory
@@ -57,6 +57,23 @@ def test_a_part_that_gives_something_else_is_named():
         PartError, match="a part without a name gave 3, a int; it should give what it made of the input"
     ):
         applied(Transform(lambda: None, lambda x, state: 3), (), None)
+
+
+def test_a_part_of_a_users_file_that_fails_is_named_with_the_line(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("def credit(groups):\n    return 1 / len(groups)\n")
+    part = stateless(import_file(file).credit)
+    with pytest.raises(PartError, match=r"a part without a name fails: ZeroDivisionError: .* \(.*mine.py:2\)"):
+        applied(part, (), None)
+    with pytest.raises(ZeroDivisionError):  # one of ours keeps its traceback
+        applied(stateless(lambda groups: 1 / len(groups)), (), None)
+
+
+def test_a_part_of_no_known_place_is_refused():
+    with pytest.raises(
+        PartError, match="unknown place of a part without a name: 'surogate'; did you mean 'surrogate'?"
+    ):
+        chain(add(1, place="surogate"))
 
 
 def test_named_keeps_states_under_names():

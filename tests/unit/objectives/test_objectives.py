@@ -212,3 +212,18 @@ def test_a_mean_takes_rows_alone(mean: Any) -> None:
     part = chain(stateless(lambda terms: terms.new, place="surrogate"), mean)
     with pytest.raises(PartError, match=r"gave tensor.*, a Tensor; it should give Terms"):
         part.apply(x, part.init())
+
+
+def test_a_column_that_a_part_reads_and_does_not_need_is_named() -> None:
+    def pull(x: Terms) -> Terms:
+        return replace(x, loss=x.new - x.ref)  # pyrefly: ignore
+
+    x = terms(log(1.0, 1.0), (1.0, 1.0))
+    part = chain(stateless(pull, place="surrogate"), token_mean())
+    with pytest.raises(
+        PartError, match=r"reads ref, which these terms lack .*; say needs=\('ref',\) where the part is made"
+    ):
+        part.apply(x, part.init())
+    with pytest.raises(TypeError, match="NoneType"):  # one that says so is asked for by the learner
+        stated = chain(stateless(pull, needs=["ref"]))
+        stated.apply(x, stated.init())
