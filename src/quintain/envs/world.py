@@ -17,7 +17,7 @@ from quintain.registry import build, register
 from quintain.types import Feedback, QuintainError, Stop, Task
 from quintain.worlds.kernel import NOTHING, WON, Events, Move, Rewards, World
 from quintain.worlds.knobs import started
-from quintain.worlds.own import check_gifts
+from quintain.worlds.own import check_gifts, check_outcome, of_ones_own
 from quintain.worlds.painter import Painter, painted
 
 KEPT = 4096  # readings of short messages that are remembered
@@ -49,6 +49,7 @@ class Reader:
 
     def __init__(self, world: World[Any], scaffold: Scaffold) -> None:
         self.world = world
+        self.own = of_ones_own(world)
         self.grammar: Grammar = GRAMMARS[scaffold.grammar]
         self.known: dict[tuple[str, str], Move | None] = {}
         self.spoken: dict[tuple[tuple[str, ...], Stop | None], str] = {}
@@ -208,7 +209,10 @@ class WorldEnv:
                 rewards, events = NOTHING, {seat: MALFORMED for seat, move in readings.items() if move is None}
                 self.stop = Stop.parse_error if self.scaffold.strict else None
             else:
-                self.state, rewards, done, events = self.world.step(before, readings)
+                outcome = self.world.step(before, readings)
+                if self.reader.own:
+                    check_outcome(self.world, outcome)
+                self.state, rewards, done, events = outcome
                 self.stop = Stop.done if done else None
                 if self.scaffold.history:
                     self.past = (*self.past, *(move.key for move in readings.values()))[-self.scaffold.history :]

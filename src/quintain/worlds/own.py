@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
+
+import numpy as np
 
 from quintain.registry import unknown
 from quintain.types import QuintainError
@@ -66,6 +69,38 @@ def check_gifts(world: Any, state: Any, moves: Mapping[str, Move | None] = NOTHI
         return  # a method that raises tells of itself
 
 
+def of_ones_own(world: Any) -> bool:
+    """Whether a world is none of those that Quintain ships, whose outcomes tests have looked at."""
+    return not type(world).__module__.startswith("quintain.")
+
+
+def check_outcome(world: Any, outcome: object) -> None:
+    """Look at what the `step` of a world gave; much of it, such as a reward of no seat, would be lost without a word.
+
+    Raises:
+        BadWorld: it is none of what it may give.
+    """
+    if not isinstance(outcome, Outcome):
+        raise _wrong(world, "step", outcome, "an Outcome")
+    _, rewards, done, events = outcome
+    for gave in (rewards, events):
+        if not isinstance(gave, Mapping):
+            raise _wrong(world, "step", gave, "{seat: {name: number}} as rewards and {seat: (text,)} as events")
+    if not isinstance(done, int | np.bool_):
+        raise _wrong(world, "step", done, "True or False as `done`")
+    for seat in (*rewards, *events):
+        if seat not in world.facts.seats:
+            raise BadWorld(
+                f"{_name(world)}: `step` gave rewards or events of {unknown('seat', seat, world.facts.seats)}"
+            )
+    for gave in rewards.values():
+        if not isinstance(gave, Mapping) or not all(isinstance(number, Real | np.bool_) for number in gave.values()):
+            raise _wrong(world, "step", gave, "{name: number} as the rewards of a seat")
+    for gave in events.values():
+        if not isinstance(gave, tuple) or not all(isinstance(event, str) for event in gave):
+            raise _wrong(world, "step", gave, "(text,) as the events of a seat")
+
+
 def _check_gifts(world: Any, state: Any, moves: Mapping[str, Move | None]) -> None:
     if not isinstance(turns := world.turns(state), int):
         raise _wrong(world, "turns", turns, "an integer")
@@ -74,14 +109,7 @@ def _check_gifts(world: Any, state: Any, moves: Mapping[str, Move | None]) -> No
             raise _wrong(world, "read", move, "a Move or None")
     if moves and None not in moves.values():
         outcome = world.step(state, moves)
-        if not isinstance(outcome, Outcome):
-            raise _wrong(world, "step", outcome, "an Outcome")
-        for name in ("rewards", "events"):
-            if not isinstance(gave := getattr(outcome, name), Mapping):
-                raise _wrong(world, "step", gave, "{seat: {name: number}} as rewards and {seat: (text,)} as events")
-        for gave in outcome.rewards.values():
-            if not isinstance(gave, Mapping):
-                raise _wrong(world, "step", gave, "{name: number} as the rewards of a seat")
+        check_outcome(world, outcome)
         state = outcome.state
     for seat in world.facts.seats:
         view = world.view(state, seat)

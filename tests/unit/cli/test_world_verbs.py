@@ -193,6 +193,7 @@ def test_an_evaluation_tells_how_many_episodes_failed_and_why(tmp_path, capsys):
 
 
 DRAWN = "return Scene(width="
+WINS = '{SOLO: {"success": 1.0}}, True)'
 
 
 @pytest.mark.usefixtures("registered_for_now")
@@ -226,6 +227,31 @@ DRAWN = "return Scene(width="
         ("gift_e", "return 2 * state.size", 'return "x"', "`turns` gave 'x', a str; it should give an integer"),
         ("gift_f", DRAWN, f"return [[0]]; {DRAWN}", "`scene` gave [[0]], a list; it should give a Scene"),
         ("gift_g", '"brick"', '"brik"', "`scene` gave unknown colour as fill 'brik'; did you mean 'brick'?"),
+        (
+            "gift_i",
+            WINS,
+            "{SOLO: 1.0}, True)",
+            "`step` gave 1.0, a float; it should give {name: number} as the rewards",
+        ),
+        (
+            "gift_j",
+            WINS,
+            "{SOLO: {'success': 'yes'}}, True)",
+            "`step` gave {'success': 'yes'}, a dict; it should give {name",
+        ),
+        (
+            "gift_k",
+            WINS,
+            "{'agnet': {}}, True)",
+            "`step` gave rewards or events of unknown seat 'agnet'; did you mean 'agent'?",
+        ),
+        ("gift_l", WINS, "{}, 'yes')", "`step` gave 'yes', a str; it should give True or False as `done`"),
+        (
+            "gift_m",
+            '("blocked",)',
+            '"blocked"',
+            "`step` gave 'blocked', a str; it should give (text,) as the events of a seat",
+        ),
         ("gift_h", "to = state.at", "1 / 0; to = state.at", "crashed: ZeroDivisionError: division by zero (FILE:"),
     ],
 )
