@@ -17,7 +17,7 @@ from quintain.registry import build, register
 from quintain.types import Feedback, QuintainError, Stop, Task
 from quintain.worlds.kernel import NOTHING, WON, Events, Move, Rewards, World
 from quintain.worlds.knobs import started
-from quintain.worlds.own import check_gifts, check_outcome, of_ones_own
+from quintain.worlds.own import check_gifts, check_outcome, checked, of_ones_own
 from quintain.worlds.painter import Painter, painted
 
 KEPT = 4096  # readings of short messages that are remembered
@@ -369,7 +369,7 @@ class WorldEnv:
 @functools.lru_cache(maxsize=256)
 def world_of(name: str) -> World[Any]:
     """The registered world of that name; worlds are values, so one is enough."""
-    return build("world", name)
+    return checked(build("world", name), name)
 
 
 @register("env", "world")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from numbers import Real
 from typing import Any
 
@@ -10,13 +11,44 @@ import numpy as np
 
 from quintain.registry import unknown
 from quintain.types import QuintainError
-from quintain.worlds.kernel import NOTHING, Answer, Move, Outcome, Plan, Unknown, Unsolvable, View, quoted
+from quintain.worlds.kernel import LEVELS, NOTHING, Answer, Move, Outcome, Plan, Unknown, Unsolvable, View, quoted
 from quintain.worlds.palette import COLORS
 from quintain.worlds.scene import Scene
+
+PARTS = ("facts", "schema", "start", "view", "step", "read", "turns")  # what a world cannot do without
 
 
 class BadWorld(QuintainError):
     """A world lacks a method that is needed, or one of its methods gave what it may not give."""
+
+
+def checked(world: Any, name: str) -> Any:
+    """A world as it was built, once it has what every verb asks it for.
+
+    Args:
+        world: what was built.
+        name: that it is registered by.
+
+    Raises:
+        BadWorld: it lacks something, or its states could be changed under those who share them.
+    """
+    if world is None or isinstance(world, type):
+        raise BadWorld(
+            f"{name}: what is registered gave {quoted(world)}; it should return a world, such as `return {name}()`"
+        )
+    if lacks := [f"`{part}`" for part in PARTS if not hasattr(world, part)]:
+        raise BadWorld(f"{name} has no {' and no '.join(lacks)}, which every world has (docs/own.md)")
+    seats, levels, schema = world.facts.seats, getattr(world, "levels", None), world.schema
+    if not isinstance(seats, tuple) or not seats or not all(isinstance(seat, str) for seat in seats):
+        raise _wrong(world, "facts", seats, "a tuple of names as `seats`, such as ('agent',)")
+    if levels is not None and len(levels) != LEVELS:
+        raise BadWorld(f"{name}: `levels` has {len(levels)} rows; it should have {LEVELS}, a row for each level from 0")
+    if not is_dataclass(schema) or not schema.__dataclass_params__.frozen:
+        raise BadWorld(
+            f"{name}: `schema` is {quoted(schema)}, no frozen dataclass; the episodes of a group share their start, and a step would "
+            "change it for all: write @dataclass(frozen=True) and let `step` give replace(state, ...)"
+        )
+    return world
 
 
 def solved(world: Any, state: Any, seat: str) -> Answer:

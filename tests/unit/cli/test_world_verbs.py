@@ -265,6 +265,51 @@ def test_what_a_method_of_a_world_may_not_give_is_told_with_its_name(
 
 
 @pytest.mark.usefixtures("registered_for_now")
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        (
+            "built_a",
+            "@dataclass(frozen=True, slots=True)",
+            "@dataclass",
+            "Line'>, no frozen dataclass; the episodes of a group share",
+        ),
+        (
+            "built_b",
+            "range(LEVELS)]",
+            "range(3)]",
+            "BuiltB: `levels` has 3 rows; it should have 10, a row for each level from 0",
+        ),
+        ("built_c", "    facts = Facts(", "    fatcs = Facts(", "BuiltC has no `facts`, which every world has"),
+        (
+            "built_d",
+            "    return BuiltD()",
+            "    BuiltD()",
+            "BuiltD: what is registered gave None; it should return a world",
+        ),
+        ("built_e", "    def read(", "    def raed(", "BuiltE has no `read`, which every world has"),
+        (
+            "built_f",
+            "rules=",
+            "seats='agent', rules=",
+            "`facts` gave 'agent', a str; it should give a tuple of names as `seats`",
+        ),
+    ],
+)
+def test_what_a_world_lacks_is_told_by_every_verb(name, old, new, said, tmp_path, capsys):
+    file, title = changed(tmp_path, capsys, name, old, new), name.title().replace("_", "")
+    out = str(tmp_path / "out")
+    for words in (
+        ["eval", "random", file, f"world={title}"],
+        ["demos", file],
+        ["export", file, "--out", out],
+        ["play", file],
+    ):
+        assert main(words) == 1
+        assert f"BadWorld: {title}" in (heard := capsys.readouterr().err) and said in heard
+
+
+@pytest.mark.usefixtures("registered_for_now")
 def test_the_test_of_a_new_world_holds_for_hidden_state_too_and_finds_what_the_caption_lacks(
     tmp_path, capsys, monkeypatch
 ):
