@@ -14,6 +14,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from quintain.codec import digest_of, encode
 from quintain.ports import SOLO
+from quintain.registry import unknown
 from quintain.types import QuintainError
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -44,6 +45,10 @@ class UnknownSeat(QuintainError):
 
 class GenerationError(QuintainError):
     """No instance with the wanted property was found."""
+
+
+class BadChoice(QuintainError):
+    """Action words that are no words or not apart, or a word that is none of them."""
 
 
 def quoted(value: object, most: int = 80) -> str:
@@ -322,8 +327,11 @@ class Choices:
     """The moves of a world in which an action is one of a few words.
 
     Args:
-        names: the action words, in their order.
+        names: the action words, in their order; they are read in any case.
         synonyms: other spelling -> action word.
+
+    Raises:
+        BadChoice: two names are read alike, one is no text, or a synonym is of none of them.
 
     Example:
         >>> Choices("up", "down", synonyms={"north": "up"}).read(" North ")
@@ -331,12 +339,20 @@ class Choices:
     """
 
     def __init__(self, *names: str, synonyms: Mapping[str, str] = NOTHING) -> None:
+        if strange := [name for name in names if not isinstance(name, str)]:
+            raise BadChoice(f"Choices: {quoted(strange[0])} is no text; write the action words one by one")
         self.moves = tuple(Move(name) for name in names)
-        self._by_text = {m.key: m for m in self.moves}
-        self._by_text.update({other: self._by_text[name] for other, name in synonyms.items()})
+        self._by_text = {m.key.strip().lower(): m for m in self.moves}
+        if len(self._by_text) < len(names):
+            raise BadChoice(f"Choices: of {quoted(names)} two are read alike; each action needs a word of its own")
+        self._by_text.update({m.key: m for m in self.moves})
+        self._by_text.update({other.lower(): self[name] for other, name in synonyms.items()})
 
     def __getitem__(self, name: str) -> Move:
-        return self._by_text[name]
+        try:
+            return self._by_text[name]
+        except KeyError:
+            raise BadChoice(unknown("action word", name, [m.key for m in self.moves])) from None
 
     def read(self, text: str) -> Move | None:
         """The move that `text` names, or None."""

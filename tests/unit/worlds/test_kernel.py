@@ -12,7 +12,17 @@ import pytest
 
 from quintain.envs.world import world_of
 from quintain.worlds import knobs
-from quintain.worlds.kernel import Choices, GenerationError, Move, Plan, UnknownLevel, check_level, diff, digest
+from quintain.worlds.kernel import (
+    BadChoice,
+    Choices,
+    GenerationError,
+    Move,
+    Plan,
+    UnknownLevel,
+    check_level,
+    diff,
+    digest,
+)
 from quintain.worlds.knobs import DRAWS, RARE, BadKnob, check_knobs, overridable, started
 from quintain.worlds.noise import Rng
 
@@ -107,6 +117,20 @@ def test_choices_read_names_and_synonyms_in_any_case() -> None:
     choices = Choices("up", "down", synonyms={"u": "up"})
     assert choices.read("up") is choices.read("  U\n") is choices["up"] == Move("up")
     assert [choices.read(t) for t in ("", "upp", "up down", "up\0", " " * 100 + "up")] == [None] * 5
+
+
+def test_choices_are_words_apart_and_an_unknown_one_is_named() -> None:
+    choices = Choices("Left", "right", synonyms={"West": "Left"})
+    assert choices.read("left") is choices.read(" LEFT ") is choices.read("west") is choices["Left"] == Move("Left")
+    for names, synonyms, said in (
+        (("left", "Left"), {}, "two are read alike"),
+        ((["left", "right"],), {}, "is no text; write the action words one by one"),
+        (("left", "right"), {"west": "lefft"}, "unknown action word 'lefft'; did you mean 'left'?"),
+    ):
+        with pytest.raises(BadChoice, match=re.escape(said)):
+            Choices(*names, synonyms=synonyms)  # pyrefly: ignore
+    with pytest.raises(BadChoice, match="unknown action word 'rigth'; did you mean 'right'?"):
+        choices["rigth"]
 
 
 def test_a_difference_names_the_path_and_skips_shared_parts() -> None:
