@@ -338,15 +338,15 @@ def imported() -> list[str]:
 
 
 def line_of(error: BaseException) -> str:
-    """Where an error last went through a file of the user's, as " (FILE:LINE)"; "" if through none.
+    """Where an error last went through a file of the user's, as " (CornerWalk.step, FILE:LINE)"; "" if through none.
 
     One that an env worker met brings it along as `user_line`.
     """
     if told := getattr(error, "user_line", ""):
         return str(told)
     own = set(imported())
-    lines = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
-    return next((f" ({file}:{line})" for file, line in reversed(lines) if file in own), "")
+    lines = [(f.f_code, line) for f, line in traceback.walk_tb(error.__traceback__) if f.f_code.co_filename in own]
+    return "".join(f" ({code.co_qualname}, {code.co_filename}:{line})" for code, line in lines[-1:])
 
 
 def _user_module(name: str) -> ModuleType:

@@ -78,3 +78,11 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         print(f"quintain {verb}: {error.filename}: {error.strerror}", file=sys.stderr)
         return 1
+    except Exception as error:
+        from quintain.registry import line_of
+
+        where = line_of(error)
+        if os.environ.get("QUINTAIN_TRACEBACK") or not where:  # of ours, all that there is to tell is wanted
+            raise
+        print(f"quintain {verb}: {type(error).__name__}: {error}{where}", file=sys.stderr)
+        return 1

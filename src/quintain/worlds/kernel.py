@@ -247,11 +247,20 @@ class View(Generic[S]):
 
     def legal(self) -> tuple[Move, ...]:
         """The moves that change the state; see `Lens.legal`."""
-        return self.lens.legal(self.state, self.seat)
+        moves = self.lens.legal(self.state, self.seat)
+        fine = type(moves) is tuple and (not moves or type(moves[0]) is Move)
+        return moves if fine else self._looked_at("legal", moves)
 
     def sample(self, rng: Rng) -> Move:
         """A random well-formed move."""
-        return self.lens.sample(self.state, self.seat, rng)
+        move = self.lens.sample(self.state, self.seat, rng)
+        return move if type(move) is Move else self._looked_at("sample", move)
+
+    def _looked_at(self, method: str, gave: Any) -> Any:
+        from quintain.worlds.own import check_moves  # which stands on this module
+
+        check_moves(self.lens, method, gave)
+        return gave
 
     def scene(self) -> Scene:
         """The picture as data."""

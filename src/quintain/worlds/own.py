@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import is_dataclass
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -133,6 +135,18 @@ def check_outcome(world: Any, outcome: object) -> None:
             raise _wrong(world, "step", gave, "(text,) as the events of a seat")
 
 
+def check_moves(lens: Any, method: str, gave: object) -> None:
+    """Look at what `legal` or `sample` of a world gave, once it does not look like moves.
+
+    Raises:
+        BadWorld: it is no tuple of moves, or no move.
+    """
+    if method == "sample" and not isinstance(gave, Move):
+        raise _wrong(lens, method, gave, "a Move")
+    if method == "legal" and not (isinstance(gave, tuple | list) and all(isinstance(move, Move) for move in gave)):
+        raise _wrong(lens, method, gave, "a tuple of Moves")
+
+
 def _check_gifts(world: Any, state: Any, moves: Mapping[str, Move | None]) -> None:
     if not isinstance(turns := world.turns(state), int):
         raise _wrong(world, "turns", turns, "an integer")
@@ -164,6 +178,10 @@ def _check_scene(world: Any, scene: object) -> None:
             color = getattr(shape, option, "")
             if color and color not in COLORS:
                 raise BadWorld(f"{_name(world)}: `scene` gave {unknown(f'colour as {option}', color, known)}")
+        given = [getattr(shape, option, 0.0) for option in ("x", "y", "width", "height", "radius", "size", "thick")]
+        for number in (*given, *chain.from_iterable(getattr(shape, "points", ()))):
+            if not isinstance(number, Real) or not math.isfinite(number):
+                raise _wrong(world, "scene", number, f"finite numbers in a {type(shape).__name__}")
 
 
 def _wrong(world: Any, method: str, gave: object, wants: str) -> BadWorld:

@@ -252,7 +252,13 @@ WINS = '{SOLO: {"success": 1.0}}, True)'
             '"blocked"',
             "`step` gave 'blocked', a str; it should give (text,) as the events of a seat",
         ),
-        ("gift_h", "to = state.at", "1 / 0; to = state.at", "crashed: ZeroDivisionError: division by zero (FILE:"),
+        ("gift_n", "x=x + 0.5", "x=float('nan')", "`scene` gave nan, a float; it should give finite numbers in a Disc"),
+        (
+            "gift_h",
+            "to = state.at",
+            "1 / 0; to = state.at",
+            "crashed: ZeroDivisionError: division by zero (GiftH.step, FILE:",
+        ),
     ],
 )
 def test_what_a_method_of_a_world_may_not_give_is_told_with_its_name(
@@ -307,6 +313,41 @@ def test_what_a_world_lacks_is_told_by_every_verb(name, old, new, said, tmp_path
     ):
         assert main(words) == 1
         assert f"BadWorld: {title}" in (heard := capsys.readouterr().err) and said in heard
+
+
+@pytest.mark.usefixtures("registered_for_now")
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("line_a", "to = state.at", "1 / 0; to = state.at", "ZeroDivisionError: division by zero (LineA.step, FILE:"),
+        ("line_b", "rng = Rng(", "1 / 0; rng = Rng(", "ZeroDivisionError: division by zero (LineB.start, FILE:"),
+        (
+            "line_c",
+            "return tuple(m",
+            "return None and tuple(m",
+            "BadWorld: LineC: `legal` gave None, a NoneType; it should give a tuple",
+        ),
+        (
+            "line_d",
+            "return tuple(m for",
+            "return tuple(m.key for",
+            "BadWorld: LineD: `legal` gave ('left', 'right'), a tuple; it should give a",
+        ),
+    ],
+)
+def test_what_fails_in_the_file_of_a_world_is_told_in_a_line(name, old, new, said, tmp_path, capsys):
+    file = changed(tmp_path, capsys, name, old, new)
+    assert main(["export", file, "--ask", "moves", "-n", "1", "--out", str(tmp_path / "out")]) == 1
+    assert said.replace("FILE", file) in (heard := capsys.readouterr().err) and heard.count("\n") == 1
+    if name < "line_c":
+        assert main(["demos", file, "-n", "1"]) == 1 and said.replace("FILE", file) in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("registered_for_now")
+def test_a_random_move_that_is_none_is_told(tmp_path, capsys):
+    file = changed(tmp_path, capsys, "drawn_a", "return rng.pick(self", "rng.pick(self")
+    assert main(["eval", "random", file, "world=DrawnA", "-n", "1"]) == 1
+    assert "BadWorld: DrawnA: `sample` gave None, a NoneType; it should give a Move" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("registered_for_now")

@@ -102,7 +102,7 @@ async def test_an_agent_that_raises_is_told_of_with_the_line_of_its_file(tmp_pat
     path = tmp_path / "mine.py"
     path.write_text("def who(prompt):\n    raise ValueError('broken')\n")
     group = await play(user_object(f"{path}:who"))
-    assert f"ValueError: broken ({path}:2)" in group.trajectories[0].events[0]
+    assert f"ValueError: broken (who, {path}:2)" in group.trajectories[0].events[0]
 
 
 @pytest.mark.parametrize(
