@@ -208,7 +208,9 @@ def _worlds(items: list[str]) -> list[str]:
             raise UnknownName(_stray(item, sorted(known), list(recipes)))
     if len(worlds := list(dict.fromkeys(item for item in items if item in known))) > 1:
         raise configs.ConfigError(f"one world is played at a time, not {', '.join(worlds)}; --suite plays many")
-    if own and all(item in files or ("=" in item and item.split("=")[0] not in ("world", "env.name")) for item in items):
+    if own and all(
+        item in files or ("=" in item and item.split("=")[0] not in ("world", "env.name")) for item in items
+    ):
         if len(own) > 1:
             raise configs.ConfigError(f"worlds of {', '.join(files)} are {', '.join(own)}; name the one to play")
         items = [*items, f"world={own[0]}"]

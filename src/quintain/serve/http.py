@@ -49,7 +49,8 @@ def listening(host: str, port: int) -> socket.socket:
         door = socket.create_server((host, check_port(port)), family=family, backlog=512)
     except OSError as error:
         raise ServeError(f"cannot listen at {host}:{port}: {error}; choose another --port or --host") from error
-    door.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # they inherit it: asyncio sets none, as their proto is 0
+    # connections inherit it: asyncio sets none, as their proto is 0
+    door.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return door
 
 
