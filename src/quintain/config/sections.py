@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
-from quintain.config.tree import ranges
+from quintain.config.tree import NUMBERS, ranges
 
 
 def _spec(value: Any) -> dict[str, Any]:
@@ -56,21 +56,10 @@ def _whole(sizes: dict[str, Any]) -> dict[str, Any]:
     return whole
 
 
-class Section(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
-    """A section of the tree: unknown keys are refused, and `true` is no number."""
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _no_truth(cls, value: Any, info: ValidationInfo) -> Any:
-        kinds = cls.model_fields[str(info.field_name)].annotation
-        if isinstance(value, bool) and {*(get_args(kinds) or (kinds,))} <= {int, float, type(None)}:
-            raise ValueError(f"it is a number, not {str(value).lower()}")
-        return value
-
-
-class RunSection(Section):
+class RunSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """The run as a whole."""
 
+    _numbers = NUMBERS
     name: Annotated[str, AfterValidator(_folder)] = Field(
         "run", description="name of the run; its folder is <folder>/<name>"
     )
@@ -99,9 +88,10 @@ def _several(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-class ModelSection(Section):
+class ModelSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """The policy: a local Hugging Face folder, or a model built from sizes."""
 
+    _numbers = NUMBERS
     folder: str = Field("", description="local Hugging Face folder; empty builds a model from the sizes below")
     arch: str = Field("qwen3", description="Hugging Face model type to build")
     sizes: Annotated[dict[str, Any], AfterValidator(_whole)] = Field(
@@ -123,9 +113,10 @@ def _levels(value: Any) -> Any:
     return read if isinstance(value, str) else value if isinstance(value, list) else [value]
 
 
-class EnvSection(Section):
+class EnvSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """What the agent acts in."""
 
+    _numbers = NUMBERS
     name: str = Field("KeyDoor", description="a world, or `data`, `tools`, `gymnasium`..., or FILE.py:factory")
     levels: Annotated[list[int], BeforeValidator(_levels)] = Field(
         default_factory=lambda: [0], min_length=1, description="levels 0-9 to draw from"
@@ -151,9 +142,10 @@ def _at_most_all(shares: dict[str, float]) -> dict[str, float]:
     return shares
 
 
-class RolloutSection(Section):
+class RolloutSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """How episodes are played."""
 
+    _numbers = NUMBERS
     name: str = Field("episodes", description="rollout part")
     group_size: int = Field(8, ge=1, description="episodes of one task")
     max_turns: int = Field(
@@ -183,9 +175,10 @@ class RolloutSection(Section):
     options: dict[str, Any] = Field(default_factory=dict, description="further options of the rollout part")
 
 
-class AlgorithmSection(Section):
+class AlgorithmSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """An alias with options, or a chain written out; a written chain wins over the alias's."""
 
+    _numbers = NUMBERS
     name: str = Field("grpo", description="alias: grpo, ppo, dapo... (`quintain list parts` names all)")
     preset: str = Field("", description="published form of the alias: as_paper, as_released...; empty is our default")
     options: dict[str, Any] = Field(
@@ -196,9 +189,10 @@ class AlgorithmSection(Section):
     objective: list[PartSpec] = Field(default_factory=list, description="objective parts in order")
 
 
-class LearnerSection(Section):
+class LearnerSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """The optimizer and how a batch is cut."""
 
+    _numbers = NUMBERS
     optimizer: str = Field("muon", description="muon (2-D block weights; AdamW for the rest) or adamw")
     lr: float = Field(6e-4, gt=0, description="peak learning rate")
     schedule: str = Field("linear", description="constant, linear or cosine, over the steps of the run")
@@ -222,9 +216,10 @@ class LearnerSection(Section):
     device: str = Field("auto", description="auto, cpu or cuda")
 
 
-class EngineSection(Section):
+class EngineSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """Where tokens are sampled."""
 
+    _numbers = NUMBERS
     name: str = Field("torch", description="engine part")
     slots: int = Field(256, ge=1, description="episodes whose keys and values are kept at once")
     update: Literal["in_flight", "drain", "pinned"] = Field(
@@ -237,9 +232,10 @@ class EngineSection(Section):
     options: dict[str, Any] = Field(default_factory=dict, description="further options of the engine")
 
 
-class WarmStartSection(Section):
+class WarmStartSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """Supervised steps on demonstrations of the world's oracle before the first RL step."""
 
+    _numbers = NUMBERS
     steps: int = Field(0, ge=0, description="supervised steps; 0 skips the warm start")
     demos: int = Field(3000, ge=1, description="demonstrations drawn from the training split")
     reward: float = Field(
@@ -251,9 +247,10 @@ class WarmStartSection(Section):
     warmup_steps: int = Field(20, ge=0, description="steps of linear warm-up")
 
 
-class RuntimeSection(Section, allow_inf_nan=True):
+class RuntimeSection(BaseModel, extra="forbid", validate_default=True):
     """Processes and threads."""
 
+    _numbers = NUMBERS
     processes: int = Field(1, ge=1, description="ranks on this machine; each plays and trains its share")
     actors: int = Field(0, ge=0, description="further processes that only play, while the first one learns; 0 for none")
     spares: int = Field(0, ge=0, description="actors that are up but idle, to take the place of one that dies at once")
@@ -271,9 +268,10 @@ class RuntimeSection(Section, allow_inf_nan=True):
     )
 
 
-class PoolSection(Section, allow_inf_nan=True):
+class PoolSection(BaseModel, extra="forbid", validate_default=True):
     """A pool of equal actors of a cluster, each with resources of its own."""
 
+    _numbers = NUMBERS
     label: Literal["any", "prefill", "decode", "cpu", "learner"] = Field(
         "any",
         description="any, prefill or decode: actors that play; cpu: workers that hold their envs; learner: ranks that learn",
@@ -286,9 +284,10 @@ class PoolSection(Section, allow_inf_nan=True):
     selector: dict[str, str] = Field(default_factory=dict, description="labels that a node must have")
 
 
-class ClusterSection(Section, allow_inf_nan=True):
+class ClusterSection(BaseModel, extra="forbid", validate_default=True):
     """Actors over a Ray cluster; without pools there is none."""
 
+    _numbers = NUMBERS
     pools: dict[str, PoolSection] = Field(
         default_factory=dict, description="pools by name: label, count and the resources of one actor"
     )
@@ -319,9 +318,10 @@ class ClusterSection(Section, allow_inf_nan=True):
     )
 
 
-class EvalSection(Section):
+class EvalSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """Evaluation beside training, on instances that training never draws."""
 
+    _numbers = NUMBERS
     every: int = Field(0, ge=0, description="steps between evaluations; 0 only at start and end")
     instances: int = Field(0, ge=0, description="episodes of one evaluation under way; 0 is off")
     final_instances: int = Field(
@@ -337,9 +337,10 @@ class EvalSection(Section):
     )
 
 
-class TrackSection(Section):
+class TrackSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """Where numbers go besides the ledger."""
 
+    _numbers = NUMBERS
     sinks: list[str] = Field(default_factory=list, description="tensorboard, wandb")
 
 

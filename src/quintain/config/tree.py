@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, ValidationInfo, field_validator
 
 from quintain.registry import UnknownName, unknown
 from quintain.types import QuintainError
@@ -105,6 +105,16 @@ def fit(tree: Mapping[str, Any], form: Form[Model]) -> Model:
         name = ".".join(path)
         said += f"; write '{name}={{KEY=VALUE}}' (with the quotes; 0.5, not .5), or {name}.KEY=VALUE"
     raise form.wrong(f"{'.'.join(path)} is {first.get('input')!r}: {said}")
+
+
+def _counts(section: Any, value: Any, info: ValidationInfo) -> Any:
+    kinds = section.model_fields[str(info.field_name)].annotation
+    if isinstance(value, bool) and {*(typing.get_args(kinds) or (kinds,))} <= {int, float, type(None)}:
+        raise ValueError(f"it is a number, not {str(value).lower()}")
+    return value
+
+
+NUMBERS = field_validator("*", mode="before")(classmethod(_counts))  # of a section: `true` is none
 
 
 def ranges(text: str) -> list[int] | None:
