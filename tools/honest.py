@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import replace
+from dataclasses import fields
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,13 @@ def apart(what: str, name: str) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
+def told_of(facts: Any) -> dict[str, Any]:
+    """What a world declares of itself and measures go by; commits before forfeits have none."""
+    said = {field.name: getattr(facts, field.name) for field in fields(facts)}
+    kept = {key: value for key, value in said.items() if key not in ("rules", "sayings", "answer", "contest")}
+    return kept | {"forfeits": getattr(facts, "forfeits", False)}
+
+
 def conduct(name: str) -> list[str]:
     """Digests of the code of a world, of what it does and of how it looks in a sample: runs on the code of any commit, so it asks
     little of it.
@@ -122,7 +129,7 @@ def conduct(name: str) -> list[str]:
     asked = {(n, level, "train") for level in range(10) for n in range(500, 510 if level != 5 else 700)}
     asked |= {(n, level, split) for n in range(3) for level in range(10) for split in SPLITS}
     seen = [
-        repr((replace(world.facts, rules="", sayings={}, answer=""), world.levels)),
+        repr((told_of(world.facts), world.levels)),
         fingerprint(name, seeds=3, levels=range(10)),
         [digest_of(world.start(n, level, split=split)) for n, level, split in sorted(asked)],
         [(one.reward, str(one.stop), [move.key for move in one.moves], digest_of(one.states[-1])) for one in played],
