@@ -42,8 +42,15 @@ MUTANTS = (
     Mutant(
         "a restart forgets the slots given back",
         "window.py",
-        "self.refilled = index - len(pending) - step * self.size",
+        "self.refilled = index - len(pending) - len(void) - step * self.size",
         "self.refilled = 0",
+        "clock",
+    ),
+    Mutant(
+        "a restart forgets the slots that dropped groups hold",
+        "window.py",
+        "        for ticket in void:\n",
+        "        for ticket in void[1:]:\n",
         "clock",
     ),
     Mutant(
