@@ -69,7 +69,7 @@ def test_observations_are_messages_of_the_librarys_kinds_and_only_ones_own() -> 
     player, said = arena.get_observation()
     assert player == 0 and [(who, kind) for who, _, kind in said] == [(-1, Kind.PROMPT), (-1, Kind.GAME_BOARD)]
     assert said[1][1] == arena.get_board_str() and said[1][1] not in said[0][1] and arena.get_observation()[1] == []
-    assert arena.step("no idea") == (False, {"events": ("malformed",)}) and arena.state.turn == 1
+    assert arena.step("no idea") == (False, {"events": ("malformed",)}) and arena.state.turn == 0
     assert arena.state.game_info[0]["invalid_move"] and arena.state.game_state["seed"] == 3
     assert (0, "no idea", Kind.PLAYER_ACTION) in arena.state.observations[0]
     assert all(who == -1 for who, _, _ in arena.state.observations[1]), "nobody is told what another wrote"
