@@ -65,7 +65,9 @@ def test_what_is_accepted_sends_at_once(host):
     try:
         door = web_server.listening(host, 0)
     except ServeError:
-        pytest.skip("no such address here")
+        if host == "127.0.0.1":
+            raise
+        pytest.skip("this machine has no IPv6")
     with door, socket.create_connection(door.getsockname()[:2]), door.accept()[0] as accepted:
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY), "or Nagle waits 40 ms for a delayed ACK"
 
