@@ -97,7 +97,11 @@ Rollout = Callable[[Task, Cast, int], Awaitable[Group]]  # (task, cast, ticket i
 
 
 class Sampler(Protocol):
-    """Draws tasks. Its state is JSON and is checkpointed; drawing is a function of the state alone."""
+    """Draws tasks. Its state is JSON and is checkpointed; drawing is a function of the state alone.
+
+    In a run of several processes it observes the groups of all, those of others without the messages of their task; one that has
+    an attribute `everyones` that is false observes those of its own process alone, which spares an exchange.
+    """
 
     def init(self) -> State:
         """The state before the first draw."""

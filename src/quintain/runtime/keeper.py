@@ -11,20 +11,21 @@ from typing import Any, Protocol
 from quintain.ledger import Checkpoint, CorruptCheckpoint, PackedGroup, RunDir
 from quintain.ledger.groups import pack_group
 from quintain.ledger.plain import pack, unpack
-from quintain.parts import Advantage, applied
+from quintain.parts import Advantage, Sampler, applied
 from quintain.runtime.measure import TALLIES, counted_by
 from quintain.types import Event, Group, QuintainError, Stop, Ticket
 from quintain.waits import waiting
 
 MEMBERS = ("members_added", "members_forked", "members_started", "members_lost", "tokens_lost")
-RARE = ("retries", "rebuilt", "unscored", "deadline_s", "busy_s", *MEMBERS, *TALLIES)
+RARE = ("retries", "rebuilt", "unscored", "busy_s", *MEMBERS, *TALLIES)
 COUNTS = (
     *("episodes", "groups_played", "groups_trained", "tokens_sampled", "tokens_context"),
     *("groups_withheld", "groups_refilled_for_lag"),
     *("engine_interrupted", "engine_carried", "engine_discarded", "engine_moved"),
     *("retries", "rebuilt", "unscored", "busy_s", *MEMBERS, *TALLIES),
 )  # sums over ranks
-LARGEST = ("deadline_s", "lag_max", "groups_waiting_max", "engine_versions")
+GAPS = ("canary_gap_max", "canary_gap_mean", "audit_gap_max", "audit_gap_mean", "audit_stale_mean", "proof_seconds")
+LARGEST = ("deadline_s", "lag_max", "groups_waiting_max", "engine_versions", *GAPS)
 
 
 class LostBoundary(QuintainError):
@@ -120,16 +121,16 @@ class Keeper:
         return any(not line.dead for line in self.store.lines(["eval"], step=step))
 
     def reduce(self, metrics: Mapping[str, float]) -> dict[str, float]:
-        """The metrics of a step over all ranks: counts are summed, `lag_max` is the largest, means are over the episodes of all."""
+        """The metrics of a step over all ranks: sums of counts, the largest lag and gaps, means over the episodes of all."""
         if self.alone:
             return dict(metrics)
         rare = dict.fromkeys((*(f"stop/{stop}" for stop in Stop), *RARE), 0.0)  # ranks may have seen different ones
-        own = {**rare, **metrics}
+        own = {**rare, **{k: v for k, v in metrics.items() if k not in LARGEST}}
         summed = self.ranks.sums({k: v * own.get(counted_by(k), 1.0) for k, v in own.items()})
-        largest = self.ranks.largest({k: own[k] for k in LARGEST if k in own})
+        largest = self.ranks.largest({k: metrics.get(k, -1.0) for k in LARGEST})  # none is below 0
         over = {k: max(1.0, summed[of]) if (of := counted_by(k)) else float(self.ranks.size) for k in summed}
-        every = {k: v if k in COUNTS else v / over[k] for k, v in summed.items()} | largest
-        return {k: v for k, v in every.items() if v or k not in rare}
+        every = {k: v if k in COUNTS else v / over[k] for k, v in summed.items()}
+        return {k: v for k, v in every.items() if v or k not in rare} | {k: v for k, v in largest.items() if v >= 0}
 
     def sums(self, values: Mapping[str, float]) -> Mapping[str, float]:
         """Sums over all ranks; every rank gives the same names."""
@@ -147,11 +148,23 @@ class Keeper:
         if self.alone:
             return applied(advantage, tuple(groups), state)
         at = {g.ticket: i for i, g in enumerate(groups)}
+        found, state = applied(advantage, self.every(groups), state)
+        return tuple(sorted((g for g in found if g.ticket in at), key=lambda g: at[g.ticket])), state
+
+    def observed(self, sampler: Sampler, groups: Sequence[Group], state: Any) -> Any:
+        """A sampler's state after the groups of all ranks, or of this one where it learns nothing from those of others."""
+        for group in self.every(groups) if getattr(sampler, "everyones", True) else groups:
+            state = sampler.observe(state, group)
+        return state
+
+    def every(self, groups: Sequence[Group]) -> tuple[Group, ...]:
+        """The groups of all ranks in the order of their tickets; those of other ranks without the messages of their task."""
+        if self.alone:
+            return tuple(groups)
         mine = pack([pack_group(g, task=replace(g.task, messages=())) for g in groups])
         packed = (unpack(said) for rank, said in enumerate(self.ranks.gathered(mine)) if rank != self.ranks.rank)
         every = [*groups, *(PackedGroup(data).open() for many in packed for data in many)]
-        found, state = applied(advantage, tuple(sorted(every, key=lambda g: g.ticket)), state)
-        return tuple(sorted((g for g in found if g.ticket in at), key=lambda g: at[g.ticket])), state
+        return tuple(sorted(every, key=lambda g: g.ticket))
 
     def boundary(self, state: Mapping[str, Any]) -> None:
         """The state between two steps, for the next checkpoint."""

@@ -185,15 +185,15 @@ class LocalRun:
         fresh = [self._seen[ticket] for ticket in finished if ticket in self._seen]
         done, self.window.concluded = sorted(self.window.concluded), []
         shown = [said for ticket in done if (said := self._seen.pop(ticket, None)) is not None]
-        over = {*done, *(ticket.index for ticket, _ in self.window.dropped)} & self._groups.keys()
-        for ticket in sorted(over):  # what is still in the window at a checkpoint is played again, and observed then
-            group = self._groups.pop(ticket)
-            self.sampler_state = self.parts.sampler.observe(self.sampler_state, group)
+        over = sorted({*done, *(ticket.index for ticket, _ in self.window.dropped)} & self._groups.keys())
+        ended = [self._groups.pop(ticket) for ticket in over]  # after a checkpoint others are played again
+        self.sampler_state = self.keeper.observed(self.parts.sampler, ended, self.sampler_state)
+        for group in ended:
             self.care.see(group, lambda kind, fact: self.keeper.write(step, kind, fact))
-        counted = self.window.counts() | measure.engines(self.cast)
+        proof = self.parts.proof.row() if self.parts.proof is not None else {}
+        counted = self.window.counts() | measure.engines(self.cast) | proof
         row = self.keeper.reduce(measure.played(fresh, shown, groups, step) | counted)
         row = measure.by_opponent(row, self.plan.rivals) | dict(metrics)
-        row |= self.parts.proof.row() if self.parts.proof is not None else {}
         row |= self.care.row(self.keeper.sums, self.plan.racing) | measure.timing(self.clock.restart(), row)
         self._write_dropped()
         self.keeper.trained(step, row)

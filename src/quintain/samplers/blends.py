@@ -20,6 +20,7 @@ class Mixture:
         self, parts: Sequence[Sampler], weights: Sequence[float], seed: int, shard: tuple[int, int] = (0, 1)
     ) -> None:
         self.parts, self.weights, self.seed, self.shard = tuple(parts), tuple(weights), seed, shard
+        self.everyones = any(getattr(part, "everyones", True) for part in self.parts)
 
     @property
     def places(self) -> list[Place]:
@@ -157,7 +158,7 @@ def curriculum(
 
     With p the share of episodes with a reward above 1/2 among the last `window` groups of the current level: p >=
     `high` moves one level up, p < `low` one down. One task in five is of an earlier level, so that nothing is
-    forgotten.
+    forgotten. Several processes climb together, by the groups of all.
 
     Args:
         env: name of the world.

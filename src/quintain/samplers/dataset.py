@@ -21,6 +21,8 @@ MAPPED = ("prompt", "messages", "answer", "system", "env")
 class Dataset:
     """Draws the tasks that `dataset` describes."""
 
+    everyones = False
+
     def __init__(self, tasks: Sequence[Task], epochs: int, seed: int | None, shard: tuple[int, int]) -> None:
         self.tasks, self.epochs, self.seed, self.shard = tuple(tasks), epochs, seed, shard
 

@@ -34,6 +34,7 @@ class Recycled:
         self.inner, self.kinds, self.share = inner, tuple(kinds), share
         self.single, self.bar = limits["single"], limits["bar"]
         self.keep, self.length, self.seed = limits["keep"], limits["length"], limits["seed"]
+        self.everyones = getattr(inner, "everyones", True)
 
     def init(self) -> State:
         """Nothing was drawn and nothing waits."""
@@ -59,8 +60,8 @@ class Recycled:
         if "recycled" in group.task.params:
             return state
         state = {**state, "inner": self.inner.observe(state["inner"], group)}
-        if any(not isinstance(part, Text) for m in group.task.messages for part in m.parts):
-            return state  # a picture cannot be told in words
+        if not group.task.messages or any(not isinstance(part, Text) for m in group.task.messages for part in m.parts):
+            return state  # played by another process; or a picture, which cannot be told in words
         return {**state, "waiting": [*state["waiting"], *self._made(group)][-self.keep :]}
 
     def _made(self, group: Group) -> list[dict[str, Any]]:

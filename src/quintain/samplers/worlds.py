@@ -21,6 +21,8 @@ class SamplerError(QuintainError):
 class Worlds:
     """Draws the instances that `worlds` describes."""
 
+    everyones = False
+
     def __init__(self, names: Sequence[str], levels: Sequence[int], split: str, seeds: tuple[int, int]) -> None:
         self.names, self.levels, self.split = tuple(names), tuple(levels), split
         self.seed, self.pool = seeds

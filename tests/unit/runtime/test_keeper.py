@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +19,9 @@ from quintain.parts import chain
 from quintain.registry import build
 from quintain.runtime import measure
 from quintain.runtime.keeper import Keeper, LostBoundary
+from quintain.samplers.blends import curriculum, mixture
+from quintain.samplers.recycle import recycle
+from quintain.samplers.worlds import worlds
 from quintain.types import Completion, Group, Node, Span, Stop, Task, Trajectory
 
 
@@ -156,6 +161,33 @@ def test_the_means_of_a_step_are_over_the_episodes_of_all_ranks(share, run):
     for found in together(run, row):
         assert found == pytest.approx(whole)
     assert whole["stop/done"] == 1.0 and whole["lag_mean"] == 3.0 and whole["deadline_s"] == 34.0
+
+
+def test_gaps_of_a_step_are_the_largest_of_all_ranks(run):
+    """A rank may have none of its own."""
+    own = ({"audit_gap_max": 0.1, "proof_seconds": 2.0}, {"audit_gap_max": 0.3, "canary_gap_max": 0.0})
+    for found in together(run, lambda keeper: keeper.reduce({"episodes": 1.0, **own[keeper.ranks.rank]})):
+        assert found == {"episodes": 2.0, "audit_gap_max": 0.3, "canary_gap_max": 0.0, "proof_seconds": 2.0}
+
+
+def test_a_curriculum_climbs_by_the_groups_of_all_ranks(run):
+    """Inside of other samplers too; one that learns nothing from others is not given theirs."""
+    every = [replace(g, task=Task(key=str(g.ticket), env="W", level=2)) for g in groups()]
+    climbs = curriculum("W", levels=[2, 4], control={"low": 0.0, "high": 0.05, "window": 5})
+    both = mixture(climbs, worlds("W"))
+
+    def after(sampler):
+        observed = lambda keeper: keeper.observed(sampler, every[keeper.ranks.rank :: 2], sampler.init())  # noqa: E731
+        return together(run, observed)
+
+    whole = functools.reduce(climbs.observe, every, climbs.init())
+    assert after(climbs) == [whole, whole] and whole["at"] == 1
+    assert [state["parts"][0] for state in after(both)] == [whole, whole]
+    assert functools.reduce(climbs.observe, every[::2], climbs.init())["at"] == 0, "a share alone is too small"
+    apart = SimpleNamespace(init=list, observe=lambda state, group: [*state, group.ticket], everyones=False)
+    assert after(apart) == [[0, 2, 4], [1, 3]] and not worlds("W").everyones
+    inner = {"name": "curriculum", "env": "W", "levels": [2, 4]}
+    assert [len(state["inner"]["recent"]) for state in after(recycle(inner))] == [5, 5]
 
 
 def test_a_rank_that_lost_its_state_stops_all_before_anything_changes(run):

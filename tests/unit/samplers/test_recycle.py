@@ -149,3 +149,9 @@ def test_a_config_names_the_sampler_inside(tmp_path) -> None:
     sampler = build("sampler", spec)
     drawn, _ = sampler.draw(sampler.init())
     assert drawn is not None and drawn.params == {"answer": "2"}
+
+
+def test_what_another_process_played_is_made_into_tasks_there() -> None:
+    sampler = recycle(Same(task()))
+    state = sampler.observe(sampler.init(), group(1, 0, of=replace(task(), messages=())))
+    assert not state["waiting"] and state["inner"] == {"seen": 1}
