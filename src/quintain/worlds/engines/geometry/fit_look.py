@@ -29,14 +29,19 @@ def _corners(x: float, y: float, size: float, part: int) -> list[tuple[float, fl
 
 @functools.lru_cache(maxsize=2048)
 def _outline(cells: Cells) -> tuple[Segment, ...]:
-    """The sides of squares and half squares that no two have in common."""
+    """The sides of squares and half squares that no two have in common; those that go on straight are one."""
     edges: dict[Segment, int] = {}
     for x, y, part in cells:
         ring = _corners(x, y, 1.0, part)
         for a, b in zip(ring, (*ring[1:], ring[0]), strict=True):
             edge = (*min(a, b), *max(a, b))
             edges[edge] = edges.get(edge, 0) + 1
-    return tuple([edge for edge, times in edges.items() if times == 1])
+    ends: dict[tuple[float, ...], Segment] = {}  # by where a side ends and which way it went
+    for ax, ay, bx, by in sorted(edge for edge, times in edges.items() if times == 1):
+        way = (bx - ax, by - ay)
+        ax, ay, *_ = ends.pop((ax, ay, *way), (ax, ay))
+        ends[bx, by, *way] = (ax, ay, bx, by)
+    return tuple(ends.values())
 
 
 @functools.lru_cache(maxsize=2048)
@@ -57,12 +62,23 @@ def _clearing(cells: Cells) -> tuple[float, float, float]:
     return x, y, deep[x, y]
 
 
+def _filled(cells: Cells, left: float, top: float, size: float, fill: str) -> Iterator[Shape]:
+    """Squares and half squares; squares below each other are one."""
+    whole = {(x, y) for x, y, part in cells if part == 15}
+    rings = [_corners(float(x), float(y), 1.0, part) for x, y, part in cells if part != 15]
+    for x, y, part in cells:
+        if part == 15 and (x, y - 1) not in whole:
+            end = next(n for n in itertools.count(y) if (x, n) not in whole)
+            rings.append([(x, y), (x + 1, y), (x + 1, end), (x, end)])
+    for ring in rings:
+        points = tuple([(round(left + x * size, 3), round(top + y * size, 3)) for x, y in ring])
+        yield Polygon(points=points, fill=fill, line=fill, thick=0.02)
+
+
 def drawn_piece(cells: Cells, left: float, top: float, size: float, fill: str, name: str = "") -> Iterator[Shape]:
     """A piece with its outline and its name where the most room is, as large as that lets it be."""
-    for x, y, part in cells:
-        ring = _corners(round(left + x * size, 4), round(top + y * size, 4), round(size, 4), part)
-        ring = [(round(a, 3), round(b, 3)) for a, b in ring]
-        yield Polygon(points=tuple(ring), fill=fill, line=fill, thick=0.02)
+    if fill:
+        yield from _filled(cells, left, top, size, fill)
     for ax, ay, bx, by in _outline(cells):
         edge = tuple([(round(left + x * size, 3), round(top + y * size, 3)) for x, y in ((ax, ay), (bx, by))])
         yield Polygon(points=edge, line="ink", thick=0.07 * max(size, 0.6), closed=False)
@@ -93,10 +109,7 @@ def scene_of(state: Fit) -> Scene:
     spots, deep = _tray(kit, wide, size)
     left, top = 1.0 + (wide - kit.width) / 2, 1.0
     shapes: list[Shape] = [Box(x=left, y=top, width=kit.width, height=high, fill="floor")]
-    for x, y, part in cells_of(kit.goal):
-        shapes.append(
-            Polygon(points=tuple(_corners(left + x, top + y, 1.0, part)), fill="white", line="white", thick=0.02)
-        )
+    shapes += _filled(cells_of(kit.goal), left, top, 1.0, "white")
     shapes += [
         Polygon(points=((left + x, top), (left + x, top + high)), line="seam", thick=0.03, closed=False)
         for x in range(kit.width + 1)
