@@ -35,11 +35,16 @@ def check(config: Config) -> None:
     check_drawn(config)
     make_rollout(config, config.rollout.group_size, **training_only(config))
     groups_of_rank(config, config.runtime.processes)
-    OverLimit(config.run.over_limit, config.run.ahead).check(config.run.max_lag)
+    (over := OverLimit(config.run.over_limit, config.run.ahead)).check(config.run.max_lag)
     if config.run.look and not config.run.max_lag:
         raise ConfigError(
             f"run.look is {config.run.look} and run.max_lag is 0: a synchronous run plays nothing ahead that could overtake; set "
             "run.max_lag=1 or more, or run.look=0"
+        )
+    if not (over.exact or config.run.max_lag):
+        raise ConfigError(
+            f"run.over_limit is {over.policy!r} and run.max_lag is 0: no group of a synchronous run can come too late; set "
+            "run.max_lag=1 or more, or run.over_limit=wait"
         )
     cluster.check(config)
     section = config.runtime

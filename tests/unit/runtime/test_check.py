@@ -24,6 +24,7 @@ RUN = {
     "runtime.spares=2": "runtime.spares is 2 and runtime.actors is 0: spares take the place of actors",
     "run.max_lag=1 run.ahead=2": "ahead is 2 with over_limit='wait' and max_lag=1: tickets beyond the bound need",
     "run.over_limit=refill run.ahead=2": "over_limit='refill' and max_lag=0",
+    "run.over_limit=withhold": "run.over_limit is 'withhold' and run.max_lag is 0: no group of a synchronous run can come too late",
     "cluster.reward_tasks=2": "cluster.pools is empty",
 }
 TWO = 'sampler={name="worlds",env=["KeyDoor","FourRooms"]}'
@@ -109,6 +110,9 @@ def test_a_run_says_where_it_trains_and_where_else_it_is_warmed_up_and_evaluated
     }
     for words, said in told.items():
         assert f": {said} 1 process" in _where(make("tiny", overrides=[*words]), tmp_path)
+    alone = _where(make("tiny", overrides=["eval.against=oracle", "eval.instances=4"]), tmp_path)
+    assert alone.endswith("; eval.against=oracle does nothing: KeyDoor has no second seat")
+    assert "eval.against" not in _where(make("tiny", overrides=["eval.against=oracle", *none]), tmp_path)
 
 
 @pytest.mark.parametrize("words", PLAYED)
