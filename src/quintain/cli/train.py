@@ -303,16 +303,14 @@ def unused(folder: Path) -> Path:
 def _where(config: configs.Config, folder: Path) -> str:
     """Where a run plays and who does, in a line."""
     from quintain.runtime.drawn import where as played
-    from quintain.runtime.opponents import rival
+    from quintain.runtime.opponents import evaluated
 
     section = config.runtime
     actors = f", {section.actors} actor{'s' if section.actors > 1 else ''}" if section.actors else ""
     where = f"run folder {folder}: {played(config)}; {section.processes} process{'es' if section.processes > 1 else ''}{actors}"
     if shares := {name: share for name, share in config.rollout.opponents.items() if share}:
         where += f"; {', '.join(f'{name} in {100 * share:g} % of the groups' for name, share in shares.items())} in the other seats"
-    if (config.eval.instances or config.eval.final_instances) and (against := rival(config)):
-        where += f"; evaluated against {against} in the other seats"
-    return where
+    return where + evaluated(config)
 
 
 def _on_gpu(config: configs.Config) -> str:

@@ -168,7 +168,8 @@ def opposed(
     if _is_run(opponent) and not _is_run(player):
         config, theirs = cast_of(opponent, config, overrides, options)
     config, own = cast_of(player, config, overrides, options)
-    opponent = opponent or rival(config) or ITSELF
+    asked = any(word.startswith("eval.against=") for word in overrides)  # a recipe may say so for all worlds
+    opponent = opponent or (config.eval.against if asked else rival(config)) or ITSELF
     if opponent == ITSELF:
         return config, [own]
     if len(seats_of(config)) < 2:

@@ -78,6 +78,16 @@ def rival(config: Config) -> str:
     return config.eval.against if config.eval.against != ITSELF and len(seats_of(config)) > 1 else ""
 
 
+def evaluated(config: Config) -> str:
+    """What the line of a run says of `eval.against`; of one that nobody can play too, as a recipe may set it for all worlds."""
+    who, section = config.eval.against, config.eval
+    if who == ITSELF or not (section.instances or section.final_instances):
+        return ""
+    if rival(config):
+        return f"; evaluated against {who} in the other seats"
+    return f"; eval.against={who} does nothing: {config.data or config.env.name} has no second seat"
+
+
 def facing(cast: Cast, seats: Sequence[str], mine: str, engine: Engine, like: Cast | None = None) -> Cast:
     """A cast of which the policy plays the seat `mine` and `engine` the others, whose episodes are left out of groups.
 

@@ -101,6 +101,7 @@ def test_worlds_of_one_seat_have_nobody_to_be_against():
     ("words", "said"),
     [
         (["random", "KeyDoor", "--against", "oracle"], "nobody can play KeyDoor against oracle: it has no second seat"),
+        (["random", "KeyDoor", "eval.against=oracle"], "nobody can play KeyDoor against oracle: it has no second seat"),
         (["random", "NimDuel", "--against", "orcale"], "players are oracle, random, a run folder"),
         (["randm", "NimDuel"], "did you mean 'random'[?]"),
         (["run/duelx", "NimDuel"], "did you mean the run run/duel[?]"),
