@@ -239,16 +239,14 @@ def _agree(store: RunDir, config: configs.Config) -> configs.Config:
             f"{path}: model.words was edited, but the model of this run has the words that it has; put it back"
         )
     config = keep_words(config, own, store.about.get("words", ""))
-    for section, key, why in FIXED:
-        new, was = (getattr(getattr(tree, section), key) for tree in (config, own))
+    warm = type(own.warm_start).model_fields if store.steps() else ()
+    rules = [*FIXED, *(("warm_start", key, "and its warm start is over") for key in warm)]
+    pairs = [(f"{s}.{k}", getattr(getattr(config, s), k), getattr(getattr(own, s), k), why) for s, k, why in rules]
+    sizes = (config.model.sizes, own.model.sizes)
+    pairs += [(f"model.sizes.{n}", *(tree.get(n) for tree in sizes), "which its weights are of") for n in SIZES]
+    for key, new, was, why in pairs:
         if new != was:
-            raise configs.ConfigError(f"{section}.{key} is {new!r}, but the run has {was!r}, {why}; leave it so")
-    for size in SIZES:
-        new, was = config.model.sizes.get(size), own.model.sizes.get(size)
-        if new != was:
-            raise configs.ConfigError(
-                f"model.sizes.{size} is {new}, but the run has {was}, which its weights are of; leave it so"
-            )
+            raise configs.ConfigError(f"{key} is {new!r}, but the run has {was!r}, {why}; leave it so")
     if edited:
         print(f"{path} was edited since the run last began; it goes on with {_changes(edited)}", flush=True)
         store.agree(now)

@@ -83,6 +83,19 @@ def test_what_no_run_can_change_is_refused(begun, was, new, said):
             train.resume(folder, [] if was else [new], None)
 
 
+def test_a_warm_start_that_is_over_cannot_be_changed(begun):
+    folder, went = begun
+    train.resume(folder, ["warm_start.steps=7"], None)  # without a checkpoint it begins anew
+    assert went[-1].warm_start.steps == 7
+    with RunDir.open(folder, "a") as store:
+        store.checkpoint(0, lambda folder: None)
+    with pytest.raises(
+        configs.ConfigError, match="warm_start.steps is 9, but the run has 7, and its warm start is over"
+    ):
+        train.resume(folder, ["warm_start.steps=9"], None)
+    train.resume(folder, ["warm_start.steps=7"], None)
+
+
 def test_overrides_are_no_edits_and_are_taken_back_when_the_run_fails_with_them(begun, capsys):
     folder, went = begun
     train.resume(folder, ["run.steps=7"], None)
