@@ -25,7 +25,7 @@ from quintain.runtime.check import check
 from quintain.runtime.transport import LearnerLost
 from quintain.runtime.watch import STALLED, StallError
 from quintain.runtime.words import fitted, keep_words, spelled, went_with
-from quintain.serve.desk import refuse_record
+from quintain.serve.desk import refuse_record, spare_record
 from quintain.types import QuintainError
 
 SIZES = ("hidden", "layers", "heads", "kv_heads", "head_dim", "ffn")  # of the model that no run can change
@@ -100,6 +100,7 @@ class Replaced:
     """
 
     def __init__(self, folder: Path) -> None:
+        spare_record(folder)
         names = (f"{folder.name}.replaced{f'-{n}' if n else ''}" for n in itertools.count())
         self.folder, self.aside = folder, next(p for name in names if not (p := folder.with_name(name)).exists())
         RunDir.move(folder, self.aside)

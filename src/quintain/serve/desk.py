@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import shlex
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from quintain.ledger import RunDir
+from quintain.ledger import CorruptLedger, NotARun, RunDir
 from quintain.ledger.audit import ticket_of
 from quintain.parts import Cast
 from quintain.rollouts.asked import digests
@@ -107,6 +109,20 @@ def refuse_record(store: RunDir) -> None:
             f"trained there, and it has no checkpoint; look at it with `quintain report {shlex.quote(str(store.path))}`, and give the "
             "run or the model folder that was served instead"
         )
+
+
+def spare_record(folder: Path) -> None:
+    """Refuse to delete a recording: a run can be trained again, but nobody gives its episodes again.
+
+    Raises:
+        IsARecord: it is one.
+    """
+    with contextlib.suppress(NotARun, CorruptLedger), RunDir.open(folder) as store:  # what is damaged may be replaced
+        if store.about.get("actor") == ACTOR or recorded(store) is not None:
+            raise IsARecord(
+                f"{folder} is a recording of `quintain serve`, and --fresh would delete it: choose another run.name, or move the "
+                "folder away"
+            )
 
 
 class Episodes:

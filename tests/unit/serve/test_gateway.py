@@ -359,6 +359,8 @@ async def test_nothing_goes_on_from_a_record_nor_plays_from_it(said, client, tmp
     for refused in (lambda: train.resume(folder, ["run.steps=9"], None), lambda: of_run(folder, [])):
         with pytest.raises(IsARecord, match=told):
             refused()
+    with pytest.raises(IsARecord, match="and --fresh would delete it"):
+        train.Replaced(folder)
     with RunDir.open(folder, "a") as store:
         assert store.config == absolute(config).toml(full=True) and len(list(store.groups())) == said
         Book(store)
