@@ -17,7 +17,7 @@ from quintain.registry import build, register
 from quintain.types import Feedback, QuintainError, Stop, Task
 from quintain.worlds.kernel import NOTHING, WON, Events, Move, Rewards, World
 from quintain.worlds.knobs import started
-from quintain.worlds.own import check_gifts, check_outcome, checked, of_ones_own
+from quintain.worlds.own import check_gifts, check_outcome, check_start, checked, of_ones_own
 from quintain.worlds.painter import Painter, painted
 
 KEPT = 4096  # readings of short messages that are remembered
@@ -79,6 +79,8 @@ class Reader:
         state = self.starts.get(key) if plain else None
         if state is None:
             state = started(self.world, task.seed, task.level, task.split, params)
+            if self.own:
+                check_start(self.world, state)
             if len(self.starts) >= KEPT:
                 self.starts.clear()
             self.starts[key] = state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from itertools import chain
 from numbers import Real
 from typing import Any
@@ -106,6 +106,32 @@ def check_gifts(world: Any, state: Any, moves: Mapping[str, Move | None] = NOTHI
 def of_ones_own(world: Any) -> bool:
     """Whether a world is none of those that Quintain ships, whose outcomes tests have looked at."""
     return not type(world).__module__.startswith("quintain.")
+
+
+def check_start(world: Any, state: Any) -> None:
+    """Look at what the `start` of a world gave: the members of a group share it, and what one changed would change for all.
+
+    Raises:
+        BadWorld: it holds what can be changed in place.
+    """
+    for f in fields(state) if is_dataclass(state) else ():
+        if (found := _changeable(getattr(state, f.name, None))) is not None:
+            told = " ".join(quoted(found).split())
+            raise BadWorld(
+                f"{_name(world)}: `start` gave a state whose `{f.name}` holds a {type(found).__name__}, {told}; the episodes "
+                "of a group share their start, and a step could change it for all: hold tuples, frozensets, bytes or arrays with "
+                "setflags(write=False), and let `step` give replace(state, ...)"
+            )
+
+
+def _changeable(value: object) -> object:
+    """The first thing in a value that can be changed in place; None where there is none."""
+    if isinstance(value, list | dict | set | bytearray) or (isinstance(value, np.ndarray) and value.flags.writeable):
+        return value
+    inside: Any = value if isinstance(value, tuple | frozenset) else ()
+    if is_dataclass(value) and not isinstance(value, type):
+        inside = (getattr(value, f.name, None) for f in fields(value))
+    return next((found for each in inside if (found := _changeable(each)) is not None), None)
 
 
 def check_outcome(world: Any, outcome: object) -> None:

@@ -22,6 +22,7 @@ from quintain.types import Stop, Task
 from quintain.worlds.kernel import BadSeed, Choices, Facts, Move, Outcome, UnknownLevel, View
 from quintain.worlds.knobs import BadKnob, lexicon
 from quintain.worlds.noise import Rng
+from quintain.worlds.own import BadWorld, check_start
 from quintain.worlds.painter import Painter
 from quintain.worlds.scene import Scene
 
@@ -325,6 +326,25 @@ class TakeTurns:
 
     def scene(self, state: Pot, seat: str) -> Scene:
         return Scene(width=1, height=1)
+
+
+@pytest.mark.parametrize(
+    ("held", "named"),
+    [
+        ([1], "list"),
+        ((1, {"a": 2}), "dict"),
+        (Pot(1, (set(),)), "set"),  # pyrefly: ignore
+        (bytearray(2), "bytearray"),
+        (np.zeros(2), "ndarray"),
+    ],
+)
+def test_a_first_state_that_a_step_could_change_for_the_whole_group_is_refused(held, named, monkeypatch) -> None:
+    monkeypatch.setattr(TakeTurns, "start", lambda *a, **k: Pot(1, held))
+    with pytest.raises(BadWorld, match=f"TakeTurns: `start` gave a state whose `taken` holds a {named}, .*replace"):
+        WorldEnv(TakeTurns()).begin(Task(key="demo", env="TakeTurns", seed=1))
+    fixed = np.zeros(2)
+    fixed.setflags(write=False)
+    check_start(TakeTurns(), Pot(1, (frozenset(), b"", fixed)))  # pyrefly: ignore
 
 
 DUELS = pytest.mark.parametrize("name", [name for name in names("world") if len(world_of(name).facts.seats) > 1])
