@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -62,7 +63,8 @@ def credit_sets(size: int = 4, draws: int = 0, of: str = "actions", window: int 
         window: turns that get the credit; 0 gives it to all. Other turns keep the advantage that they have (`gae`).
 
     Returns: An advantage that writes the stream `advantage`.
-    Special cases: a group of one has advantage 0; identical members have the diversity 1 / size, not 0.
+    Special cases: a group of one has advantage 0; identical members have the diversity 1 / size, not 0. A tag that no trajectory
+        of a step has is warned of once.
 
     Example:
         >>> credit_sets(size=2).apply((), None)
@@ -90,7 +92,27 @@ def credit_sets(size: int = 4, draws: int = 0, of: str = "actions", window: int 
         each = (_within(t, credit[i], window) for i, t in enumerate(group.trajectories))
         return replace(group, trajectories=tuple(each))
 
-    return stateless(lambda groups: tuple(map(one, groups)))
+    told: list[str] = []
+
+    def every(groups: tuple[Group, ...]) -> tuple[Group, ...]:
+        if not told and (lack := _lack(groups, of)):
+            told.append(lack)
+            warnings.warn(lack, stacklevel=2)
+        return tuple(map(one, groups))
+
+    return stateless(every)
+
+
+def _lack(groups: Sequence[Group], of: str) -> str:
+    """What to say where no trajectory of a step has the tag that tells strategies apart."""
+    tags = {tag for g in groups for t in g.trajectories for tag in t.tags}
+    if of in ("actions", "tokens") or of in tags or not any(g.trajectories for g in groups):
+        return ""
+    there = ", ".join(sorted(map(str, tags))) or "none"
+    return (
+        f"credit_sets: no trajectory of the step has a tag {of!r}, so that all count as one strategy; there are: {there}; set of=actions, "
+        "of=tokens, or the name of a tag that the rollout gives"
+    )
 
 
 def _strategy(t: Trajectory, of: str) -> Hashable:

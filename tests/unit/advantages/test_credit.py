@@ -153,6 +153,20 @@ def _credited(*trajectories: Trajectory) -> tuple[Trajectory, ...]:
     return out.trajectories
 
 
+def test_a_tag_of_strategies_that_no_trajectory_has_is_warned_of_once():
+    group = group_of(*(episode(name, [1], float(i), tags={"plan": name}) for i, name in enumerate("ab")))
+    part = credit_sets(1, of="plam")
+    with pytest.warns(
+        UserWarning, match="no trajectory of the step has a tag 'plam', .* there are: plan; set of="
+    ) as told:
+        for _ in range(2):
+            part.apply((group,), part.init())
+    assert len(told) == 1
+    for of in ("plan", "actions", "tokens"):
+        credit_sets(1, of=of).apply((group,), None)  # a warning would be an error
+    credit_sets(1, of="plam").apply((), None)
+
+
 def test_what_cannot_work_is_refused_by_name():
     for make, told in (
         (lambda: history(0), "key history: length is 0"),
