@@ -301,6 +301,7 @@ def unused(folder: Path) -> Path:
 
 def _where(config: configs.Config, folder: Path) -> str:
     """Where a run plays and who does, in a line."""
+    from quintain.runtime.drawn import cut
     from quintain.runtime.drawn import where as played
     from quintain.runtime.opponents import evaluated
 
@@ -309,7 +310,7 @@ def _where(config: configs.Config, folder: Path) -> str:
     where = f"run folder {folder}: {played(config)}; {section.processes} process{'es' if section.processes > 1 else ''}{actors}"
     if shares := {name: share for name, share in config.rollout.opponents.items() if share}:
         where += f"; {', '.join(f'{name} in {100 * share:g} % of the groups' for name, share in shares.items())} in the other seats"
-    return where + evaluated(config)
+    return where + cut(config) + evaluated(config)
 
 
 def _on_gpu(config: configs.Config) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quintain.config import Config, ConfigError
+from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import world_of
 from quintain.registry import names, unknown
 from quintain.runtime.stage import env_of, world_sampler
@@ -70,6 +71,36 @@ def where(config: Config) -> str:
     if (config.eval.instances or config.eval.final_instances) and together != {_levels(played): [played.world]}:
         told += f"; evaluated in {played.world} level {_levels(played)}"
     return told
+
+
+def cut(config: Config) -> str:
+    """What the line of a run says of `rollout.max_turns` where a world that it trains in allows more; stops alone do not tell.
+
+    Example:
+        >>> from quintain import config as configs
+        >>> cut(configs.make(overrides=["rollout.max_turns=3"])).partition(" (")[0]
+        '; rollout.max_turns=3 cuts episodes off'
+        >>> cut(configs.make(overrides=["rollout.max_turns=300"])), cut(configs.make())
+        ('', '')
+    """
+    most, own = config.rollout.max_turns, Scaffold.of(config.env.scaffold).turns
+    if not most or config.rollout.name == "horizon":  # which has a limit of its own in training
+        return ""
+    allowed = []
+    for name, levels, knobs in drawn_places(config):
+        world = world_of(name)
+        for level in levels:
+            turns = world.turns(started(world, 0, level, "train", knobs))
+            turns = min(turns, own or turns)
+            if turns > most * len(world.facts.seats):  # they may share the turns
+                allowed.append((turns, f"{name} level {level}"))
+    if not allowed:
+        return ""
+    turns, where = max(allowed)
+    return (
+        f"; rollout.max_turns={most} cuts episodes off (the first one of {where} may have {turns} turns): they end as truncated_turns with "
+        "what they have earned"
+    )
 
 
 def _levels(place: Place) -> str:

@@ -115,6 +115,23 @@ def test_a_run_says_where_it_trains_and_where_else_it_is_warmed_up_and_evaluated
     assert "eval.against" not in _where(make("tiny", overrides=["eval.against=oracle", *none]), tmp_path)
 
 
+def test_a_run_says_which_episodes_a_limit_of_ones_own_cuts_off(tmp_path):
+    def told(*words):
+        return _where(make("tiny", overrides=["rollout.max_turns=5", *words]), tmp_path)
+
+    assert "max_turns=5 cuts episodes off (the first one of KeyDoor level 2 may have " in told("level=[0,2]")
+    for words in (
+        ["rollout.max_turns=0"],
+        ["rollout.max_turns=999"],
+        ["env.scaffold.turns=5"],
+        ["rollout.name=horizon"],
+    ):
+        assert "cuts" not in told(*words)
+    assert "cuts" not in told("world=NimDuel", "rollout.max_turns=50") and "of NimDuel" in told(
+        "world=NimDuel", "rollout.max_turns=1"
+    )
+
+
 @pytest.mark.parametrize("words", PLAYED)
 def test_so_is_an_evaluation_where_nothing_could_be_played(words):
     with pytest.raises(QuintainError, match=PLAYED[words]):
