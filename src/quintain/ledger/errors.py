@@ -42,13 +42,14 @@ class MissingBlob(QuintainError):
 
 
 def no_run(path: str | Path, marker: str, error: Exception) -> NotARun:
-    """The error for a path whose `marker` could not be read: it is damaged, or there is none."""
+    """The error for a path whose `marker` could not be read: it is damaged or gone, or there never was one."""
     home = Path(path).absolute()
-    if (home / marker).exists():
+    if (there := (home / marker).exists()) or (home / "segments").is_dir():
         least = json.dumps({"format": 1, "created": int(min(p.stat().st_mtime for p in home.iterdir()))})
         return NotARun(
-            f"{home / marker} cannot be read ({error}); restore it from a copy, or, where there is none and nobody has edited config.toml "
-            f"since the run last began, write {least} into it"
+            f"{home / marker} {f'cannot be read ({error})' if there else 'is gone'}; restore it from a copy, or, where there is none and "
+            f"nobody has edited config.toml since the run last began, write {least} into it: `doctor --repair` does not, as the settings "
+            "and the words that the run began with were there alone, and a resume no longer sees that they have changed"
         )
     near = nearest_run(path, marker)
     lacking = f"it has no {marker}" if home.is_dir() else "there is no such folder"

@@ -269,6 +269,11 @@ def test_folders_that_are_not_runs_are_refused(home, tmp_path, monkeypatch):
         (home / "run.json").write_text(text)
         with pytest.raises(NotARun, match=said) as found:
             RunDir.open(home)
+    (home / "run.json").unlink()
+    with pytest.raises(
+        NotARun, match="run/run.json is gone; restore it from a copy, or, .* write {.*} into it: .*words"
+    ) as found:
+        RunDir.open(home)
     (home / "run.json").write_text(re.search('{"format.*}', str(found.value))[0])
     RunDir.open(home).close()
 
