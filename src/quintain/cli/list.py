@@ -24,6 +24,7 @@ KINDS = {
     "recipes": "configurations to start from: quintain train RECIPE",
     "runs": "the runs in the folder `runs`: where each plays, how far it is, its last success",
 }
+LEAST = 6  # letters of a column that a narrow terminal leaves
 KINDS_OF_ONE = 30  # values of a column that sort its rows into kinds, at most
 FAMILIES = ("sampler", "rollout", "reward", "advantage", "gate", "objective", "memory", "algorithm", "engine", "merge")
 JSON_ONLY = (
@@ -103,8 +104,12 @@ def _print(rows: list[dict[str, Any]], as_json: bool, what: str) -> int:
     widths = {k: max(len(str(r[k])) for r in rows) for k in rows[0]} if rows else {}
     widths = {k: max(len(k), wide) for k, wide in widths.items()}
     wide = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    while wide and max(widths.values(), default=0) > LEAST and sum(widths.values()) + 2 * (len(widths) - 1) > wide:
+        widths[max(widths, key=lambda k: widths[k])] -= 1  # so that a long column hides no whole one behind it
     for row in [{k: k for k in widths}] * bool(rows) + rows:
-        line = "  ".join(f"{row[k]!s:<{widths[k]}}" for k in row).rstrip()
+        cells = (str(row[k]) for k in widths)
+        cells = (c if len(c) <= n else f"{c[: n - 1]}…" for c, n in zip(cells, widths.values(), strict=True))
+        line = "  ".join(f"{c:<{n}}" for c, n in zip(cells, widths.values(), strict=True)).rstrip()
         print(line if not wide or len(line) <= wide else f"{line[: wide - 1]}…")
     print(f"{len(rows)} {what if len(rows) != 1 else what.removesuffix('s')}")
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -236,6 +237,16 @@ def test_runs_are_listed_with_where_they_play_and_how_far_they_are(tmp_path, cap
     (tmp_path / "runs" / "a" / "run.json").unlink()
     assert main(["eval", "runs/a"]) == 1
     assert "runs/a is a folder, but no run, which has a file run.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", [80, 40, 5])
+def test_a_narrow_terminal_cuts_long_columns_and_hides_none(columns, capsys, monkeypatch):
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((columns, 30)))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    title, *rows, _ = told(capsys, "list", "papers").splitlines()
+    assert all(len(line) <= columns for line in (title, *rows))
+    if columns > 5:
+        assert title.endswith("  status") and any(row.endswith("  paper") for row in rows) and "…" in "".join(rows)
 
 
 def test_a_bare_list_says_what_can_be_listed(capsys):
