@@ -15,7 +15,7 @@ from quintain import config as configs
 from quintain.evals import chart
 from quintain.evals.diagnose import findings
 from quintain.evals.page import PAGE, STYLE
-from quintain.ledger import RunDir
+from quintain.ledger import ReadOnlyRun, RunDir
 from quintain.messages import png_of
 from quintain.runtime.opponents import ITSELF, rival
 from quintain.types import Group, Kind, Message, Node, QuintainError, Trajectory
@@ -54,7 +54,12 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
         config=html.escape(config.toml()),
     )
     path = out or folder / "report.html"
-    path.write_text(page)
+    try:
+        path.write_text(page)
+    except OSError as error:
+        if out is not None:
+            raise
+        raise ReadOnlyRun(f"{path}: {error.strerror}; say where else it should be written: --out FILE.html") from error
     return path
 
 

@@ -115,6 +115,14 @@ def test_games_of_two_seats_have_the_pictures_of_each(run):
     assert _pictures(config, Group(task=task, trajectories=(first,)), first) == [], "nobody knows what the other did"
 
 
+def test_a_page_that_cannot_be_written_into_the_run_folder_may_go_elsewhere(run, capsys, tmp_path):
+    page = run / "report.html"
+    page.mkdir()  # as good as a folder that is read only, which root can write to
+    assert main(["report", str(run)]) == 1
+    assert f"{page}: Is a directory; say where else it should be written: --out FILE.html" in capsys.readouterr().err
+    assert main(["report", str(run), "--out", str(tmp_path / "page.html")]) == 0 and (tmp_path / "page.html").is_file()
+
+
 def test_a_trajectory_that_is_not_there_is_no_list_of_fifty(run, capsys):
     assert main(["show", str(run), "9.9"]) == 1
     assert "there is no trajectory '9.9': none was kept" in capsys.readouterr().err
