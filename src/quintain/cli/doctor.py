@@ -55,11 +55,11 @@ def examine(folder: Path, *, repair: bool, whole: bool) -> dict[str, Any]:
     alive = living(folder)
     if alive and not repair:
         found = look(folder, alive)
-        return found | {k: v for k, v in check_run(folder, False).items() if k != "ok"} if whole else found
+        return found | {k: v for k, v in check_run(folder, False, alive=True).items() if k != "ok"} if whole else found
     return check_run(folder, repair) | last_words(folder)
 
 
-def check_run(folder: Path, repair: bool) -> dict[str, Any]:
+def check_run(folder: Path, repair: bool, *, alive: bool = False) -> dict[str, Any]:
     """Damage in the ledger and checkpoints, and what became of every prompt."""
     from quintain.ledger import RunDir
     from quintain.ledger.doctor import verify
@@ -79,7 +79,8 @@ def check_run(folder: Path, repair: bool) -> dict[str, Any]:
         ends = list(store.events(["stopped"]))
         checkpoint = store.latest_checkpoint()
     found["checkpoint"] = f"step {checkpoint.step}, verified" if checkpoint else "none"
-    found["end"] = ends[-1].payload["reason"] if ends else "none: the run is going on, or was killed"
+    none = f"none: {'the run is going on' if alive else 'it was killed, or its folder was moved while it went on'}"
+    found["end"] = ends[-1].payload["reason"] if ends else none
     return found
 
 

@@ -217,6 +217,8 @@ def test_an_error_that_ended_a_run_is_its_end_and_folders_with_blanks_are_quoted
     said = capsys.readouterr().out
     assert "end          an error: OSError\n" in said and "step 3: it ended with OSError: no: room\n" in said
     live_path(folder, 0).write_text(json.dumps({**status, "state": "running", "pid": 1, "waits": [], "actors": []}))
+    doctor([str(folder)])
+    assert "end          none: it was killed, or its folder was moved while it went on\n" in capsys.readouterr().out
     ends = [*train._end(folder, 3, True), *train._end(folder, 3, False)]
     assert [line.endswith(f" '{folder}'") for line in ends] == [False, True, False, True]
     assert last_words(folder)["last"][1] == f"go on with: quintain train --resume '{folder}'"
