@@ -45,6 +45,7 @@ class Grammar:
     """`find` yields the candidate texts of a message, best first; `write` makes an action's message; `ask` asks for it.
 
     `words` yields single words that are tried last: they count where all that are an action are the same one.
+    `want` is said after an answer that cannot be read.
     `{answer}` and `{example}` in `ask` stand for the world's own description of an action and an example.
     """
 
@@ -52,6 +53,7 @@ class Grammar:
     write: Callable[[str], Message]
     ask: str
     tools: bool = False
+    want: str = ""
     words: Callable[[Message], Iterator[str]] = lambda message: iter(())
 
 
@@ -171,8 +173,12 @@ def _fold(text: str) -> str:
 def _value(arguments: object) -> Iterator[str]:
     if isinstance(arguments, dict) and set(arguments) == {"action"}:
         action = arguments["action"]
-        if isinstance(action, str) or (isinstance(action, int) and not isinstance(action, bool)):
-            yield str(action).strip()
+        if isinstance(action, str):
+            yield action.strip()
+        elif isinstance(action, int | float | list) and not isinstance(action, bool):
+            if isinstance(action, list) and any(isinstance(part, str) and " " in part for part in action):
+                yield " / ".join(map(str, action))  # rows
+            yield json.dumps(action, ensure_ascii=False)  # worlds read lists as texts with brackets, peers as JSON
 
 
 def _tool(message: Message) -> Iterator[str]:
@@ -213,6 +219,13 @@ GRAMMARS: dict[str, Grammar] = {
         find=_json,
         write=lambda a: _said(json.dumps({"action": a})),
         ask='You may think first; then give one action as JSON. {answer} Example: {{"action": "{example}"}}',
+        want='What is wanted is {"action": ...} with a text, a number or a list.',
     ),
-    "tool": Grammar(find=_tool, write=_called, ask="Act with the tool `act`, one call a turn. {answer}", tools=True),
+    "tool": Grammar(
+        find=_tool,
+        write=_called,
+        ask="Act with the tool `act`, one call a turn. {answer}",
+        tools=True,
+        want=f"What is wanted is one call of `{TOOL}` whose `action` is a text, a number or a list.",
+    ),
 }

@@ -92,7 +92,9 @@ class Reader:
         if key not in self.spoken:
             if len(self.spoken) >= KEPT:
                 self.spoken.clear()
-            self.spoken[key] = sentences(events, self.world.facts, stop)
+            said = sentences(events, self.world.facts, stop)
+            wanting = stop is None and MALFORMED[0] in events
+            self.spoken[key] = f"{said} {self.grammar.want}".rstrip() if wanting else said
         return self.spoken[key]
 
     def look(self, message: Message, seat: str) -> Move | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from quintain.envs.grammar import GRAMMARS, TOOL, act_tool, spellings
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.messages import Message, Role, Text, ToolCall
+from quintain.types import Task
 
 
 def found(grammar: str, text: str) -> list[str]:
@@ -26,6 +30,8 @@ def found(grammar: str, text: str) -> list[str]:
         ("json", 'so {"action": "up"} it is', "up"),
         ("json", '{"action": "down"} {"action": "up"}', "up"),
         ("json", '{"action": 3}', "3"),
+        ("json", '{"action": [1, 2]}', "[1, 2]"),
+        ("json", '{"action": 0.5}', "0.5"),
         ("json", '```json\n{ "action" : "b3=4" }\n```', "b3=4"),
     ],
 )
@@ -41,6 +47,8 @@ def test_the_action_is_found(grammar: str, text: str, first: str) -> None:
         ("tagged", "</action>up<action>"),
         ("json", "up"),
         ("json", '{"action": true}'),
+        ("json", '{"action": null}'),
+        ("json", '{"action": {"x": 1}}'),
         ("json", '{"action": "up", "more": 1}'),
         ("json", '{"actions": ["up"]}'),
         ("json", '{"action": ' + "[" * 5000),
@@ -96,6 +104,39 @@ def test_a_tool_call_must_be_one_call_of_the_tool() -> None:
     assert of(up) == ["up"]
     assert of(up, up) == of(ToolCall(name="go", arguments={"action": "up"})) == of() == []
     assert act_tool("a direction").parameters["required"] == ["action"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "text"),
+    [
+        ("WaterSort", [2, 4], "2 4"),
+        ("Breakthrough", ["b2", "c3"], "b2 c3"),
+        ("AdjacencyRead", [[0, 1, 0], [1, 0, 1], [0, 0, 0]], "0 1 0 / 1 0 1 / 0 0 0"),
+        ("AdjacencyRead", ["0 1 0", "1 0 1", "0 0 0"], "0 1 0 / 1 0 1 / 0 0 0"),
+        ("ColourMin", ["A C", "B D", "E"], "A C / B D / E"),
+        ("CutPolygon", [[3, 4], [9, 12]], "(3,4) (9,12)"),
+    ],
+)
+def test_a_list_is_read_as_the_text_that_says_the_same(name: str, said: list[Any], text: str) -> None:
+    world = world_of(name)
+    seat = world.facts.seats[0]
+    wanted = WorldEnv(world, Scaffold(grammar="word")).reader.read(GRAMMARS["word"].write(text), seat)
+    call = Message(Role.assistant, (ToolCall(name=TOOL, arguments={"action": said}),))
+    for grammar, message in (("json", Message.of("assistant", json.dumps({"action": said}))), ("tool", call)):
+        assert WorldEnv(world, Scaffold(grammar=grammar)).reader.read(message, seat) == wanted is not None
+
+
+@pytest.mark.parametrize("grammar", ["json", "tool"])
+def test_a_value_that_is_no_action_is_told_what_is_wanted(grammar: str) -> None:
+    env = WorldEnv(world_of("KeyDoor"), Scaffold(grammar=grammar))
+    env.begin(Task(key="t", env="KeyDoor", seed=1, level=2))
+    for value in (True, None, {"way": "up"}):
+        call = ToolCall(name=TOOL, arguments={"action": value})
+        said = call if grammar == "tool" else Text(text=json.dumps({"action": value}))
+        heard = env.advance({"agent": Message(Role.assistant, (said,))})["agent"]
+        told = str(heard.messages[0].parts[0])
+        assert heard.events == ("malformed",) and "the turn is spent. What is wanted is" in told
+        assert "a text, a number or a list." in told
 
 
 def test_long_texts_cost_little() -> None:

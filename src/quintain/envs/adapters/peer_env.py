@@ -91,9 +91,13 @@ class PeerEnv:
         self.taken.append({} if wrong else read)
         if not wrong:
             return self._told(self._play(read), read, calls=calls)
-        then = "the episode is over" if len(self.taken) >= self.manner.turns else "the turn is spent"
+        over = len(self.taken) >= self.manner.turns
+        then = "the episode is over." if over else "the turn is spent."
+        want = {"malformed": f" {self.grammar.want}".rstrip()} if not over else {}
         texts = {
-            s: f"{SAID[wrong[s]]}; {then}.\n{self.shown.get(s, '')}" if s in wrong else self.shown.get(s, "")
+            s: f"{SAID[wrong[s]]}; {then}{want.get(wrong[s], '')}\n{self.shown.get(s, '')}"
+            if s in wrong
+            else self.shown.get(s, "")
             for s in moves
         }
         images = {seat: self.pictured[seat] for seat in moves if seat in self.pictured}

@@ -118,6 +118,10 @@ async def test_toy_text_and_boxes() -> None:
     env, told = await begun({"name": "gymnasium", "id": "Pendulum-v1", "manner": {"turns": 4}})
     events = [(await env.step(tagged(a)))["agent"].events for a in ("[0.5]", "[9]", "0.5", "[NaN")]
     assert events == [(), ("illegal",), ("malformed",), ("malformed",)]
+    env, _ = await begun({"name": "gymnasium", "id": "Pendulum-v1", "manner": {"grammar": "json"}})
+    assert (await env.step({"agent": Message.of("assistant", '{"action": [0.5]}')}))["agent"].events == ()
+    wrong = (await env.step({"agent": Message.of("assistant", '{"action": {"x": 0.5}}')}))["agent"].messages[0].text
+    assert "the turn is spent. What is wanted is " in wrong.partition("\n")[0]
     env = build("env", {**lake, "actions": ["left", "right"]})(Task(key="t", env="gymnasium"))
     for _ in range(2):
         with pytest.raises(PeerError, match="2 words for 4 actions"):
