@@ -252,4 +252,5 @@ def _room(area: Area, others: Sequence[Area], frames: list[Frame]) -> float:
     """How far a plate is from other vertices and plates, and from edges, in cells; more than a little is as good as a little."""
     x, y, wide, high = area
     gaps = [math.hypot(max(abs(x - a) - wide - w, 0), max(abs(y - b) - high - h, 0)) for a, b, w, h in others]
-    return min([*[gap + 0.5 for gap in gaps], _clear((round(x * 10), round(y * 10)), frames, PLENTY) / 10])
+    gaps = [gap + 0.5 if gap > 0.1 else gap - 1 for gap in gaps]  # a touch is worse than any edge
+    return min([*gaps, _clear((round(x * 10), round(y * 10)), frames, PLENTY) / 10])
