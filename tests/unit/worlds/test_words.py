@@ -91,6 +91,15 @@ def test_every_word_of_a_search_stands_where_the_oracle_says() -> None:
         assert read == set(state.words)
 
 
+def test_the_words_to_find_stand_apart_from_the_letters() -> None:
+    world = world_of("WordSearch")
+    for level in range(10):
+        state = world.start(1, level)
+        scene, wide = world.view(state, "agent").scene(), state.side + 1
+        rows = [scene.cells[at : at + wide] for at in range(0, len(scene.cells), wide)]
+        assert not any(rows[wide]) and all(map(any, rows[wide + 1 :])) and scene.height == len(rows) > wide + 1
+
+
 def test_a_word_may_be_marked_from_either_end_but_only_once() -> None:
     world = world_of("WordSearch")
     state = world.start(1, 3)

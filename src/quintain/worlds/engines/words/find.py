@@ -207,7 +207,7 @@ class SearchGame:
         cells = [f"{cell}+miss-{missed[i]}" if i in missed else cell for i, cell in enumerate(cells)]
         board = labelled(cells, state.side)
         left, wide = set(self._left(state)), state.side + 1
-        rows: list[list[str]] = [[""]]
+        rows: list[list[str]] = [[], [""]]  # a gap first
         for word in state.words:
             if len(rows[-1]) + len(word) > wide:
                 rows.append([""])
