@@ -44,6 +44,16 @@ SURVO = "7 2 11 8 / 5 9 12 3 / 1 10 4 6"
         ("ColourMix", ("D F E H", "DF, EH", "d+f e+h", "f d h e"), "D F E H"),
         ("ColourMix", ("1: D F, 2: E H", "1: D+F; 2: E+H", "1. D F\n2. E H"), "D F E H"),
         ("DotTally", ("20, 8", "1. 20\n2. 8", "1) 20 2) 8", "1: 20, 2: 8"), "20 8"),
+        (
+            "DotTally",
+            ("green any: 3, gold disc: 2", "- green = 3\n- gold discs = 2", "1. **Green any**: 3\n2. **Disc gold**: 2"),
+            "green: 3 disc gold: 2",
+        ),
+        (
+            "BlockCount",
+            ("red: 2, green: 5", "r=2 g=5", "- **Red**: 2\n- **Green**: 5", "1. red: 2\n2. green: 5"),
+            "r: 2 g: 5",
+        ),
         ("MinCircle", ("15 9 25", "center (15, 9), radius^2 = 25", "centre (15,9), r² = 25"), "15 9 25"),
         ("TopoCount", ("1120 420", "1,120, 420", "1. 1120\n2. 420"), "1120 420"),
         ("TopoCount", ("120,420", "120, 420"), "120 420"),
@@ -69,10 +79,40 @@ def test_a_move_has_many_spellings(name: str, texts: tuple[str, ...], key: str):
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("ColourMix", "1: A, 2: C"), ("CutMin", "2. A-B\n3. C-D"), ("TriangleSum", "- 14")]
+    ("name", "text"),
+    [("ColourMix", "1: A, 2: C"), ("CutMin", "2. A-B\n3. C-D"), ("TriangleSum", "- 14")]
+    + [
+        ("DotTally", text)
+        for text in ("gold disc 3, any 2", "gold: 3, 2", "gold: 3, any: 2", "gold: -3, sky: 2", "ink: 3, sky: 2")
+    ]
+    + [
+        ("BlockCount", text)
+        for text in ("red 2 green 5", "red: 2, 5", "black: 2, green: 5", "red: 2 5", "red: g: 5, 2")
+    ],
 )
 def test_what_could_be_meant_otherwise_is_not_read(name: str, text: str) -> None:
     assert world_of(name).read(text, "agent") is None
+
+
+@pytest.mark.parametrize(("name", "level"), [("DotTally", 8), ("BlockCount", 8), ("DotTally", 1)])
+def test_counts_with_their_labels_count_in_any_order_and_under_no_other(name: str, level: int) -> None:
+    world = world_of(name)
+    for seed in range(9):
+        state = world.start(seed, level)
+        labels, right = world.labels(state.things), world.solve(state, "agent").moves[0].value
+        told = [f"{label}: {count}" for label, count in zip(labels, right, strict=True)]
+        rewards = [
+            world.step(state, {"agent": world.read(", ".join(parts), "agent")}).rewards.get("agent")
+            for parts in (told, told[::-1], told[1:] + told[:1])
+        ]
+        assert rewards == [{"success": 1.0}] * 3
+        others = [f"{label}: {count}" for label, count in zip(labels[1:] + labels[:1], right, strict=True)]
+        for parts in (told[:-1], [*told, told[0]], [*told[:-1], told[0]], others):
+            move = world.read(", ".join(parts), "agent") if len(parts) > 1 else None
+            won = move and world.step(state, {"agent": move}).rewards.get("agent", {}).get("success")
+            assert not won or (
+                parts is others and dict(zip(labels[1:] + labels[:1], right)) == dict(zip(labels, right))
+            )
 
 
 @pytest.mark.parametrize("name, texts, key", FROM_TO)

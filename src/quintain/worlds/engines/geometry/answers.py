@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from quintain.worlds.engines.geometry.figure import Words
 from quintain.worlds.kernel import Move
@@ -81,6 +82,8 @@ class Form:
         low: fewest entries.
         high: most entries.
         least: smallest number of a single one, so that stray digits are no answers.
+        heads: words that a number may have before it and a colon, or `=`, with what each says; an answer with them before all of
+            its numbers has each number behind what they say.
 
     Example:
         >>> Form(of="name", unordered=True).read(" c, a and B ").key, Form(of="name").read("CAB").key
@@ -93,6 +96,7 @@ class Form:
     low: int = 2
     high: int = 40
     least: int = 0
+    heads: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, text: str) -> Move | None:
         """The answer that `text` spells, or None."""
@@ -102,11 +106,12 @@ class Form:
         # names in one, as in BDFG; words are seldom in capitals
         if self.of == "name" and text == text.upper() and not _FLUFF.search(low):
             low = _RUN.sub(" ", text.strip()).lower()
-        low = _SQUARED.sub("r2", low.translate(_DASHES))
+        low = _SQUARED.sub("r2", low.translate(_DASHES)).replace("**", " ")
         if self.of != "name" and _MINUS.search(_POINT.sub("", low) if "\n" in low else low):
             return None  # no answer is below 0
         if not self.unordered and _swapped(low, 1 if self.of == "name" else len(_ORDERS)):
             return None
+        low, heads = self._headless(low)
         low, labels = _unlabelled(self.of, low)
         pattern = _TOKENS[self.of]
         normal = _NORMAL[self.of]
@@ -118,7 +123,19 @@ class Form:
             return None
         if self.least and min(int(w) for w in words) < self.least:
             return None
+        if heads:
+            pairs = tuple(zip(heads, words, strict=False))
+            told = " ".join(f"{head}: {word}" for head, word in pairs)
+            return Move(told, tuple(itertools.chain(*pairs))) if len(heads) == len(words) and all(heads) else None
         return self.move(tuple(words))
+
+    def _headless(self, text: str) -> tuple[str, Words]:
+        """A text without the words before its numbers, and what these say."""
+        if not self.heads or not re.search("[:=]", text):
+            return text, ()
+        head = rf"\b((?:(?:{'|'.join(self.heads)})\s+)*(?:{'|'.join(self.heads)}))\s*[:=]\s*(?=\d)"
+        said = [sorted({self.heads[word]: 0 for word in found.split()}) for found in re.findall(head, text)]
+        return re.sub(head, " ", text), tuple([" ".join(words).strip() for words in said])
 
     def move(self, words: Words) -> Move:
         """The answer made of these entries."""

@@ -43,7 +43,7 @@ class AskWorld:
         guess: a random answer to a figure, well formed.
         side: figures live in the square 0..side, and splits hold its symmetries apart; 0 for figures without points.
         check: whether an answer is right, where `truth` is one of several.
-        labels: what may stand before each entry of an answer.
+        labels: what may stand before each entry of an answer; what the heads of the form say may stand there in any order.
         near: a wrong answer earns by the share of its entries that are right.
     """
 
@@ -89,7 +89,13 @@ class AskWorld:
         if state.said:
             return Outcome(state, events=ILLEGAL)
         said = moves[SOLO].value
-        if len(said) > 1 and said[::2] == self.labels(state.things):
+        labels = self.labels(state.things)
+        if self.form.heads and not said[0].isdecimal():
+            counts = dict(zip(said[::2], said[1::2], strict=True))
+            if sorted(said[::2]) != sorted(labels):
+                return Outcome(state, events=ILLEGAL)
+            said = tuple([counts[label] for label in labels])
+        elif len(said) > 1 and said[::2] == labels:
             said = said[1::2]
         if self.form.of == "name" and not {*said} <= {word for thing in state.things for word in thing}:
             return Outcome(state, events=ILLEGAL)

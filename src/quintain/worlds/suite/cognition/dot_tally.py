@@ -26,6 +26,7 @@ FILLS = {
     **dict(zip(COLORS, COLORS, strict=True)),
     "green": "forest",
 }  # colour-blind eyes tell it from plum by its shade
+HEADS = {w + s: w for w in (*SHAPES, *COLORS) for s in ("", "s")} | dict.fromkeys(("count", "any", "all", "marks"), "")
 LEVELS = [
     {"marks": n, "colors": k, "asked": q}
     for n, k, q in (
@@ -109,7 +110,8 @@ def dot_tally() -> AskWorld:
         make=_make,
         truth=_truth,
         why=_why,
-        form=Form(of="number"),
+        form=Form(of="number", heads=HEADS),
+        labels=lambda things: tuple([" ".join(sorted({*kind} - {"any"})) for kind in of(things, "count")]),
         lexicon=("count", "any", *SHAPES, *COLORS, *number_words(60), *grid_words(SIDE)),
         paint=_paint,
         guess=_guess,
