@@ -33,6 +33,7 @@ _VERB = re.compile(
 )
 _FILL = re.compile(r"\b(?:from|to|into|onto|the|and|is|at|cell|square|pit|col(?:umn)?:?)\b:?", re.IGNORECASE)
 _LABEL = re.compile(r"\s*(?:(?:the|my)\s+)?(?:final\s+)?answer(?:\s+is\s*:?|\s*[:=])\s*", re.IGNORECASE)
+_BOXED = re.compile(r"[\s$]*\\boxed\{(?:\\text\{)?(.*?)\}{1,2}[\s$.]*", re.DOTALL)
 _CELL = re.compile(r"\b([a-z])[ -](\d{1,2})\b", re.IGNORECASE)
 _BACK = re.compile(
     r"^(.*?)\b(?:(to|into|onto)\s+(\S.*?)|(\S+))\s+from\s+(\S.*)$", re.IGNORECASE
@@ -102,9 +103,10 @@ def _json(message: Message) -> Iterator[str]:
 def spellings(text: str) -> Iterator[str]:
     """An action's text as it is, then with less and less beside it.
 
-    First without `answer:` before it, without a final full stop, with one blank for every gap and comma, out of brackets and quotes;
-    then, in texts of one line, without any brackets, quotes and arrows, without the verb it begins with, and without the small words
-    between, where from before where to. Worlds read the first that they can: each of these means something to some of them.
+    First without `answer:` before it and a box of LaTeX around it, without a final full stop, with one blank for every gap and comma,
+    out of brackets and quotes; then, in texts of one line, without any brackets, quotes and arrows, without the verb it begins with,
+    and without the small words between, where from before where to. Worlds read the first that they can: each of these means
+    something to some of them.
 
     Example:
         >>> list(spellings("pour  a,b.")), list(spellings('"(a, b)"'))
@@ -125,6 +127,9 @@ def _spelled(text: str) -> Iterator[str]:
     yield text
     if label := _LABEL.match(text):
         text = text[label.end() :]
+        yield text
+    if boxed := _BOXED.fullmatch(text):
+        text = boxed[1]
         yield text
     plain = text.strip()
     if plain[-1:] in (".", "!") and plain[-2:-1] not in ("", " ", ".", "\n", "\t"):  # others end in an empty cell

@@ -54,6 +54,37 @@ SURVO = "7 2 11 8 / 5 9 12 3 / 1 10 4 6"
             ("red: 2, green: 5", "r=2 g=5", "- **Red**: 2\n- **Green**: 5", "1. red: 2\n2. green: 5"),
             "r: 2 g: 5",
         ),
+        (
+            "CircuitRead",
+            (
+                "D=0 E=1 F=1",
+                "D: 0, E: 1, F: 1",
+                "F is 1, E is 1, D is 0",
+                "- **D**: 0\n- **E**: 1\n- **F**: 1",
+                "D0 E1 F1",
+            ),
+            "D=0 E=1 F=1",
+        ),
+        ("CircuitRead", ("011", "0 | 1 | 1", "outputs: 0, 1 and 1"), "0 1 1"),
+        (
+            "TreeCentre",
+            (
+                "A B; B",
+                "centre: A and B; centroid: B",
+                "Center A, B\nCentroid B",
+                "The centre is {A, B}, the centroid is {B}.",
+            ),
+            "A B ; B",
+        ),
+        (
+            "TreeCentre",
+            ("node A and node B; node B", "| A B | B |", "A, B | B", "- **Centre**: A, B\n- **Centroid**: B"),
+            "A B ; B",
+        ),
+        ("FlowRead", ("| C F A | 2 |", "C F A | 2"), "C F A ; 2"),
+        ("TopoOrder", ("| C | A | B |", "C | A | B"), "C A B"),
+        ("IsoMatch", ("| A | 3 |\n| B | 4 |", "A=3 | B=4"), "A=3 B=4"),
+        ("ColourMin", ("| A | C |\n| B | D |", "| A C | B D |"), "A C / B D"),
         ("MinCircle", ("15 9 25", "center (15, 9), radius^2 = 25", "centre (15,9), r² = 25"), "15 9 25"),
         ("TopoCount", ("1120 420", "1,120, 420", "1. 1120\n2. 420"), "1120 420"),
         ("TopoCount", ("120,420", "120, 420"), "120 420"),
@@ -92,6 +123,23 @@ def test_a_move_has_many_spellings(name: str, texts: tuple[str, ...], key: str):
 )
 def test_what_could_be_meant_otherwise_is_not_read(name: str, text: str) -> None:
     assert world_of(name).read(text, "agent") is None
+
+
+@pytest.mark.parametrize("level", [1, 5, 9])
+def test_outputs_of_gates_count_behind_their_names_alone(level: int) -> None:
+    world = world_of("CircuitRead")
+    state = world.start(3, level)
+    bits = world.solve(state, "agent").moves[0].key.split()
+    names = state.graph.names[-len(bits) :]
+
+    def reward(pairs: list[tuple[str, str]]) -> float:
+        move = world.read(", ".join(f"{name}: {bit}" for name, bit in pairs), "agent")
+        return world.step(state, {"agent": move}).rewards.get("agent", {}).get("success", 0.0) if move else 0.0
+
+    right = list(zip(names, bits, strict=True))
+    assert reward(right) == reward(right[::-1]) == 1.0
+    others = list(zip(state.graph.names, bits, strict=False))  # as if the inputs were gates
+    assert reward(others) == reward(right[:-1]) == reward([*right, ("A", "1")]) == 0.0
 
 
 @pytest.mark.parametrize(("name", "level"), [("DotTally", 8), ("BlockCount", 8), ("DotTally", 1)])
@@ -281,12 +329,20 @@ def test_a_number_with_a_minus_is_another_number(name: str, grammar: str) -> Non
 
 @pytest.mark.parametrize("name", [e.name for e in entries("world")])
 def test_what_every_world_reads_over(name: str) -> None:
-    """A word that names the answer, an exclamation mark, bold type; and rows written as lists of strings."""
+    """A word that names the answer, an exclamation mark, bold type, a box of LaTeX; and rows written as lists of strings."""
     env = WorldEnv(world_of(name), Scaffold(grammar="word"))
     seat = env.facts.seats[0]
     plan = env.world.solve(env.world.start(5, 1), seat)
     for move in plan.moves[:1] if isinstance(plan, Plan) else ():
-        forms = ["answer: {}", "The answer is {}", "Final answer = {}", "**{}**", "{}!"]
+        forms = [
+            "answer: {}",
+            "The answer is {}",
+            "Final answer = {}",
+            "**{}**",
+            "{}!",
+            "\\boxed{{{}}}",
+            "$\\boxed{{\\text{{{}}}}}$",
+        ]
         texts = [form.format(move.key) for form in forms]
         if " / " in move.key:
             rows = [", ".join(f"'{sign}'" for sign in row.split()) for row in move.key.split(" / ")]

@@ -19,15 +19,18 @@ _GAP = r"[\s,]+"
 _ROW = r"\s*[/|\n]\s*"
 _AND = re.compile(r"(?<=[\w)\]}])[\s,]+and\s+(?=[\w(\[{])", re.ASCII | re.IGNORECASE)
 _TITLE = re.compile(
-    r"\b(?:answer|path|walk|route|tour|order|set|vertices|edges?|arcs?|groups?|flow|weight|length|number|total|cut|sums?)\s*[:=]\s*",
+    r"\b(?:answer|path|walk|route|tour|order|set|vertices|edges?|arcs?|groups?|flow|weight|length|number|total|cut|sums?"
+    r"|outputs?)\s*[:=]\s*|\b(?:nodes?|vertex|vertices|gates?)\s+(?=[a-r]\b)",
     re.IGNORECASE,
 )
+_HEADS = r"(?is)(?:the )?(?:{})\s*(?:is\b|are\b|[:=])?\s*(.+?)[\s;,.]*(?:the )?(?:{})\s*(?:is\b|are\b|[:=])?\s*(.+)"
+_BARS = re.compile(r"^[ \t]*\|[ \t]*|[ \t]*\|[ \t]*$", re.MULTILINE)  # at the ends of a table's rows
 _POINT = re.compile(r"^\s*[-*•]\s+", re.MULTILINE)  # of a list in lines
 _COUNTED = re.compile(r"(?<!\w)(\d{1,2})\s*[:.)]\s+(?=[a-zA-Z({])", re.ASCII)  # what stands before names, from 1 on
 _NAMED = {"path", "order", "set", "edges", "arcs", "groups", "flow"}  # parts that begin with a name
 _STOP = re.compile(r"\.(?=\s|$)")  # behind an item, as captions have it
-_APART = ";\n:/"  # what parts the parts of an answer, the first of these that does
-_QUOTES = str.maketrans("", "", "\"'`")
+_APART = ";\n:/|"  # what parts the parts of an answer, the first of these that does
+_QUOTES = str.maketrans("", "", "\"'`*")
 _RUN = re.compile(rf"(?<={VERTEX})(?={VERTEX})")
 # what is missing between names written in one, as in BACD; capitals alone, as many English words could be spelt with these letters
 RUNS = {"path": " ", "order": " ", "set": " ", "groups": " ", "edges": "-", "arcs": "-", "flow": ">"}
@@ -129,7 +132,10 @@ def _number(text: str, vertex: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _bits(text: str, vertex: str) -> tuple[int, ...] | None:
+def _bits(text: str, vertex: str) -> tuple[Any, ...] | None:
+    named = re.findall(rf"({vertex})([01])", bare := re.sub(r"(?:[\s,.:=>→()-]|\bIS\b)+", "", text))
+    if named and len(dict(named)) * 2 == len(bare):
+        return tuple(sorted((name, int(bit)) for name, bit in named))
     text = re.sub(r"[\s,()\[\]{}]+", "", text)
     return tuple(map(int, text)) if len(text) > 1 and not set(text) - {"0", "1"} else None
 
@@ -155,7 +161,7 @@ KINDS: dict[str, Kind] = {
     "flow": Kind(_flow, lambda v: " ".join(f"{a}>{b} {n}" for a, b, n in sorted(v))),
     "number": Kind(_number, str),
     "numbers": Kind(_numbers, _words),
-    "bits": Kind(_bits, _words),
+    "bits": Kind(_bits, lambda v: _words(f"{bit[0]}={bit[1]}" if isinstance(bit, tuple) else bit for bit in v)),
     "rows": Kind(_rows, lambda v: " / ".join(_words(row) for row in v)),
 }
 
@@ -169,6 +175,7 @@ class Form:
         none: `none` is an answer as well.
         vertex: the pattern of a vertex name.
         size: vertices of each group, if that is settled.
+        heads: the patterns of what each of two parts may have before it.
 
     Example:
         >>> Form(("number", "edges")).read("7; C-A, (B,D)").key, Form(("order",)).read("BACD").key
@@ -179,6 +186,7 @@ class Form:
     none: bool = False
     vertex: str = VERTEX
     size: int = 0
+    heads: tuple[str, ...] = ()
 
     def read(self, text: str) -> Move | None:
         """The answer that `text` spells, in its normal form, or None. Never raises."""
@@ -213,7 +221,9 @@ def _read(form: Form, text: str) -> Move | None:
 
 def _plain(form: Form, text: str) -> str:
     """A text without titles, bullets, and numbers from 1 on before what is asked for."""
-    text = _POINT.sub("", _TITLE.sub("", text)).strip()
+    text = _POINT.sub("", _TITLE.sub("", _BARS.sub("", text))).strip()
+    if form.heads and (said := re.fullmatch(_HEADS.format(*form.heads), text)):
+        return f"{said[1]};{said[2]}"
     counted = _COUNTED.findall(text) if _NAMED.issuperset(form.parts) else ()
     if len(counted) > 1 and list(counted) == [str(i) for i in range(1, len(counted) + 1)]:
         text = _COUNTED.sub("", text)
@@ -226,10 +236,10 @@ def _parted(form: Form, text: str) -> list[str]:
     if form.vertex == CELL:
         text = re.sub(r"[(\[]\s*([a-i])\s*,\s*([1-9])\s*[)\]]", r"\1\2", text, flags=re.IGNORECASE)
     if form.parts in (("groups",), ("rows",)):
-        text = _STOP.sub("/", text.replace(";", "/"))
+        text = _STOP.sub("/", (text.replace("|", " ") if "\n" in text else text).replace(";", "/"))
         return [_grouped(text) if form.parts == ("groups",) else text]
     if len(form.parts) == 1:
-        parts = [text.replace(";", ",")]
+        parts = [text.replace(";", ",").replace("|", " ")]
     else:
         parts = next((p for sign in _APART if len(p := text.split(sign)) == len(form.parts)), [])
     # behind a number it may be a label

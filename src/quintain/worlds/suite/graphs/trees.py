@@ -142,7 +142,7 @@ few vertices as possible. Each may be one vertex or two."""
     return GraphWorld(
         facts=facts_of("TreeCentre", task, "The centre; then, after a semicolon, the centroid.", "B ; B D"),
         levels=levels_of("n", COUNT),
-        form=Form(("set", "set")),
+        form=Form(("set", "set"), heads=("cent(?:re|er)", "centroid")),
         make=tree,
         truth=lambda g: (trees.centre(g.near), trees.centroid(g.near)),
         why=proofs.middles,
