@@ -16,6 +16,7 @@ from quintain.worlds.engines.csp.page import (
     BRICK,
     DOT,
     NONE,
+    ONLY,
     WALL,
     Lines,
     Page,
@@ -31,6 +32,7 @@ from quintain.worlds.engines.csp.page import (
     row_lengths,
     sign_of,
     static_words,
+    told_of,
     words_in,
 )
 from quintain.worlds.engines.csp.page_look import Look, Plate, plate_of, scene_of
@@ -62,11 +64,10 @@ WRONG: Events = {SOLO: ("wrong",)}
 ILLEGAL: Events = {SOLO: ("illegal",)}
 SAYINGS = {"wrong": "That breaks a rule or a clue."}
 CEILINGS = {"random": 0.01, "constant": 0.01, "first": 0.01, "blind": 0.03}
-ONLY = "only"  # goes before a single letter
 LONGEST = 1200  # characters of an answer
 _NAME = re.compile(r"[a-z]\d{1,2}", re.ASCII)
 _ENTRY = re.compile(r"(?:write\s+|put\s+)?(.+?)\s*(?:=|:|\s|<-)\s*([0-9]{1,2})", re.ASCII)
-_HEAD, _AND = re.compile(r"^[a-z ]+:"), re.compile(r"\band\b|&")
+_HEAD, _AND = re.compile(r"\A[a-z ]+:|(?m:^)[-•]\s+"), re.compile(r"\band\b|&")
 _PLACE = re.compile(r"\b([a-z])[\s,]+(\d)", re.ASCII)
 _LETTERS = re.compile(r"(?<=[a-z])(?=[a-z])")
 _BASE = (ONLY, "Top", "Left", "Right", "Bottom", "Clues", "Between", *"/=:,.-#*<>~!+x\\", NONE, BRICK, DOT)
@@ -113,6 +114,7 @@ class DeskWorld:
         values: the values that a cell of a page may take.
         look: how it is drawn.
         marks: an answer names the cells with value 1; otherwise it fills the whole grid.
+        tells: what the letters that are named are, and what the others.
         stepwise: an action writes or marks one cell.
         signs: how values are written; numbers unless given.
         extra: further words of observations.
@@ -129,6 +131,7 @@ class DeskWorld:
     values: Callable[[Page], Sequence[int]] = lambda page: range(1, page.width + 1)
     look: Look = field(default_factory=Look)
     marks: bool = False
+    tells: Lines = ()
     stepwise: bool = False
     signs: Lines = ()
     extra: Lines = ()
@@ -201,6 +204,7 @@ class DeskWorld:
         return whole(out, rows[0] if len(rows) > 1 else _widths(self).get(len(out), len(out)), self.signs)
 
     def _read_marks(self, text: str) -> Move | None:
+        text = told_of(text, *self.tells) if self.tells else text
         flat, told = self.size(self.levels[0])[1] == 1, _HEAD.sub("", text)
         words = words_in(_AND.sub(" ", told if flat else _PLACE.sub(r"\1\2", told)))
         if flat and len(words) == 1 and told == text:

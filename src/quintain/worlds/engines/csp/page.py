@@ -15,6 +15,7 @@ BLANK, WALL = -1, -2  # of the cells: still to fill; no cell at all
 SIDES = ("Top", "Left", "Right", "Bottom")
 WROTE, DONE = "You wrote", "At the end you wrote"
 DOT, BRICK, NONE = ".", "#", "-"
+ONLY = "only"  # goes before a single letter
 _GAP = re.compile(r"[\s,;/|\[\](){}]+")
 _TOKEN = re.compile(r"[a-z]\d+|\d+|[A-Za-z]+|[^\w\s]")
 _BETWEEN = re.compile(r"([a-z]\d+)(\W)([a-z]\d+)")
@@ -240,6 +241,17 @@ def moving_words(work: Work, signs: Lines) -> tuple[str, ...]:
 def words_in(text: str) -> list[str]:
     """The signs of a written answer, without what stands between them."""
     return [w for w in _GAP.split(text) if w]
+
+
+def told_of(text: str, yes: str, no: str) -> str:
+    """The letters that an answer tells to be `yes`, one by one or in a list, without those that it tells to be `no`."""
+    text = re.sub(rf"[*`]|\b(?:the|an?)\s+(?=(?:{yes}|{no})s?\b)", "", text)
+    one = rf"\b([a-z])\s*(?:\bis\b|[:=])\s*({yes}|{no})\b"
+    told, rest = re.findall(one, text), re.sub(rf"{one}|\band\b", "", text)
+    if told and len(dict(told)) == len(told) and not re.search("[a-z]", rest):
+        return " ".join([ONLY, *(name for name, kind in told if kind == yes)])
+    text = "\n".join(part for part in re.split(r"[;.\n]", text) if not re.match(rf"[\s-]*{no}s?\b", part)).strip()
+    return re.sub(rf"^[\s-]*{yes}s?\b\s*(?:are\b|is\b|[:=])?|\s+are\s+{yes}s$", f" {ONLY} ", text).strip()
 
 
 def row_lengths(text: str) -> list[int]:

@@ -129,6 +129,7 @@ two are alike (both knights or both knaves) or differ, or exactly how many knave
         model=knave_model,
         values=both,
         marks=True,
+        tells=("knave", "knight"),
         look=Look(mark="disc", zeros=True, named=True, notes=text_notes),
         extra=("says", "is", "knight", "knave", "knaves", "and", "are", "alike", "differ", "exactly", "among"),
         printed=lambda page: "\n".join(page.notes),
