@@ -85,6 +85,12 @@ SURVO = "7 2 11 8 / 5 9 12 3 / 1 10 4 6"
         ("TopoOrder", ("| C | A | B |", "C | A | B"), "C A B"),
         ("IsoMatch", ("| A | 3 |\n| B | 4 |", "A=3 | B=4"), "A=3 B=4"),
         ("ColourMin", ("| A | C |\n| B | D |", "| A C | B D |"), "A C / B D"),
+        ("BlockCount", ("2 5", "counts: 2, 5", "2 patches and 5 patches"), "2 5"),
+        (
+            "DotTally",
+            ("count green any: 3; count gold disc: 2", "counts: green: 3, gold discs: 2"),
+            "green: 3 disc gold: 2",
+        ),
         ("MinCircle", ("15 9 25", "center (15, 9), radius^2 = 25", "centre (15,9), r² = 25"), "15 9 25"),
         ("TopoCount", ("1120 420", "1,120, 420", "1. 1120\n2. 420"), "1120 420"),
         ("TopoCount", ("120,420", "120, 420"), "120 420"),

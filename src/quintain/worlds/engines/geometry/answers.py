@@ -12,7 +12,7 @@ from quintain.worlds.kernel import Move
 
 LONGEST = 400  # characters of an answer
 _FLUFF = re.compile(
-    r"\b(?:and|answer|is|then|points?|names?|area|inside|first|second|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?"
+    r"\b(?:and|answer|is|then|points?|names?|area|inside|first|second|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?|counts?|patch(?:es)?"
     r"|x|y|r2)\b"
 )
 _ORDERS = [  # what is asked for first, and what after it

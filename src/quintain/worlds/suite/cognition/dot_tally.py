@@ -26,7 +26,7 @@ FILLS = {
     **dict(zip(COLORS, COLORS, strict=True)),
     "green": "forest",
 }  # colour-blind eyes tell it from plum by its shade
-HEADS = {w + s: w for w in (*SHAPES, *COLORS) for s in ("", "s")} | dict.fromkeys(("count", "any", "all", "marks"), "")
+HEADS = {w + s: w for w in (*SHAPES, *COLORS) for s in ("", "s")} | dict.fromkeys(("any", "all", "marks"), "")
 LEVELS = [
     {"marks": n, "colors": k, "asked": q}
     for n, k, q in (
