@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
+import numpy as np
 import pytest
 
 from quintain.envs.world import world_of
@@ -13,6 +14,7 @@ from quintain.worlds.engines.raycast.floor import Floor
 from quintain.worlds.engines.raycast.strip import Strip, StripGame, moved, walks
 from quintain.worlds.kernel import Plan
 from quintain.worlds.noise import Rng
+from quintain.worlds.painter import painted
 from quintain.worlds.splits import SPLITS
 
 EAST_NORTH = ((0, 1), (1, 0), (0, -1), (-1, 0))  # one cell ahead, looking north, east, south, west
@@ -161,3 +163,13 @@ def test_places_are_those_that_dead_reckoning_gives(level: int) -> None:
         assert part is not None
         earned = sum(world.step(state, {SOLO: part}).rewards.get(SOLO, {}).values())
         assert earned == pytest.approx(1 - 1 / len(seen))
+
+
+def test_a_far_passage_is_seen_among_ten_frames() -> None:
+    def picture(opening: int) -> np.ndarray:
+        rows = [f"###{'.' if 0 < row < 11 else '#'}{'.' if row == 10 - opening else '#'}##" for row in range(12)]
+        frame = (Floor(7, 12, "".join(rows)), 10 * 7 + 3, 0)
+        return painted(StripGame().scene(Strip((frame,) * 10, 2), 0), 256).astype(int)
+
+    wall = picture(20)
+    assert min(np.abs(picture(cells) - wall).max() for cells in range(1, 8)) > 30

@@ -214,7 +214,7 @@ def _sheet(columns: int, count: int) -> tuple[float, float]:
 @functools.lru_cache(maxsize=2048)
 def _shifted(part: Part | None, x: float, y: float) -> tuple[Shape, ...]:
     """A part of the walls, or the ground, in the frame whose upper left corner is at (x, y)."""
-    return tuple([_moved(shape, x, y) for shape in (faces(*part) if part else GROUND)])
+    return tuple([_moved(shape, x, y) for shape in (faces(*part, small=True) if part else GROUND)])
 
 
 def _moved(shape: Shape, x: float, y: float) -> Shape:

@@ -64,16 +64,20 @@ def parts_of(open_: Sequence[Cell], walls: Sequence[Cell]) -> list[Part]:
 
 
 @functools.lru_cache(maxsize=1024)
-def faces(d: int, o: int, side: bool, front: bool) -> tuple[Shape, ...]:
-    """What is seen of a wall: its face to the middle of the picture, its face to the eye."""
-    beside = _side(o - 0.5 if o > 0 else o + 0.5, d) if side else []
-    return (*beside, *(_front(d, o) if front else ()))
+def faces(d: int, o: int, side: bool, front: bool, small: bool = False) -> tuple[Shape, ...]:
+    """What is seen of a wall: its face to the middle of the picture, its face to the eye.
+
+    Small, far faces have no lines, which would hide passages that are a pixel wide, and those to the eye are as light as near ones.
+    """
+    shown = 1 if small and d >= _FAR else None
+    beside = _side(o - 0.5 if o > 0 else o + 0.5, d)[:shown] if side else []
+    return (*beside, *(_front(d, o, _LIT if small or d < _FAR else _DIM)[:shown] if front else ()))
 
 
-def _front(d: int, o: int) -> list[Shape]:
+def _front(d: int, o: int, shade: tuple[str, str]) -> list[Shape]:
     z = d - 0.5 + BACK
     left, right = (min(max(x, -z), z) for x in (o - 0.5, o + 0.5))
-    return _face((left, z), (right, z), _LIT if d < _FAR else _DIM, (o - 0.5 == left, o + 0.5 == right))
+    return _face((left, z), (right, z), shade, (o - 0.5 == left, o + 0.5 == right))
 
 
 def _side(x: float, d: int) -> list[Shape]:
