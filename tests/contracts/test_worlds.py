@@ -295,7 +295,14 @@ def test_malformed_tool_calls_are_events(name: str) -> None:
     env = episode(name, {"grammar": "tool", "strict": True})
     seat = next(iter(acting(env.world, env.state)))
     good = env.facts.example
-    wrong = ({}, {"action": None}, {"action": True}, {"action": {"text": good}}, {"action": good, "x": 1}, {"acton": good})
+    wrong = (
+        {},
+        {"action": None},
+        {"action": True},
+        {"action": {"text": good}},
+        {"action": good, "x": 1},
+        {"acton": good},
+    )
     for arguments in wrong:
         env.begin(env.task)
         heard = env.advance({seat: Message(Role.assistant, (ToolCall(name=TOOL, arguments=arguments, id="7"),))})[seat]

@@ -33,22 +33,28 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "id", nargs="?", default="", help="trajectory id, such as 3.0 (ticket.member); the last one if left out"
     )
-    parser.add_argument("--step", type=int, help="only this step")
+    parser.add_argument("--step", type=int, help="only what this step trained on or dropped")
     parser.add_argument("--list", action="store_true", help="list ids, rewards and stops")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)
     from quintain import codec
     from quintain.ledger import RunDir
+    from quintain.ledger.audit import ticket_of
     from quintain.registry import UnknownName
 
     with RunDir.open(given.run) as store:
-        kept = [(g, t) for g in store.groups(step=given.step) for t in g.trajectories]
+        groups = list(store.groups(step=given.step))
+        if given.step is not None:  # what a gate or the window left out is nowhere else to be seen
+            groups += store.groups(
+                tickets=[ticket_of(line.event.payload) for line in store.lines(["dropped"], step=given.step)]
+            )
+        kept = [(g, t) for g in groups for t in g.trajectories]
         steps = [step for step, _ in store.metrics()] if not kept and given.step is not None else []
     if steps and given.step not in steps:
         raise UnknownName(f"there is no step {given.step}; {given.run} has the steps {min(steps)} to {max(steps)}")
     if steps:
         raise UnknownName(
-            f"step {given.step} has no trajectory: it trained no group, or run.record kept none of them; `quintain show "
+            f"step {given.step} has no trajectory: it trained and dropped no group, or run.record kept none of them; `quintain show "
             f"{shlex.quote(str(given.run))} --list` has those of other steps"
         )
     if given.list:

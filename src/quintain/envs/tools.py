@@ -36,6 +36,7 @@ class ToolEnv:
         self.penalty = penalty
         self.turn = 0
         self.calls: list[dict[str, Any]] = []
+        self.ends: tuple[type[Exception], ...] = ()  # what a function raises that no call is to blame for
 
     async def reset(self, task: Task) -> Mapping[str, Feedback]:
         """The task's opening messages, and the tools on offer.
@@ -89,6 +90,8 @@ class ToolEnv:
                     value = await value
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
             result = ToolResult(text=text[:SHOWN], id=call.id)
+        except self.ends:
+            raise
         except ToolError as error:
             result = ToolResult(text=str(error), id=call.id, error=True)
         except Exception as error:  # a tool that fails is something that the policy should learn from

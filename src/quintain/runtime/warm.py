@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from quintain.config import Config
@@ -68,5 +68,21 @@ async def _warm_start(config: Config, opened: Any, say: Say) -> bool:
     if opened.ranks.rank == 0:
         for step, row in enumerate(history):
             opened.run.keeper.write(step, "sft", dict(row))
-    say(f"warm start: loss {history[0]['loss']:.3f} -> {history[-1]['loss']:.3f}")
+    say(f"warm start: {told(history)}")
     return True
+
+
+def told(history: Sequence[Mapping[str, float]]) -> str:
+    """The loss of the first and the last supervised step that was taken, and how many were not.
+
+    Example:
+        >>> told([{"updates": 0, "loss": 0.0}, {"updates": 1, "loss": 2.0}, {"updates": 1, "loss": 1.0}])
+        'loss 2.000 -> 1.000; 1 of 3 steps was left out, as its loss or gradient was not finite'
+    """
+    taken = [row["loss"] for row in history if row["updates"]]
+    out = len(history) - len(taken)
+    losses = f"loss {taken[0]:.3f} -> {taken[-1]:.3f}" if taken else "nothing was learned"
+    verb, whose = ("was", "its") if out == 1 else ("were", "their")
+    return losses + (
+        f"; {out} of {len(history)} steps {verb} left out, as {whose} loss or gradient was not finite" if out else ""
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -137,10 +138,15 @@ def test_a_step_without_a_trajectory_is_named(run, capsys):
         keeper.training([group])
         keeper.trained(3, STEP)
         keeper.commit()
-    assert main(["show", str(run), "--step", "3"]) == 0 and capsys.readouterr().out.startswith("3.0 ")
+        keeper.played(3, replace(group, trajectories=(replace(row, id="4.0"),), ticket=4))
+        keeper.dropped(3, {4: "gate"})
+        keeper.commit()
+    assert main(["show", str(run), "3.0", "--step", "3"]) == 0 and capsys.readouterr().out.startswith("3.0 ")
+    assert main(["show", str(run), "--step", "3", "--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["3.0", "4.0"], "what was dropped too"
     for words in ([], ["--list"]):
         assert main(["show", str(run), "--step", "1", *words]) == 1
-        assert "step 1 has no trajectory: it trained no group" in capsys.readouterr().err
+        assert "step 1 has no trajectory: it trained and dropped no group" in capsys.readouterr().err
     assert main(["show", str(run), "--step", "9"]) == 1
     assert "there is no step 9; " in (said := capsys.readouterr().err) and "has the steps 0 to 3" in said
 

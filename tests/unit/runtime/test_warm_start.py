@@ -25,7 +25,7 @@ def test_a_warm_start_tells_of_at_most_ten_parts_of_its_way(steps, lines, monkey
     async def imitate(teacher, demos, *, steps, size, stop_when, every):
         for done in range(every, steps + 1, every):
             assert not await stop_when(done), "telling stops nothing"
-        return [{"loss": 1.0}] * steps
+        return [{"loss": 1.0, "updates": 1}] * steps
 
     monkeypatch.setattr(warm, "imitate", imitate)
     monkeypatch.setattr(warm, "need_demos", lambda stage: lambda count, seed: [])
@@ -67,7 +67,7 @@ def test_a_run_that_drains_gives_its_warm_start_up_at_the_next_step(at, monkeypa
             run.draining = done == at
             if done % every == 0 and await stop_when(done):
                 break
-        return [{"loss": 1.0}] * len(taken)
+        return [{"loss": 1.0, "updates": 1}] * len(taken)
 
     monkeypatch.setattr(warm, "imitate", imitate)
     monkeypatch.setattr(warm, "need_demos", lambda stage: lambda count, seed: range(count))

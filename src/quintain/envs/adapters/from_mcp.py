@@ -24,6 +24,10 @@ from quintain.ports import SOLO, Env
 from quintain.registry import register
 from quintain.types import Feedback, Image, Message, Role, Stop, Task, Text, Tool
 
+LOST = {
+    -32000: "closed",
+    -32001: "timed out",
+}  # codes of the client's own errors, which servers may have as well, and their words
 PLAIN = ("string", "integer", "number", "boolean", "array", "object", "null")
 
 
@@ -102,12 +106,15 @@ class Session:
         """The result of a tool.
 
         Raises:
-            PeerError: the server is gone.
+            PeerError: the server is gone, or took longer than it may.
         """
         client = await self._ready
-        if self._task.done():
-            raise PeerError(f"the MCP server {self.server} has gone")
-        return await client.call_tool(name, dict(arguments))
+        try:
+            return await client.call_tool(name, dict(arguments))
+        except Exception as error:
+            if LOST.get(getattr(error, "code", 0), "\n") in str(error).lower():
+                raise PeerError(f"the MCP server {self.server} has gone, or does not answer {name}: {error}") from error
+            raise
 
     async def close(self) -> None:
         """Leave the server; one that was started by a command ends."""
@@ -129,6 +136,7 @@ class McpEnv:
         self.server, self.use = server, use
         self.session: Session | None = None
         self.inner = ToolEnv({}, (use.turns, 0.0), use.penalty)
+        self.inner.ends = (PeerError,)  # no call is to blame for that
         self.earned, self.over = 0.0, False
         self.pictures: list[Image] = []  # of this turn's results
 

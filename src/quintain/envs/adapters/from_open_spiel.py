@@ -50,7 +50,10 @@ class SpielGame:
             raise PeerError(f"{wanted} is a mean-field game, whose crowd no seat plays; choose one of single players")
         self.seats = tuple(f"player_{i}" for i in range(game.num_players()))
         self.rng, self.state = Rng("open_spiel", task.seed), game.new_initial_state()
-        return self._shown({})
+        try:
+            return self._shown({})
+        except spiel.SpielError as error:
+            raise PeerError(f"OpenSpiel cannot play {wanted!r}: {str(error)[:300]}") from error
 
     def _legal(self, player: int) -> dict[str, int]:
         return {self.state.action_to_string(player, a).strip(): a for a in self.state.legal_actions(player)}

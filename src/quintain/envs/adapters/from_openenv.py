@@ -113,7 +113,7 @@ class OpenEnvGame:
             if what == "step" and "VALIDATION_ERROR" in str(error):
                 return None
             raise PeerError(f"{self.url} refuses {what}: {error}"[:400]) from error
-        except (OSError, TimeoutError) as error:
+        except Exception as error:  # sockets, their time limits, and what the library of their protocol has for an end
             raise PeerError(f"{self.url} does not answer {what}: {type(error).__name__} {error}"[:400]) from error
 
     def _names(self) -> list[str]:

@@ -68,9 +68,14 @@ class TextWorldGame:
         return self._shown(self.env.reset())
 
     def read(self, text: str, seat: str) -> Any:
-        """The first line that is not empty is for the game to judge; what is for its interpreter is illegal."""
-        line = next((line.strip() for line in text.splitlines() if line.strip()), None)
-        verbs = [clause.split() for clause in re.split(r"[.,]|\bthen\b", (line or "").lower())]
+        """The first line that is not empty is for the game to judge; what is for its interpreter is illegal.
+
+        One with control characters, some of which break the interpreter and with it this process, is no command.
+        """
+        line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+        if not line or not line.isprintable():
+            return None
+        verbs = [clause.split() for clause in re.split(r"[.,]|\bthen\b", line.lower())]
         return ILLEGAL if any(v[0][:9] in OUTSIDE or v[0].startswith("tw-") for v in verbs if v) else line
 
     def play(self, moves: Mapping[str, Any]) -> Shown:

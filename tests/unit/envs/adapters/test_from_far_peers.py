@@ -179,6 +179,9 @@ async def test_what_is_for_the_interpreter_of_textworld_is_refused(
         told = await env.step(tagged(command))
         assert told["agent"].events == ("illegal",) and not told["agent"].reward, command
     assert not os.listdir(room) and len(os.listdir(tmp_path)) == before, "no state that another episode could load"
+    for broken in ("go \x10 x", "\x00", "look\x14", "\x7f"):  # some of these end the whole process
+        told = await env.step(tagged(broken))
+        assert told["agent"].events == ("malformed",), repr(broken)
     told = await env.step(tagged("open type Q safe"))
     assert told["agent"].events == (), "things of a game may be called so"
     for command in game.metadata["walkthrough"]:

@@ -274,6 +274,8 @@ async def test_actions_of_open_spiel_that_differ_in_case_are_told_apart() -> Non
     assert told[seat].events == (), "one only"
     with pytest.raises(PeerError, match="mean-field game"):
         await begun({"name": "open_spiel", "id": "mfg_crowd_modelling"})
+    with pytest.raises(PeerError, match="OpenSpiel cannot play 'crossword'"):
+        await begun({"name": "open_spiel", "id": "crossword"})
 
 
 async def test_what_is_given_to_a_peer_in_the_wrong_shape_is_named() -> None:

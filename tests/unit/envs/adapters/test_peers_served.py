@@ -12,12 +12,14 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
 
+from quintain.envs.adapters import from_openenv
 from quintain.envs.adapters.game import PeerError
 from quintain.envs.adapters.play import AdapterError, Play
 from quintain.envs.suites import suite_of
@@ -193,6 +195,18 @@ async def test_a_client_of_openenv_that_vanishes_is_no_failure(imported: None) -
     assert told == ["websocket.accept", "websocket.close"]
 
 
+def test_openenv_names_the_server_whose_connection_ends(imported: None) -> None:
+    from websockets.exceptions import ConnectionClosedError
+
+    def ended(action: Any) -> None:
+        raise ConnectionClosedError(None, None)
+
+    game = from_openenv.OpenEnvGame("http://127.0.0.1:9", {"action": "move"}, {}, 2.0)
+    game.url, game.client = "http://127.0.0.1:9", SimpleNamespace(step=ended)
+    with pytest.raises(PeerError, match="http://127.0.0.1:9 does not answer step: ConnectionClosedError"):
+        game.play({"agent": {"move": "up"}})
+
+
 def test_openenv_says_at_once_what_cannot_be_served(imported: None) -> None:
     from quintain.envs.adapters.openenv import app, make
 
@@ -253,6 +267,33 @@ async def test_tools_of_an_mcp_server_of_somebody_else(tmp_path) -> None:
         assert told.reward == {"reward": 0.25} and told.stop is Stop.done and not told.acts
     with pytest.raises(PeerError, match="cannot go back"):
         env.restore(env.snapshot())
+    await env.close()
+
+
+LEAVES = """
+import os, time
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("leaves")
+@server.tool()
+def leave() -> str:
+    os._exit(1)
+@server.tool()
+def sleep() -> str:
+    time.sleep(60)
+server.run()
+"""
+
+
+@pytest.mark.parametrize("tool", ["leave", "sleep"])
+async def test_an_mcp_server_that_goes_ends_the_episode(tool: str, tmp_path) -> None:
+    """The policy is not to blame, and would only learn not to call."""
+    pytest.importorskip("mcp.client")
+    (tmp_path / "server.py").write_text(LEAVES)
+    limits = {"penalty": -0.5, "wait_s": 20 if tool == "leave" else 3}
+    env = build("env", {"name": "mcp", "server": [sys.executable, str(tmp_path / "server.py")], "limits": limits})(None)
+    await env.reset(Task(key="t", env="mcp", messages=(Message.of("user", "Go."),)))
+    with pytest.raises(PeerError, match=f"has gone, or does not answer {tool}"):
+        await env.step(call(tool))
     await env.close()
 
 
