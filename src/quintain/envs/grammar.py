@@ -5,6 +5,7 @@ A grammar takes the action's text out of a message and can write it back; the wo
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -181,9 +182,10 @@ def _value(arguments: object) -> Iterator[str]:
         if isinstance(action, str):
             yield action.strip()
         elif isinstance(action, int | float | list) and not isinstance(action, bool):
-            if isinstance(action, list) and any(isinstance(part, str) and " " in part for part in action):
-                yield " / ".join(map(str, action))  # rows
-            yield json.dumps(action, ensure_ascii=False)  # worlds read lists as texts with brackets, peers as JSON
+            with contextlib.suppress(RecursionError, ValueError):  # nested too deep, or too many digits
+                if isinstance(action, list) and any(isinstance(part, str) and " " in part for part in action):
+                    yield " / ".join(map(str, action))  # rows
+                yield json.dumps(action, ensure_ascii=False)  # worlds read lists as texts with brackets, peers as JSON
 
 
 def _tool(message: Message) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -57,6 +58,13 @@ def test_the_action_is_found(grammar: str, text: str, first: str) -> None:
 )
 def test_nothing_is_found_where_nothing_is(grammar: str, text: str) -> None:
     assert found(grammar, text) == []
+
+
+def test_a_call_that_cannot_be_written_down_is_no_action() -> None:
+    deep = functools.reduce(lambda inside, _: [inside], range(5000), [1])
+    for action in (deep, ["a b", deep], 10**5000):
+        called = ToolCall(id="1", name="act", arguments={"action": action})
+        assert not list(GRAMMARS["tool"].find(Message(Role.assistant, (called,))))
 
 
 def test_free_text_is_searched_from_the_likeliest_place() -> None:
