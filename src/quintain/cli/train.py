@@ -22,6 +22,7 @@ from quintain.cli.restarts import EXPLAINED, FORKS, STEPPED, Supervisor
 from quintain.ledger import RunDir, RunMoved
 from quintain.registry import require_extra
 from quintain.runtime.check import check
+from quintain.runtime.opponents import heeded, rival
 from quintain.runtime.transport import LearnerLost
 from quintain.runtime.watch import STALLED, StallError
 from quintain.runtime.words import fitted, keep_words, spelled, went_with
@@ -75,7 +76,7 @@ def main(arguments: list[str]) -> int:
         if given.resume:
             return resume(given.resume, given.items, given.step, tell=given.tell)
         files, overrides = sources(given.items)
-        return begin(configs.make(*files, overrides=overrides), fresh=given.fresh, tell=given.tell)
+        return begin(heeded(configs.make(*files, overrides=overrides), overrides), fresh=given.fresh, tell=given.tell)
     except StallError as error:
         print(f"quintain train: StallError: {error}", file=sys.stderr)
         return STALLED
@@ -303,14 +304,15 @@ def _where(config: configs.Config, folder: Path) -> str:
     """Where a run plays and who does, in a line."""
     from quintain.runtime.drawn import cut
     from quintain.runtime.drawn import where as played
-    from quintain.runtime.opponents import evaluated
 
     section = config.runtime
     actors = f", {section.actors} actor{'s' if section.actors > 1 else ''}" if section.actors else ""
     where = f"run folder {folder}: {played(config)}; {section.processes} process{'es' if section.processes > 1 else ''}{actors}"
     if shares := {name: share for name, share in config.rollout.opponents.items() if share}:
         where += f"; {', '.join(f'{name} in {100 * share:g} % of the groups' for name, share in shares.items())} in the other seats"
-    return where + cut(config) + evaluated(config)
+    if (config.eval.instances or config.eval.final_instances) and (against := rival(config)):
+        where += f"; evaluated against {against} in the other seats"
+    return where + cut(config)
 
 
 def _on_gpu(config: configs.Config) -> str:

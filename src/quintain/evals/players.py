@@ -12,7 +12,7 @@ from quintain.config import Config, EnvSection
 from quintain.ledger import RunDir, nearest_run
 from quintain.parts import Cast
 from quintain.registry import UnknownName, build, names, require_extra, unknown
-from quintain.runtime.opponents import ITSELF, PLAYERS, facing, rival, scripted, seats_of
+from quintain.runtime.opponents import ITSELF, PLAYERS, facing, heeded, rival, scripted, seats_of
 from quintain.runtime.stage import data_sampler, env_of, make_stage, tasks, world_sampler
 from quintain.runtime.words import keep_words, went_with
 from quintain.serve.desk import refuse_record
@@ -168,15 +168,10 @@ def opposed(
     if _is_run(opponent) and not _is_run(player):
         config, theirs = cast_of(opponent, config, overrides, options)
     config, own = cast_of(player, config, overrides, options)
-    asked = any(word.startswith("eval.against=") for word in overrides)  # a recipe may say so for all worlds
-    opponent = opponent or (config.eval.against if asked else rival(config)) or ITSELF
+    opponent = opponent or rival(heeded(config, overrides)) or ITSELF
     if opponent == ITSELF:
         return config, [own]
-    if len(seats_of(config)) < 2:
-        raise configs.ConfigError(
-            f"nobody can play {config.data or config.env.name} against {opponent}: it has no second seat; `quintain list "
-            "worlds` has a column of how many there are"
-        )
+    heeded(config, overrides, opponent)
     if theirs is None:
         there, theirs = cast_of(opponent, config.model_copy(deep=True), overrides, options, config.env)
         if there.env.scaffold != config.env.scaffold:

@@ -78,14 +78,19 @@ def rival(config: Config) -> str:
     return config.eval.against if config.eval.against != ITSELF and len(seats_of(config)) > 1 else ""
 
 
-def evaluated(config: Config) -> str:
-    """What the line of a run says of `eval.against`; of one that nobody can play too, as a recipe may set it for all worlds."""
-    who, section = config.eval.against, config.eval
-    if who == ITSELF or not (section.instances or section.final_instances):
-        return ""
-    if rival(config):
-        return f"; evaluated against {who} in the other seats"
-    return f"; eval.against={who} does nothing: {config.data or config.env.name} has no second seat"
+def heeded(config: Config, overrides: Sequence[str], opponent: str = "") -> Config:
+    """A config in which the opponent who is asked for can play; a recipe's `eval.against` may be meant for other worlds.
+
+    Raises:
+        ConfigError: the world has one seat.
+    """
+    who = opponent or (config.eval.against if any(word.startswith("eval.against=") for word in overrides) else ITSELF)
+    if who != ITSELF and len(seats_of(config)) < 2:
+        raise ConfigError(
+            f"nobody can play {config.data or config.env.name} against {who}: it has no second seat; `quintain list "
+            "worlds` has a column of how many there are"
+        )
+    return config
 
 
 def facing(cast: Cast, seats: Sequence[str], mine: str, engine: Engine, like: Cast | None = None) -> Cast:

@@ -111,7 +111,7 @@ def test_a_run_says_where_it_trains_and_where_else_it_is_warmed_up_and_evaluated
     for words, said in told.items():
         assert f": {said} 1 process" in _where(make("tiny", overrides=[*words]), tmp_path)
     alone = _where(make("tiny", overrides=["eval.against=oracle", "eval.instances=4"]), tmp_path)
-    assert alone.endswith("; eval.against=oracle does nothing: KeyDoor has no second seat")
+    assert "against" not in alone, "a recipe may say so for all worlds"
     assert "eval.against" not in _where(make("tiny", overrides=["eval.against=oracle", *none]), tmp_path)
 
 

@@ -17,6 +17,7 @@ from quintain.cli.eval import _calm
 from quintain.cli.eval import main as evaluate
 from quintain.cli.show import main as show
 from quintain.cli.train import _where
+from quintain.cli.train import main as train
 from quintain.engines.scripted import Player
 from quintain.envs.world import world_of
 from quintain.evals.players import builtin, held_out, opposed
@@ -379,6 +380,12 @@ def test_temperature_0_is_the_players_alone():
     cast = facing(own, ("first", "second"), "first", Player(lambda *_: ""), like)
     calm = _calm(cast)
     assert (calm.sampling.temperature, calm.samplings["second"].temperature) == (0.0, 0.5)
+
+
+def test_a_run_of_one_seat_is_told_that_nobody_can_be_met_there(tmp_path):
+    with pytest.raises(configs.ConfigError, match="nobody can play KeyDoor against oracle: it has no second seat"):
+        train(["tiny", f"run.folder={tmp_path}", "eval.against=oracle"])
+    assert not list(tmp_path.iterdir())
 
 
 def test_gains_are_over_who_met_the_same_opponent(capsys, tmp_path, monkeypatch):
