@@ -40,7 +40,8 @@ class Transform(NamedTuple, Generic[X]):
     `entropy`). `measure(x)` returns sums over one piece of the step; the learner adds them over all micro-batches and ranks and
     hands them to `apply` in `x.totals`. It does so `rounds` times; each time `x.totals` holds the sums so far, so that a statistic
     may stand on another one. `place` orders objective chains (see `chain`). `idle` says of an objective that trajectories whose
-    advantages are all 0 change what it does: it has a term beside the policy's, or statistics of the whole step.
+    advantages are all 0 change what it does: it has a term beside the policy's, or statistics of the whole step. `apart` says of an
+    advantage that it looks at each group by itself and keeps nothing of them, so that processes need not exchange theirs.
     """
 
     init: Callable[[], State]
@@ -50,6 +51,7 @@ class Transform(NamedTuple, Generic[X]):
     place: str = ""
     rounds: int = 1
     idle: bool = False
+    apart: bool = False
 
 
 Groups = tuple[Group, ...]
@@ -129,7 +131,7 @@ class Memory(Protocol):
 
 
 def stateless(
-    function: Callable[[X], X], *, needs: Sequence[str] = (), place: str = "", measure: Any = None
+    function: Callable[[X], X], *, needs: Sequence[str] = (), place: str = "", measure: Any = None, apart: bool = False
 ) -> Transform[X]:
     """Lift a pure function to a `Transform` without state.
 
@@ -138,7 +140,7 @@ def stateless(
         >>> add.apply(1, add.init())
         (2, None)
     """
-    return Transform(lambda: None, lambda x, state: (function(x), state), frozenset(needs), measure, place)
+    return Transform(lambda: None, lambda x, state: (function(x), state), frozenset(needs), measure, place, apart=apart)
 
 
 def applied(part: Transform[X], x: X, state: State) -> tuple[X, State]:
@@ -285,9 +287,9 @@ def chain(*parts: Transform[X]) -> Transform[X]:
     needs = frozenset().union(*(p.needs for p in parts))
     place = parts[-1].place if parts else ""
     rounds = max((p.rounds for p in parts), default=1)
-    idle = any(map(reads_idle, parts))
+    idle, apart = any(map(reads_idle, parts)), all(p.apart for p in parts)
     return Transform(
-        lambda: [p.init() for p in parts], apply, needs, measure if measures else None, place, rounds, idle
+        lambda: [p.init() for p in parts], apply, needs, measure if measures else None, place, rounds, idle, apart
     )
 
 
@@ -328,7 +330,8 @@ def mix(first: Transform[Groups], second: Transform[Groups], share: float) -> Tr
         two, b = second.apply(groups, state[1])
         return tuple(_blend(x, y, share) for x, y in zip(one, two, strict=True)), [a, b]
 
-    return Transform(lambda: [first.init(), second.init()], apply, first.needs | second.needs)
+    apart = first.apart and second.apart
+    return Transform(lambda: [first.init(), second.init()], apply, first.needs | second.needs, apart=apart)
 
 
 def _blend(one: Group, two: Group, share: float) -> Group:

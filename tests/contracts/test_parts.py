@@ -23,19 +23,8 @@ from quintain.registry import Entry, UnknownName, build, entries, provenance
 from quintain.types import Group, Terms, Trajectory
 
 Make = Callable[..., Any]
-COLUMNS = {
-    "topk": ["topk"],
-    "routes": [],
-    "old": ["old"],
-    "turn": ["turn"],
-    "hidden": ["hidden"],
-    "reward": ["reward"],
-    "twin_values": [],
-    "value": ["value", "returns"],
-    "ref": ["ref"],
-    "entropy": ["entropy"],
-    "values": ["value", "old_value", "returns"],
-}
+COLUMNS = {name: [name] for name in ("topk", "old", "turn", "hidden", "reward", "ref", "entropy")}
+COLUMNS |= {"routes": [], "twin_values": [], "value": ["value", "returns"], "values": ["value", "old_value", "returns"]}
 STREAMS = {"old": "old", "ref": "ref", "values": "value"}
 OPTIONAL = ("old", "ref", "entropy", "value", "old_value", "returns", "topk", "turn", "hidden", "reward")
 LACKING: dict[str, Any] = {"topk": {}}  # how a learner leaves a column out, where it is not None
@@ -363,6 +352,15 @@ def test_order_of_groups_and_members_does_not_matter(part: Any, make_groups: Mak
     want, got = by_id(credited(part, groups)), by_id(credited(part, mixed))
     for key, values in want.items():
         np.testing.assert_allclose(got[key], values, rtol=1e-9, atol=1e-12)
+
+
+@advantages
+def test_groups_need_not_meet_where_an_advantage_looks_at_each(part: Any, make_groups: Make) -> None:
+    groups = make_groups()
+    want, state = part.apply(groups, part.init())
+    for share in (groups[::2], groups[1::2]) if part.apart else ():
+        got, after = part.apply(share, part.init())
+        assert after == state and list(got) == [g for g in want if g.ticket in {h.ticket for h in share}]
 
 
 @advantages

@@ -57,7 +57,7 @@ def pay_calls(column: str = "call", low: float = 0.1, bad: str = "malformed") ->
 
         return replace(group, trajectories=tuple(map(paid, group.trajectories)))
 
-    return stateless(lambda groups: tuple(map(one, groups)))
+    return stateless(lambda groups: tuple(map(one, groups)), apart=True)
 
 
 @register("advantage", "align_calls", status="experimental", confidence="guess", after="normalise")
@@ -92,7 +92,7 @@ def align_calls(count: int = 4) -> Advantage:
         each = (t.with_value("weight.rl", float(weights.get(t.id, 1))) for t in group.trajectories)
         return replace(group, trajectories=tuple(each))
 
-    return stateless(lambda groups: tuple(map(one, groups)))
+    return stateless(lambda groups: tuple(map(one, groups)), apart=True)
 
 
 def share_places(names: Sequence[str], count: int) -> dict[str, int]:
@@ -177,7 +177,7 @@ def align_opponents(
             out.append(write_nodes(t, nodes))
         return replace(group, trajectories=tuple(out))
 
-    return stateless(lambda groups: tuple(map(one, groups)))
+    return stateless(lambda groups: tuple(map(one, groups)), apart=True)
 
 
 def _rounds(t: Trajectory) -> dict[int, float]:

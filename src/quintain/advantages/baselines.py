@@ -28,7 +28,7 @@ def mean(lone: str = "zero") -> Transform[Rows]:
     """
     if lone not in ("zero", "raw"):
         raise PartError(unknown("one-member rule of mean", lone, ["zero", "raw"]))
-    return centred(lambda rows: np.where(rows.size == 1, 0.0, rows.mean) if lone == "raw" else rows.mean)
+    return centred(lambda rows: np.where(rows.size == 1, 0.0, rows.mean) if lone == "raw" else rows.mean, apart=True)
 
 
 @register("baseline", "leave_one_out", paper="2402.14740", status="paper", confidence="code", invariant="shift")
@@ -44,7 +44,7 @@ def leave_one_out() -> Transform[Rows]:
     def centre(rows: Rows) -> np.ndarray:
         return rows.value - (rows.value - rows.mean) * rows.size / np.maximum(rows.size - 1, 1)
 
-    return centred(centre)
+    return centred(centre, apart=True)
 
 
 @register("baseline", "median", paper="2601.22582", status="paper", confidence="code", invariant="shift")
@@ -56,7 +56,7 @@ def median() -> Transform[Rows]:
     Special cases: a lone row is centred on itself.
     Example: `median()`
     """
-    return centred(lambda rows: rows.each(lower_median))
+    return centred(lambda rows: rows.each(lower_median), apart=True)
 
 
 @register("baseline", "distinct_mean", paper="2510.15414", status="paper", confidence="code", invariant="shift")
@@ -124,7 +124,7 @@ def running(decay: float = 0.95, start: float = 0.0, key: Any = ("env", "role"))
 @register("baseline", "none")
 def none() -> Transform[Rows]:
     """No baseline: `centre = 0`."""
-    return centred(lambda rows: np.zeros(len(rows)))
+    return centred(lambda rows: np.zeros(len(rows)), apart=True)
 
 
 def lower_median(values: np.ndarray) -> float:

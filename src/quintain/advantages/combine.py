@@ -41,7 +41,8 @@ def combine(*parts: Any, weights: Sequence[float] = ()) -> Advantage:
         out = tuple(_sum(same, scale) for same in zip(*(d[0] for d in done), strict=True))
         return out, [d[1] for d in done]
 
-    return Transform(lambda: [p.init() for p in made], apply, frozenset().union(*(p.needs for p in made)))
+    needs = frozenset().union(*(p.needs for p in made))
+    return Transform(lambda: [p.init() for p in made], apply, needs, apart=all(p.apart for p in made))
 
 
 def _sum(same: Sequence[Group], weights: Sequence[float]) -> Group:
@@ -178,7 +179,7 @@ def drop_pivot(rescale: bool = True) -> Advantage:
             out.append(t.with_stream("advantage", rows).with_value("weight.rl", float(i != pivot)))
         return replace(group, trajectories=tuple(out))
 
-    return stateless(lambda groups: tuple(map(one, groups)))
+    return stateless(lambda groups: tuple(map(one, groups)), apart=True)
 
 
 def _peak(trajectory: Trajectory) -> float:

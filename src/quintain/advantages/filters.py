@@ -82,6 +82,7 @@ def keep_steps(form: str = "released", gamma: float = 0.5) -> Advantage:
     return stateless(
         lambda groups: tuple(replace(g, trajectories=tuple(one(g, t) for t in g.trajectories)) for g in groups),
         needs=("values",),
+        apart=True,
     )
 
 

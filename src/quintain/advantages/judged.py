@@ -47,7 +47,7 @@ def judge(right: float = 0.0, wrong: float = -1.0, bar: float = 0.0) -> Advantag
             raise bad_reward(group, t)
         return t.with_value("advantage", right if total_reward(t) > bar else wrong)
 
-    return stateless(lambda groups: tuple(_each(g, one) for g in groups))
+    return stateless(lambda groups: tuple(_each(g, one) for g in groups), apart=True)
 
 
 @register("advantage", "imitate_demos", status="paper", confidence="note", after="normalise")
@@ -88,7 +88,7 @@ def imitate_demos(tag: str = "demo", coef: float = 1.0) -> Advantage:
         kept = t if "weight.rl" in t.streams else t.with_value("weight.rl", 1.0)
         return kept.with_value("weight.ce", 0.0)
 
-    return stateless(lambda groups: tuple(_each(g, one) for g in groups))
+    return stateless(lambda groups: tuple(_each(g, one) for g in groups), apart=True)
 
 
 @register(

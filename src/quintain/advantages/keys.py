@@ -16,7 +16,7 @@ def prompt() -> Key:
 
     Example: `prompt()`
     """
-    return Key(lambda rows: rows.group.tolist())
+    return Key(lambda rows: rows.group.tolist(), apart=True)
 
 
 @register("key", "batch")

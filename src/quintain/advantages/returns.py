@@ -145,7 +145,7 @@ def returns(gamma: float = 1.0, level: str = "token") -> Advantage:
             solved.append((path, found, found))
         return _write(trajectory, solved)
 
-    return stateless(_each(one))
+    return stateless(_each(one), apart=True)
 
 
 @register(
@@ -201,4 +201,4 @@ def gae(gamma: float = 1.0, lam: float = 0.95, level: str = "token", bootstrap: 
             solved.append((path, found, [a + v for a, v in zip(found, values, strict=True)]))
         return _write(trajectory, solved)
 
-    return stateless(_each(one), needs=("values",))
+    return stateless(_each(one), needs=("values",), apart=True)

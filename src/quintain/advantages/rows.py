@@ -83,6 +83,7 @@ class Key(NamedTuple):
 
     labels: Callable[[Rows], Sequence[Hashable]]
     needs: frozenset[str] = frozenset()
+    apart: bool = False  # whether rows of two groups are never peers
 
 
 def make_rows(groups: Groups, places: Sequence[tuple[int, int, int, int]], values: Sequence[float]) -> Rows:
@@ -129,14 +130,14 @@ def key_rows(rows: Rows, keys: Sequence[Key]) -> Rows:
     return replace(rows, cell=number(labels))
 
 
-def centred(statistic: Callable[[Rows], np.ndarray]) -> Transform[Rows]:
-    """A baseline from a function of the rows."""
-    return stateless(lambda rows: replace(rows, centre=statistic(rows)))
+def centred(statistic: Callable[[Rows], np.ndarray], *, apart: bool = False) -> Transform[Rows]:
+    """A baseline from a function of the rows; `apart` says that it looks at each cell by itself."""
+    return stateless(lambda rows: replace(rows, centre=statistic(rows)), apart=apart)
 
 
-def scaled(statistic: Callable[[Rows], np.ndarray]) -> Transform[Rows]:
-    """A scale from a function of the rows."""
-    return stateless(lambda rows: replace(rows, scale=statistic(rows)))
+def scaled(statistic: Callable[[Rows], np.ndarray], *, apart: bool = False) -> Transform[Rows]:
+    """A scale from a function of the rows; see `centred`."""
+    return stateless(lambda rows: replace(rows, scale=statistic(rows)), apart=apart)
 
 
 def sampled(node: Node) -> bool:

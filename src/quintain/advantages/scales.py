@@ -15,7 +15,8 @@ from quintain.registry import build, register
 def _over(key: str, statistic: Callable[[Rows], np.ndarray]) -> Transform[Rows]:
     """A scale whose statistic runs over the cells of the normaliser, or over those of a key of its own."""
     keys = [build("key", key)] if key else []
-    return scaled(lambda rows: statistic(key_rows(rows, keys) if keys else rows))
+    apart = all(key.apart for key in keys)
+    return scaled(lambda rows: statistic(key_rows(rows, keys) if keys else rows), apart=apart)
 
 
 def _positive(name: str, eps: float) -> None:
@@ -91,4 +92,4 @@ def spread(eps: float = 1e-6, key: str = "") -> Transform[Rows]:
 @register("scale", "none")
 def none() -> Transform[Rows]:
     """No scale: divide by 1."""
-    return scaled(lambda rows: np.ones(len(rows)))
+    return scaled(lambda rows: np.ones(len(rows)), apart=True)

@@ -62,7 +62,7 @@ def shape_overlong(limit: float, buffer: float, factor: float = 1.0, floor: bool
         charge = max(-1.0, charge) if floor else charge
         return replace(trajectory, rewards={**trajectory.rewards, "overlong": factor * charge})
 
-    return stateless(lambda groups: _each(groups, one))
+    return stateless(lambda groups: _each(groups, one), apart=True)
 
 
 @register(
@@ -112,7 +112,9 @@ def charge_kl(coef: float = 0.001, anchor: str = "old") -> Advantage:
             rows.append(tuple(r - coef * (p - q) if m else r for r, p, q, m in four))
         return trajectory.with_stream("token_reward", tuple(rows))
 
-    return stateless(lambda groups: _each(groups, one), needs=("ref", *(["old"] if anchor == "old" else [])))
+    return stateless(
+        lambda groups: _each(groups, one), needs=("ref", *(["old"] if anchor == "old" else [])), apart=True
+    )
 
 
 @register(

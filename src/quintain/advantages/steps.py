@@ -83,7 +83,7 @@ def scale_dense(maximum: float, win: str = "") -> Advantage:
         by = (sum(r > 0 for r in t.turn_rewards) or 1) if won else maximum
         return charge_turns(t, {k: r / by - r for k, r in enumerate(t.turn_rewards)})
 
-    return stateless(_each(one))
+    return stateless(_each(one), apart=True)
 
 
 @register("advantage", "redistribute", paper="2505.20732", status="paper", confidence="code", writes="token_reward")
@@ -122,7 +122,7 @@ def redistribute(alpha: float = 1.0, beta: float = 0.5, close: bool = True) -> A
         paid = {at: owed[at] + alpha * c + beta * (at in acted) for at, c in parts.items()}
         return charge_turns(t, paid).with_value("return", t.reward)
 
-    return stateless(_each(one), needs=("values",))
+    return stateless(_each(one), needs=("values",), apart=True)
 
 
 def match_reward(format: float, type: float, exact: float) -> float:
@@ -162,7 +162,7 @@ def grade_steps() -> Advantage:
                 raise PartError(f"grade_steps: turn {at} of trajectory {t.id!r} has no grade {missing[0]!r}")
         return charge_turns(t, {k: match_reward(*(float(g[n]) for n in TERMS)) for k, g in enumerate(grades)})
 
-    return stateless(_each(one))
+    return stateless(_each(one), apart=True)
 
 
 @register("unit", "segment", paper="2509.11543", status="paper", confidence="paper")

@@ -119,7 +119,7 @@ def credit_traces(rule: str = "share") -> Advantage:
         each = zip(group.trajectories, worth, strict=True)
         return replace(group, trajectories=tuple(t.with_value("advantage", w) for t, w in each))
 
-    return stateless(lambda groups: tuple(map(one, groups)), needs=("old",))
+    return stateless(lambda groups: tuple(map(one, groups)), needs=("old",), apart=True)
 
 
 def _facts(group: Group, t: Trajectory) -> tuple[float, float, float, float]:

@@ -105,7 +105,8 @@ def credit_tree(rule: str = "both") -> Advantage:
         return write_nodes(t, dict(enumerate(RULES[rule](tree).tolist())))
 
     return stateless(
-        lambda groups: tuple(replace(g, trajectories=tuple(one(g, t) for t in g.trajectories)) for g in groups)
+        lambda groups: tuple(replace(g, trajectories=tuple(one(g, t) for t in g.trajectories)) for g in groups),
+        apart=True,
     )
 
 
@@ -140,7 +141,7 @@ def share_prefixes(once: bool = False) -> Advantage:
                 seen.setdefault(_owner(t, t.nodes[i].turn, j, known), []).append(t.streams["advantage"][i][j])
         return replace(group, trajectories=tuple(_shared(t, seen, known, once) for t in group.trajectories))
 
-    return stateless(lambda groups: tuple(map(one, groups)))
+    return stateless(lambda groups: tuple(map(one, groups)), apart=True)
 
 
 def _drawn(t: Trajectory) -> list[tuple[int, int]]:

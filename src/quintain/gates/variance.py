@@ -79,4 +79,4 @@ def zero_variance(mode: str = "drop", column: str = "", least: float = 0.0) -> G
             raise BadReward(f"task {group.task.key!r}: rewards {values} are not all finite; mend the reward part")
         return (group,) if values and max(values) - min(values) > least else VERDICTS[mode](group)
 
-    return stateless(lambda groups: tuple(kept for g in groups for kept in judge(g)))
+    return stateless(lambda groups: tuple(kept for g in groups for kept in judge(g)), apart=True)

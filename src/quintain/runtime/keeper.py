@@ -143,9 +143,10 @@ class Keeper:
     def credited(self, advantage: Advantage, groups: Sequence[Group], state: Any) -> tuple[tuple[Group, ...], Any]:
         """Apply an advantage to the groups of all ranks, in the order of their tickets, and give this rank's back.
 
-        So statistics are those of the step, however many ranks play it, and every rank keeps the same state.
+        So statistics are those of the step, however many ranks play it, and every rank keeps the same state. One that looks at each
+        group by itself needs no others.
         """
-        if self.alone:
+        if self.alone or advantage.apart:
             return applied(advantage, tuple(groups), state)
         at = {g.ticket: i for i, g in enumerate(groups)}
         found, state = applied(advantage, self.every(groups), state)

@@ -147,6 +147,14 @@ def test_credit_is_that_of_the_whole_step_on_every_rank(name, run):
     assert advantage.apply(every[::2], advantage.init())[0] != whole[::2], "a share alone has other statistics"
 
 
+def test_groups_are_not_sent_where_each_is_looked_at_by_itself():
+    advantage, every = normalise(), groups()
+    keeper = Keeper(None, SimpleNamespace(size=2, rank=0))  # which can send nothing
+    assert keeper.credited(advantage, every, advantage.init()) == advantage.apply(every, advantage.init())
+    with pytest.raises(AttributeError, match="gathered"):
+        keeper.credited(chain(advantage, build("advantage", "whiten")), every, [[None, None], None])
+
+
 @pytest.mark.parametrize("share", [4, 5])
 def test_the_means_of_a_step_are_over_the_episodes_of_all_ranks(share, run):
     """However they are divided: the other rank has one group, or none at all."""
