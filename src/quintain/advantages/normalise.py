@@ -61,5 +61,5 @@ def normalise(unit: Any = "trajectory", key: Any = "prompt", baseline: Any = "me
         return units.write(rows, gap / np.where(rows.scale == 0, 1.0, rows.scale)), after
 
     needs = frozenset().union(*(part.needs for part in [*keys, *parts]))
-    apart = any(k.apart for k in keys) and all(p.apart for p in parts)
+    apart = units.apart and any(k.apart for k in keys) and all(p.apart for p in parts)
     return Transform(lambda: [p.init() for p in parts], apply, needs, apart=apart)

@@ -76,6 +76,7 @@ class Unit(NamedTuple):
 
     read: Callable[[Groups], Rows]
     write: Callable[[Rows, np.ndarray], Groups]
+    apart: bool = False  # whether rows are worth the same whatever other groups there are
 
 
 class Key(NamedTuple):

@@ -193,7 +193,7 @@ def segment(gamma: float = 0.5, closed: bool = True) -> Unit:
         places = zip(rows.group.tolist(), rows.member.tolist(), rows.node.tolist(), rows.value.tolist(), strict=True)
         return replace(rows, value=np.array([found.get((g, m), {}).get(i, v) for g, m, i, v in places], np.float64))
 
-    return Unit(read, base.write)
+    return Unit(read, base.write, apart=True)
 
 
 def broken_returns(trajectory: Trajectory, gamma: float, closed: bool) -> dict[int, float]:

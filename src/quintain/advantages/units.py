@@ -43,7 +43,7 @@ def trajectory(column: str = "") -> Unit:
             replace(g, trajectories=tuple(_everywhere(t, next(given)) for t in g.trajectories)) for g in rows.groups
         )
 
-    return Unit(read, write)
+    return Unit(read, write, apart=True)
 
 
 def total_reward(trajectory: Trajectory) -> float:
@@ -104,7 +104,7 @@ def turn(gamma: float = 1.0, outcome: bool = False) -> Unit:
             for g, group in enumerate(rows.groups)
         )
 
-    return Unit(read, write)
+    return Unit(read, write, apart=True)
 
 
 @register("unit", "credited", after="normalise")
@@ -127,7 +127,7 @@ def credited(of: str = "trajectory") -> Unit:
         each = zip(rows.trajectories, rows.node.tolist(), strict=True)
         return replace(rows, value=np.array([first_value(t, i) for t, i in each], np.float64))
 
-    return Unit(read, base.write)
+    return Unit(read, base.write, apart=True)
 
 
 def first_value(trajectory: Trajectory, node: int = -1, name: str = "advantage") -> float:

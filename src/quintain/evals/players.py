@@ -168,10 +168,10 @@ def opposed(
     if _is_run(opponent) and not _is_run(player):
         config, theirs = cast_of(opponent, config, overrides, options)
     config, own = cast_of(player, config, overrides, options)
-    opponent = opponent or rival(heeded(config, overrides)) or ITSELF
+    config = heeded(config, overrides, opponent)
+    opponent = opponent or rival(config) or ITSELF
     if opponent == ITSELF:
         return config, [own]
-    heeded(config, overrides, opponent)
     if theirs is None:
         there, theirs = cast_of(opponent, config.model_copy(deep=True), overrides, options, config.env)
         if there.env.scaffold != config.env.scaffold:

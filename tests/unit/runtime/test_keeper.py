@@ -151,6 +151,7 @@ def test_groups_are_not_sent_where_each_is_looked_at_by_itself():
     advantage, every = normalise(), groups()
     keeper = Keeper(None, SimpleNamespace(size=2, rank=0))  # which can send nothing
     assert keeper.credited(advantage, every, advantage.init()) == advantage.apply(every, advantage.init())
+    assert not normalise(unit=build("unit", "turn")._replace(apart=False)).apart, "a unit of one's own need not say so"
     with pytest.raises(AttributeError, match="gathered"):
         keeper.credited(chain(advantage, build("advantage", "whiten")), every, [[None, None], None])
 

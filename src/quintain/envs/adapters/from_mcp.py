@@ -24,10 +24,8 @@ from quintain.ports import SOLO, Env
 from quintain.registry import register
 from quintain.types import Feedback, Image, Message, Role, Stop, Task, Text, Tool
 
-LOST = {
-    -32000: "closed",
-    -32001: "timed out",
-}  # codes of the client's own errors, which servers may have as well, and their words
+# The client's own errors: their codes, which servers may use for others, and a word of what they say.
+LOST = {-32000: "closed", -32001: "timed out"}
 PLAIN = ("string", "integer", "number", "boolean", "array", "object", "null")
 
 
