@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from quintain import config as configs
 from quintain.config import Config, ConfigError, make
-from quintain.registry import UnknownName
+from quintain.registry import UnknownName, build
 
 
 def test_code_to_toml_to_code_is_a_round_trip():
@@ -47,6 +47,17 @@ def test_overrides_reach_sections_shorthands_parts_and_free_tables():
     assert config.reward == {"name": "my.py:score"} and config.algorithm.options == {"low": 0.1}
     assert config.eval.greedy is False
     assert make({"sampler": "worlds"}, overrides=["sampler.pool=8"]).sampler == {"name": "worlds", "pool": 8}
+
+
+def test_a_precision_takes_options_as_parts_do_and_stays_a_name_without():
+    given = {"name": "fp16", "scale": 1024.0, "growth_interval": 5}
+    long, short = ["learner.precision.scale=1024.0", "learner.precision.growth_interval=5"], ["learner.precision=fp16"]
+    for config in (make({"learner": {"precision": given}}), make(overrides=[*short, *long])):
+        assert config.learner.precision == given and make(tomllib.loads(config.toml())) == config
+        scale = build("precision", config.learner.precision).scale
+        assert (scale.value, scale.growth_interval) == (1024.0, 5)
+    assert make({"learner": {"precision": given}}, overrides=["learner.precision=bf16"]).learner.precision == "bf16"
+    assert make({"learner": {"precision": {"name": "fp16"}}}).learner.precision == "fp16"
 
 
 def test_another_algorithm_comes_without_the_options_of_the_one_before():
@@ -160,6 +171,13 @@ def test_later_sources_win_and_parts_are_replaced_whole():
         ("run.steps=true", ConfigError, "run.steps is True: it is a number, not true"),
         ("learner.lr=false", ConfigError, "learner.lr is False: it is a number, not false"),
         ("level=5-2", ConfigError, "env.levels is '5-2': it must be one level or a range from 0 to 9"),
+        ("learner.precision=16", ConfigError, "learner.precision is 16: a part is a name, or a table with a `name`"),
+        (
+            "learner.precision.scale=8.0",
+            ConfigError,
+            "learner.precision is {'scale': 8.0}: a part is a name, or a table",
+        ),
+        ("sampler=3", ConfigError, "sampler is 3: a part is a name, or a table with a `name`"),
         ("nonsense", ConfigError, "not of the form key=value"),
         ("rollout.top_p=1.5", ConfigError, "rollout.top_p is 1.5"),
         ("model.sizes.layers=0", ConfigError, "layers is 0, and sizes are at least 1"),

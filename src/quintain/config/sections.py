@@ -11,13 +11,19 @@ from quintain.config.tree import NUMBERS, ranges
 
 
 def _spec(value: Any) -> dict[str, Any]:
-    spec = {"name": value} if isinstance(value, str) else dict(value)
+    spec = {"name": value} if isinstance(value, str) else dict(value) if isinstance(value, Mapping) else {}
     if not isinstance(spec.get("name"), str):
         raise ValueError("a part is a name, or a table with a `name` and its options")
     return spec
 
 
+def _brief(value: Any) -> Any:
+    spec = _spec(value)
+    return spec if len(spec) > 1 else spec["name"]  # so that configs without options stay as they were
+
+
 PartSpec = Annotated[dict[str, Any], BeforeValidator(_spec)]  # a bare name will do
+NameOrPart = Annotated[str | dict[str, Any], BeforeValidator(_brief)]  # a part that hardly ever has options
 
 
 def _folder(name: str) -> str:
@@ -210,8 +216,9 @@ class LearnerSection(BaseModel, extra="forbid", validate_default=True, allow_inf
     checkpointing: bool = Field(
         False, description="compute activations again in the backward pass: less memory, more time"
     )
-    precision: str = Field(
-        "fp32", description="fp32, bf16 (autocast), fp16 (autocast, loss scaling) or fp8 (emulated, in the engine too)"
+    precision: NameOrPart = Field(
+        "fp32",
+        description="fp32, bf16 (autocast), fp16 (autocast; loss scaling with scale, growth_interval) or fp8 (emulated, in the engine too)",
     )
     device: str = Field("auto", description="auto, cpu or cuda")
 
