@@ -13,7 +13,7 @@ from quintain.engines.resuming import ResumingEngine
 from quintain.learn.checkpoint import load_weights
 from quintain.learn.learner import Plan, TorchLearner
 from quintain.learn.lora import add_lora
-from quintain.learn.precision import pick_device, set_device
+from quintain.learn.precision import Precision, pick_device, set_device
 from quintain.learn.precision import set_threads as set_threads
 from quintain.learn.ranks import Ranks
 from quintain.learn.value import value_head
@@ -72,10 +72,13 @@ def make_learner(
     )
 
 
-def make_teacher(config: Config, model: Any, ranks: Ranks, *, whole: bool = False) -> TorchLearner:
+def make_teacher(
+    config: Config, model: Any, ranks: Ranks, *, precision: Precision | None = None, whole: bool = False
+) -> TorchLearner:
     """The learner of the supervised steps: constant rate after its warm-up, one update a batch, else as in `learner`.
 
-    With `whole` all ranks are given the same batches.
+    The `precision` of the learner of a run is shared with it, so that the loss scale that is found here is the one that the run goes on
+    with. With `whole` all ranks are given the same batches.
     """
     section, like = config.warm_start, config.learner
     rate = build("schedule", {"name": "constant", "warmup": section.warmup_steps})
@@ -83,7 +86,8 @@ def make_teacher(config: Config, model: Any, ranks: Ranks, *, whole: bool = Fals
     recipe = build("optimizer", {"name": like.optimizer, **options})
     cut = {"clip_norm": like.clip_norm, "micro_tokens": forward_tokens(like)}
     plan = Plan(**cut, seed=config.run.seed, whole=whole)  # pyrefly: ignore
-    return TorchLearner(model, recipe, plan=plan, precision=build("precision", like.precision), ranks=ranks)
+    shared = precision or build("precision", like.precision)
+    return TorchLearner(model, recipe, plan=plan, precision=shared, ranks=ranks)
 
 
 def forward_tokens(section: LearnerSection) -> int:

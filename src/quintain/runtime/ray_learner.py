@@ -137,7 +137,8 @@ class LearnWorker:
 
         if self.teacher is None:
             given = self.config, self.model, self.ranks
-            self.teacher = await asyncio.to_thread(policy.make_teacher, *given, whole=True)
+            shared = self.learner.precision
+            self.teacher = await asyncio.to_thread(policy.make_teacher, *given, precision=shared, whole=True)
         return self.teacher
 
     async def _taught(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def make_teacher(config: Config, opened: Any) -> TorchLearner | GroupTeacher:
     """Who takes the supervised steps: the model of this process, or that of the learner group."""
     if isinstance(opened.learner, GroupLearner):
         return opened.learner.teacher(config.run.seed)
-    return policy.make_teacher(config, opened.model, opened.ranks)
+    return policy.make_teacher(config, opened.model, opened.ranks, precision=opened.learner.precision)
 
 
 async def _warm_start(config: Config, opened: Any, say: Say) -> bool:

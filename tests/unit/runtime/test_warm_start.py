@@ -13,9 +13,10 @@ from quintain.envs.demos import Manner, demonstrations
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.learn.ranks import Ranks
-from quintain.runtime import assemble, warm
+from quintain.runtime import assemble, policy, warm
 from quintain.runtime.demos import write_demos
 from quintain.runtime.newmodel import write_model
+from quintain.runtime.ray_learner import LearnWorker
 from quintain.runtime.stage import drawn, make_stage, need_demos
 from quintain.runtime.words import fitted
 
@@ -29,9 +30,9 @@ def test_a_warm_start_tells_of_at_most_ten_parts_of_its_way(steps, lines, monkey
 
     monkeypatch.setattr(warm, "imitate", imitate)
     monkeypatch.setattr(warm, "need_demos", lambda stage: lambda count, seed: [])
-    monkeypatch.setattr(warm.policy, "make_teacher", lambda *parts: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(warm.policy, "make_teacher", lambda *parts, **kept: SimpleNamespace(close=lambda: None))
     run = SimpleNamespace(keeper=SimpleNamespace(write=lambda *event: None), draining=False, asked=lambda: False)
-    opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks(), learner=None)
+    opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks(), learner=SimpleNamespace(precision=None))
     said: list[str] = []
     asyncio.run(warm.warm_start(make("tiny", overrides=[f"warm_start.steps={steps}"]), opened, said.append))
     told = [line for line in said if f" of {steps} steps" in line]
@@ -50,7 +51,7 @@ def test_it_tells_of_the_demonstrations_while_they_are_drawn(seconds, told, monk
     monkeypatch.setattr(warm, "need_demos", lambda stage: slow)
     monkeypatch.setattr(waits, "monotonic", lambda: now[0])
     run = SimpleNamespace(draining=False, asked=lambda: True)  # it is stopped before the first step
-    opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks(), learner=None)
+    opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks(), learner=SimpleNamespace(precision=None))
     said: list[str] = []
     overrides = ["warm_start.steps=60", "warm_start.demos=100"]
     assert not asyncio.run(warm.warm_start(make("tiny", overrides=overrides), opened, said.append))
@@ -71,13 +72,31 @@ def test_a_run_that_drains_gives_its_warm_start_up_at_the_next_step(at, monkeypa
 
     monkeypatch.setattr(warm, "imitate", imitate)
     monkeypatch.setattr(warm, "need_demos", lambda stage: lambda count, seed: range(count))
-    monkeypatch.setattr(warm.policy, "make_teacher", lambda *parts: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(warm.policy, "make_teacher", lambda *parts, **kept: SimpleNamespace(close=lambda: None))
     keeper = SimpleNamespace(write=lambda *event: written.append(event))
     run = SimpleNamespace(keeper=keeper, draining=at == 0, asked=lambda: run.draining)
-    opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks(), learner=None)
+    opened = assemble.Open(run=run, stage=None, model=None, ranks=Ranks(), learner=SimpleNamespace(precision=None))
     config = make("tiny", overrides=["warm_start.steps=60"])
     assert not asyncio.run(warm.warm_start(config, opened, lambda text: None))
     assert len(taken) == at and run.draining and not written
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_the_loss_scale_that_it_found_is_the_one_that_the_run_goes_on_with(here):
+    config, ranks = make("tiny", overrides=["learner.precision=fp16"]), Ranks()
+    model = policy.make_model(config, make_stage(config).renderer)
+    learner = policy.make_learner(config, model, frozenset(), ranks)
+    if here:
+        opened = assemble.Open(run=None, stage=None, model=model, ranks=ranks, learner=learner)
+        teacher = warm.make_teacher(config, opened)
+    else:  # a rank of a learner group
+        worker = LearnWorker("", 1.0)
+        worker.config, worker.model, worker.ranks, worker.learner = config, model, ranks, learner
+        teacher = asyncio.run(worker._teacher())
+    scale = teacher.precision.scale.update(True)
+    teacher.close()
+    assert learner.precision.scale.value == scale == 32768.0
+    learner.close()
 
 
 @pytest.mark.parametrize("world", ["FrozenLake", "KuhnPoker", "Othello"])
