@@ -86,7 +86,7 @@ class RunSection(BaseModel, extra="forbid", validate_default=True, allow_inf_nan
     imports: list[str] = Field(default_factory=list, description="Python files of yours to run first: worlds, parts")
     record: str = Field(
         "all",
-        description="trajectories kept in the ledger: all, sample:K (K groups a step, drawn at random), none",
+        description="trajectories kept in the ledger: all, sample:K (K groups a step at random, trained ones before others), none",
     )
 
 

@@ -20,7 +20,6 @@ from quintain.ledger.errors import CorruptCheckpoint, NotARun, ReadOnlyRun, no_r
 from quintain.ledger.groups import PackedGroup
 from quintain.ledger.index import keys_of
 from quintain.ledger.lock import alone
-from quintain.ledger.payload import pack_event
 from quintain.ledger.pictures import read_picture, write_picture
 from quintain.ledger.reading import Line, Reading
 from quintain.ledger.recording import Recording
@@ -73,7 +72,7 @@ class RunDir:
         Args:
             path: the folder; it must not exist or be empty.
             config: kept as `config.toml`.
-            record: trajectories to keep: `all`, `sample:K/N` (K groups of every N tickets) or `none`; rows and digests always are.
+            record: trajectories to keep: `all`, `sample:K` (K groups of every step) or `none`; rows and digests always are.
             keep: newest checkpoints to keep, >= 1, beside the best.
             disk: what touches the disk.
             about: further facts that never change, by name; see the property.
@@ -185,8 +184,7 @@ class RunDir:
         with self._lock:
             writer = self._write()
             for event in events:
-                whole = self.recording.whole(event)
-                writer.append(pack_event(event, self.picture, whole=whole), keys_of(event))
+                writer.append(self.recording.packed(event, self.picture), keys_of(event))
 
     def commit(self) -> None:
         """Make everything that was appended durable, in one sync, all or nothing.

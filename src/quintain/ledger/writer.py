@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,14 +50,21 @@ class Writer:
         self._keys: list[Keys] = []
         self._fresh: dict[str, bytes] = {}  # blobs that are not durable yet
         self._queued = 0  # how many of those the log has
+        self._late: deque[tuple[bytes | Callable[[], bytes], Keys]] = deque()  # events that are not in the log yet
 
     @property
     def offset(self) -> int:
         """The number of the next event."""
-        return self.events.seq
+        return self.events.seq + len(self._late)
 
-    def append(self, payload: bytes, keys: Keys) -> int:
-        """Add an event and return its number."""
+    def append(self, payload: bytes | Callable[[], bytes], keys: Keys) -> int:
+        """Add an event and return its number; its bytes may be made when it is committed, and then what follows waits as well."""
+        if self._late or callable(payload):
+            self._late.append((payload, keys))
+            return self.offset - 1
+        return self._add(payload, keys)
+
+    def _add(self, payload: bytes, keys: Keys) -> int:
         number = self.events.append(payload)
         self._keys.append(keys)
         return number
@@ -74,6 +82,9 @@ class Writer:
 
     def commit(self) -> None:
         """Make blobs, then events, durable: one sync for each of the two logs that has something new."""
+        while self._late:
+            payload, keys = self._late.popleft()
+            self._add(payload() if callable(payload) else payload, keys)
         for data in list(self._fresh.values())[self._queued :]:
             self.blobs.append(pack_blob(data))
             self._queued += 1

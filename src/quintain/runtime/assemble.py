@@ -183,7 +183,7 @@ def play(
     place = place or Place()
     policy.set_threads(config.runtime.threads)
     ranks = Ranks.join(place.rank, place.size, port=place.port, check_in=place.check_in)
-    record = Recording.a_step(config.run.record, config.run.groups_per_step)
+    record = Recording.of_rank(config.run.record, place.rank, place.size)
     store = RunDir.open(folder, "a", rank=place.rank, record=record, keep=config.run.keep_checkpoints)
     crew = opened = None
     try:

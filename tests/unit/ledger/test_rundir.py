@@ -22,7 +22,6 @@ from quintain.ledger import (
     audit,
 )
 from quintain.ledger.lock import Lock
-from quintain.ledger.recording import Recording
 from quintain.ledger.stream import lock_path
 from quintain.ports import Store
 from quintain.types import Image, InvariantError, Message, QuintainError, Task, Text, Ticket
@@ -159,7 +158,7 @@ def test_rewinding_supersedes_every_rank_after_the_checkpoint(home, event):
         assert [(line.rank, line.event.step) for line in main.lines(["metrics"])] == live
 
 
-@pytest.mark.parametrize(("record", "kept"), [("all", 3), ("sample:2/3", 2), ("none", 0)])
+@pytest.mark.parametrize(("record", "kept"), [("all", 3), ("sample:2", 2), ("none", 0)])
 def test_what_is_recorded_of_each_step(home, event, make_group, record, kept):
     with RunDir.create(home, "", record=record) as run:
         fill(run, event, make_group, steps=2, size=3)
@@ -173,17 +172,46 @@ def test_what_is_recorded_of_each_step(home, event, make_group, record, kept):
 def test_a_sample_is_drawn_whatever_ends_first(home, event, make_group):
     """The same tickets of a step are kept in any order of their events, and no place is kept more often than others."""
     kept: list[set[int]] = []
-    for name, order in (("up", range(640)), ("down", reversed(range(640)))):
-        with RunDir.create(home / name, "", record=Recording.a_step("sample:2", 32)) as run:
-            run.append(*(event("played", 0, group=make_group(ticket=ticket)) for ticket in order))
-            run.commit()
-            kept.append({g.ticket for event in run.events(["played"]) for g in [event.payload["group"]] if g.whole})
+    for name, turn in (("up", 1), ("down", -1)):
+        with RunDir.create(home / name, "", record="sample:2") as run:
+            for step in range(20):
+                order = range(32 * step, 32 * step + 32)[::turn]
+                run.append(*(event("played", step, group=make_group(ticket=ticket)) for ticket in order))
+                run.commit()
+            kept.append(kept_of(run))
     assert kept[0] == kept[1] and len(kept[0]) == 40
     assert all(len({t for t in kept[0] if t // 32 == block}) == 2 for block in range(20))
     assert len({t % 32 for t in kept[0]}) > 15
 
 
-@pytest.mark.parametrize("record", ["some", "sample:", "sample:0/2", "sample:2", "sample:x/2", "sample:2/0", "none:1"])
+def kept_of(run):
+    return {g.ticket for event in run.events(["played"]) for g in [event.payload["group"]] if g.whole}
+
+
+@pytest.mark.parametrize(
+    ("trained", "dropped", "kept"),
+    [
+        ({3, 5, 6}, {0, 1, 2, 4, 7}, 2),  # of the trained ones alone
+        ({3}, {0, 1, 2, 4, 6, 7}, {3, 5}),  # 5 may yet be trained
+        (set(), set(range(8)), 2),
+    ],
+)
+def test_a_sample_is_one_of_what_is_trained_and_others_fill_it(home, event, make_group, trained, dropped, kept):
+    with RunDir.create(home, "", record="sample:2") as run:
+        run.append(*(event("played", 0, group=make_group(ticket=ticket)) for ticket in range(8)))
+        assert run.offset == 8, "those that wait for their commit are counted"
+        run.append(*(event("dropped", 0, ticket=ticket, reason="gate") for ticket in dropped))
+        run.append(event("trained", 0, tickets=sorted(trained)))
+        run.commit()
+        found = kept_of(run)
+        assert found == kept if isinstance(kept, set) else len(found) == kept and found <= (trained or dropped)
+        assert [e.kind for e in run.events()] == [*["played"] * 8, *["dropped"] * len(dropped), "trained"]
+        run.append(event("played", 0, group=make_group(ticket=8)))  # later in the same step
+        run.commit()
+        assert kept_of(run) == found
+
+
+@pytest.mark.parametrize("record", ["some", "sample:", "sample:0", "sample:2/3", "sample:x", "none:1"])
 def test_an_unknown_recording_is_refused(home, record):
     with pytest.raises(QuintainError, match="sample:K"):
         RunDir.create(home, "", record=record)
