@@ -76,6 +76,7 @@ class Watch:
         heartbeat_s: float = 30.0,
     ) -> None:
         self.folder, self.rank, self.size = folder, rank, size
+        self._home = folder.stat()
         self.stall_s, self.fatal_s, self.heartbeat_s = stall_s, fatal_s, heartbeat_s
         self.clock = LoopClock()
         self.facts: Facts = dict  # of the run: step, window, engine, actors
@@ -160,9 +161,11 @@ class Watch:
         return {k: round(max(0, n - before.get(k, 0)) / seconds, 2) for k, n in counts.items() if k in PROGRESS}
 
     def _write(self, status: Status) -> None:
-        path = live_path(self.folder, self.rank)
+        text, path = json.dumps(status, default=str), live_path(self.folder, self.rank)
+        if not os.path.samestat(self.folder.stat(), self._home):
+            return  # the run's own was moved away, and what is there now may be another run
         spare = path.with_suffix(".tmp")
-        spare.write_text(json.dumps(status, default=str))
+        spare.write_text(text)
         spare.replace(path)
 
     # -- the thread ------------------------------------------------------------------------------------------------

@@ -43,6 +43,29 @@ def test_the_status_is_whole_at_any_time_and_marked_at_the_end(tmp_path, quick):
     assert read_live(tmp_path, 0) is None and not list(tmp_path.glob("*.tmp"))
 
 
+def test_the_status_of_a_run_is_not_written_into_another_folder_of_its_name(tmp_path, quick):
+    home, aside = tmp_path / "run", tmp_path / "aside"
+    home.mkdir()
+    watch, seen = Watch(home), []
+    watch.facts = lambda: {"step": len(seen.append(1) or seen)}
+
+    def looked(times=3):
+        before = len(seen)
+        until(lambda: len(seen) > before + times)
+
+    watch.start()
+    until(lambda: read_live(home))
+    home.rename(aside)
+    home.mkdir()
+    looked()
+    for late in home.iterdir():  # a look that was under way
+        late.unlink()
+    looked()
+    assert not list(home.iterdir()) and read_live(aside)["state"] == "running"
+    watch.close()
+    assert not list(home.iterdir())
+
+
 @pytest.mark.parametrize("resume", [True, False])
 @pytest.mark.parametrize("went_on", [True, False])
 def test_a_resume_that_fails_before_it_goes_on_leaves_the_last_word(tmp_path, quick, resume, went_on):
