@@ -146,14 +146,20 @@ def _task(place: Place, row: Row, names: Mapping[str, str], env: str) -> Task:
 def _text(place: Place, column: str, row: Row) -> str:
     value = row[column]
     if not isinstance(value, str) or not value:
-        raise SamplerError(f"{place}: column {column!r} is {value!r}; it must be a text that is not empty")
+        raise SamplerError(f"{place}: column {column!r} is {_told(value)}; it must be a text that is not empty")
     return value
+
+
+def _told(value: object) -> str:
+    return "null" if value is None else repr(value)  # as files of rows call it
 
 
 def _messages(place: Place, column: str, row: Row) -> list[Message]:
     value = row[column]
     if not isinstance(value, list) or not value:
-        raise SamplerError(f"{place}: column {column!r} is {value!r}; it must be a list of {{role, content}}")
+        raise SamplerError(
+            f"{place}: column {column!r} is {_told(value)}; it must be a list of at least one {{role, content}}"
+        )
     out: list[Message] = []
     for i, item in enumerate(value):
         role, content = (item.get("role"), item.get("content")) if isinstance(item, dict) else (None, None)

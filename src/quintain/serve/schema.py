@@ -66,7 +66,9 @@ def read_chat(body: Fields, facts: Facts) -> Wanted:
     _refuse_others(body)
     found = body.each("messages", MESSAGES)
     if not found:
-        raise body.refuse("messages", "is empty; send at least one message", "missing_required_parameter")
+        wrong = "missing" if "messages" not in body.data else "empty" if body.has("messages") else "null"
+        why = f"is {wrong}; it must be a list of at least one message"
+        raise body.refuse("messages", why, "invalid_type" if wrong == "null" else "missing_required_parameter")
     messages = tuple(_message(m, facts) for m in found)
     if messages[-1].role is Role.assistant:
         raise body.refuse("messages", "ends with the assistant; the last message must be of user, tool or system")

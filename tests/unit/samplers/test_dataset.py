@@ -117,6 +117,10 @@ def test_conversations_are_found_and_checked(tmp_path):
         write(path, json.dumps({"messages": bad}))
         with pytest.raises(SamplerError, match=r"c\.jsonl:1.*'messages'"):
             dataset(path)
+    for column, kind in (("messages", "list of at least one {role, content}"), ("prompt", "text")):
+        write(path, json.dumps({column: None}))
+        with pytest.raises(SamplerError, match=f"'{column}' is null; it must be a {kind}"):
+            dataset(path)
     write(path, json.dumps({"messages": [*chat, {"role": "assistant", "content": "a"}]}))
     with pytest.raises(SamplerError, match="ends with the assistant"):
         dataset(path)

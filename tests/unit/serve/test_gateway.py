@@ -87,7 +87,8 @@ async def test_models_and_health(client):
 @pytest.mark.parametrize(
     ("body", "param", "told"),
     [
-        ({"messages": []}, "messages", "at least one message"),
+        ({"messages": []}, "messages", "is empty; it must be a list of at least one message"),
+        ({"messages": None}, "messages", "is null; it must be a list of at least one message"),
         ({"messages": "hi"}, "messages", "must be a list"),
         ({"messages": [{"role": "god", "content": "x"}]}, "messages[0].role", "roles are system"),
         ({"messages": [{"role": "user"}]}, "messages[0].content", "is missing"),
