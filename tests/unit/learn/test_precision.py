@@ -67,6 +67,7 @@ def test_an_overflow_backs_off_and_is_no_batchs_fault(make_groups, make_model):
     batch, before = pack(make_groups()), [p.clone() for p in learner.model.parameters()]
     figures = asyncio.run(learner.update(batch, OBJECTIVE))
     assert figures["skipped"] == 1 and figures["loss_scale"] == 2.0**29 and learner.quarantined == []
+    assert learner.step == 1 and learner.updates == 0, "the schedule of the learning rate goes on"
     assert all(torch.equal(a, b) for a, b in zip(before, learner.model.parameters(), strict=True))
     for _ in range(20):
         figures = asyncio.run(learner.update(batch, OBJECTIVE))
