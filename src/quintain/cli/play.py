@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 from typing import Any
 
 from quintain.cli.places import place
-from quintain.ports import SOLO
-from quintain.types import Message, Task
+from quintain.types import Message, QuintainError, Task
 
 ARROWS = {"\x1b[A": "up", "\x1b[B": "down", "\x1b[C": "right", "\x1b[D": "left"}
 LETTERS = {"w": "up", "s": "down", "d": "right", "a": "left"}
 FORWARD, BACK = ("up", "forward"), ("down", "back", "backward")  # what the arrows do, the first that there is
 COMMANDS = {"h": "hint", "u": "undo", "r": "restart", "?": "rules", "q": "quit"}
+STROKE = re.compile(
+    r"\x1b(?:[\[O][0-9;]*[^\x1b]|[^\x1b])?|.", re.DOTALL
+)  # one key: its escape sequence, or a character
 MOST_KEYS = 12  # actions of a world that is played with single keys
 LEAST = 8  # lines of a picture that is worth showing
 
@@ -37,9 +40,11 @@ def main(arguments: list[str]) -> int:
         "--size",
         type=int,
         default=32,
-        help="lines of the picture (default 32), or as many as the terminal has room for",
+        help="lines of the picture (default 32), or as many as the terminal has room for; 0 shows none",
     )
     given = parser.parse_intermixed_args(arguments)
+    if given.size < 0:
+        raise QuintainError(f"--size is {given.size}; it is how many lines the picture has, 0 for none")
     there = place(given.items)
     task = Task(
         key="play", env=there.worlds[0], seed=given.seed, level=given.level, split=given.split, params=there.params
@@ -53,6 +58,8 @@ def main(arguments: list[str]) -> int:
         while (word := keys.read()) is not None:
             if not table.hear(word):
                 break
+            if table.env.stop is not None:
+                keys.forget()  # a key that is held down would begin the next episode before this one's end is read
     return 0
 
 
@@ -68,10 +75,25 @@ class Table:
         self.task, self.picture = task, 0
         self.seat = self.env.facts.seats[0]
         self.past: list[Any] = []
-        self.feedback = self.env.begin(task)
-        self.total, self.warned = 0.0, False
+        self._begin()
+        self.warned = False
         self.keys = keys_of(actions(self.env)) if single else {}
         self.words = set(lexicon(self.env.world, [task.level], task.params))
+
+    def _begin(self) -> None:
+        self.feedback, self.past = self.env.begin(self.task), []
+        self.earned = dict.fromkeys(self.env.facts.seats, 0.0)
+        self._take_seat()
+
+    def _take_seat(self) -> None:
+        """Sit where the next move is made, or stay where there is none."""
+        self.seat = next((seat for seat, told in self.feedback.items() if told.acts), self.seat)
+
+    def _rewards(self) -> str:
+        """What was earned so far: a number, or one for each seat."""
+        if len(self.earned) == 1:
+            return f"{self.earned[self.seat]:g}"
+        return ", ".join(f"{seat} {earned:g}" for seat, earned in self.earned.items())
 
     def rules(self) -> str:
         """The rules, and what is pressed or typed."""
@@ -100,7 +122,7 @@ class Table:
             print(text)
         events = self.feedback[self.seat].events
         print(
-            f"turn {self.env.turn}/{self.env.limit}  reward {self.total:g}"
+            f"turn {self.env.turn}/{self.env.limit}  reward {self._rewards()}"
             + (f"  {', '.join(events)}" if events else "")
         )
 
@@ -134,11 +156,22 @@ class Table:
         legal = self.env.world.view(self.env.state, self.seat).legal()
         return not legal or move.key in self.words or move.key in {m.key for m in legal}
 
-    def hear(self, word: str) -> bool:
-        """Obey a command or play a move; False ends the game."""
-        from quintain.worlds.kernel import Plan
+    def _hint(self) -> str:
+        from quintain.worlds.kernel import Plan, Unknown
         from quintain.worlds.own import BadWorld, solved
 
+        try:
+            plan = solved(self.env.world, self.env.state, self.seat)
+        except BadWorld as error:
+            return f"no help: {error}"
+        if isinstance(plan, Plan):
+            return f"try: {plan.moves[0].key}" if plan.moves else "no help: there is nothing to do"
+        if isinstance(plan, Unknown):
+            return f"no help: the oracle gave up after {plan.nodes:,} positions"
+        return f"no help: {plan.reason or 'nothing more can be earned from here'}"
+
+    def hear(self, word: str) -> bool:
+        """Obey a command or play a move; False ends the game."""
         if word in ("\x03", "\x04"):
             return False
         if (meant := self._meant(word)) is None:
@@ -148,12 +181,7 @@ class Table:
         word, warned = meant, self.warned
         self.warned = word == "restart" and self.env.stop is None and bool(self.past) and not warned
         if word == "hint":
-            try:
-                plan = solved(self.env.world, self.env.state, self.seat)
-            except BadWorld as error:
-                print(f"no help: {error}")
-                return True
-            print(f"try: {plan.moves[0].key}" if isinstance(plan, Plan) and plan.moves else f"no help: {plan}")
+            print(self._hint())
             return True
         if word == "rules":
             print(self.rules(), self.env.world.view(self.env.state, self.seat).caption(2), sep="\n\n")
@@ -164,24 +192,27 @@ class Table:
             )
             return True
         if word == "undo" and self.past:
-            self.env, self.feedback, self.total = self.past.pop()
+            self.env, self.feedback, self.earned = self.past.pop()
+            self._take_seat()
         elif word == "restart" or self.env.stop is not None:
-            self.feedback, self.past, self.total = self.env.begin(self.task), [], 0.0
+            self._begin()
         elif word != "undo":
-            self.past.append((self.env.fork(), self.feedback, self.total))
-            mover = next((s for s, f in self.feedback.items() if f.acts), self.seat)
-            self.seat = mover
-            self.feedback = self.env.advance({mover: Message.of("assistant", word)})
-            self.seat = next((s for s, f in self.feedback.items() if f.acts), self.seat)
-            self.total += sum(self.feedback[SOLO if SOLO in self.feedback else mover].reward.values())
+            self._advance(word)
         self.show()
         if self.env.stop is not None:
-            won = self.total >= 1.0
+            alone = "solved" if max(self.earned.values()) >= 1.0 else "not solved"
             print(
-                ("solved" if won else "not solved")
+                (alone if len(self.earned) == 1 else "over")
                 + f" in {self.env.turn} turn{'s' * (self.env.turn != 1)} ({self.env.stop}); any key plays again, q quits"
             )
         return True
+
+    def _advance(self, word: str) -> None:
+        self.past.append((self.env.fork(), self.feedback, dict(self.earned)))
+        self.feedback = self.env.advance({self.seat: Message.of("assistant", word)})
+        for seat, told in self.feedback.items():
+            self.earned[seat] += sum(told.reward.values())
+        self._take_seat()
 
 
 class Keys:
@@ -190,6 +221,7 @@ class Keys:
     def __init__(self, single: bool) -> None:
         self.single = single
         self.saved: list[Any] | None = None
+        self.held: list[str] = []  # keys that came while the one before was played
 
     def __enter__(self) -> Keys:
         if self.single:
@@ -211,8 +243,20 @@ class Keys:
         if not self.single:
             line = sys.stdin.readline()
             return line.strip() if line else None
-        key = os.read(sys.stdin.fileno(), 8).decode(errors="replace")
-        return ARROWS.get(key) or (key or None)
+        if not self.held:
+            self.held = STROKE.findall(os.read(sys.stdin.fileno(), 4096).decode(errors="replace"))
+        if not self.held:
+            return None
+        key = self.held.pop(0)
+        return ARROWS.get(key.replace("\x1bO", "\x1b["), key)
+
+    def forget(self) -> None:
+        """Drop the keys that nobody has read yet."""
+        if self.single:
+            import termios
+
+            self.held = []
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 def actions(env: Any) -> tuple[str, ...]:

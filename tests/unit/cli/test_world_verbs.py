@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tty
 from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from quintain.cli import demos, main
-from quintain.cli.play import Table, actions
+from quintain.cli.play import Keys, Table, actions
 from quintain.evals import suites
 from quintain.runtime.opponents import PLAYERS
 from quintain.types import Task
@@ -382,6 +383,7 @@ def _demos(capsys, *words: str) -> list[tuple[dict, list[str]]]:
         (["play", "KeyDoor", "Sokoban"], "name one world, not KeyDoor, Sokoban"),
         (["play", "env.params.size=3"], "name one world, not none"),
         (["play", "nowhere.py"], "there is no file"),
+        (["play", "KeyDoor", "--size", "-3"], "--size is -3; it is how many lines the picture has, 0 for none"),
         (["demos", "KeyDoor", "size=3"], "only env.scaffold.KEY=VALUE, env.params.KNOB=VALUE"),
         (["demos", "KeyDoor", "--levels", "²"], "--levels ²: give one level or a range"),
         (["demos", "KeyDoor", "--levels", "٣"], "--levels ٣: give one level or a range"),
@@ -442,6 +444,33 @@ def test_a_restart_asks_while_an_episode_is_under_way(capsys):
     at.hear(move)
     assert at.env.turn == 2 and at.hear("r") and at.env.turn == 2
     assert at.hear("r") and at.env.turn == 0
+
+
+def test_in_a_duel_undo_and_restart_go_back_to_the_seat_that_was_to_move(capsys, monkeypatch):
+    """And a hint is for who is to move; what each seat has earned is told."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("A-1\n/u\n/h\nA-4\nB-7\nC-5\n/h\nx\n/h\nq\n"))
+    said = told(capsys, "play", "NimDuel", "--level", "1")
+    seats = re.findall(r"You move (first|second); the (first|second) player is to move", said)
+    assert len(seats) == 6 and all(mine == moves for mine, moves in seats)
+    assert said.count("try: A-2") == 2 and "no help: the game is over" in said and "Plan(" not in said
+    assert "turn 3/16  reward first 1, second 0" in said and "over in 3 turns (done)" in said
+
+
+def test_keys_that_come_together_are_all_played(monkeypatch):
+    """As when a key is held down; what is left when an episode ends does not begin the next one."""
+    ours, theirs = os.openpty()
+    with os.fdopen(theirs, "r") as terminal, os.fdopen(ours, "wb", buffering=0) as typed, Keys(False) as keys:
+        monkeypatch.setattr(sys, "stdin", terminal)
+        tty.setcbreak(terminal)
+        keys.single = True
+        typed.write(b"dd\x1b[C\x1b[C\x1bOA\x1b[3~\x1b\x1b[Bq")
+        for key in ("d", "d", "right", "right", "up", "\x1b[3~", "\x1b", "down", "q"):
+            assert keys.read() == key
+        typed.write(b"ww")
+        assert keys.read() == "w"
+        keys.forget()
+        typed.write(b"q")
+        assert keys.read() == "q"
 
 
 def test_a_frame_fits_the_terminal(capsys, monkeypatch):
