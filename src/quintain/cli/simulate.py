@@ -62,6 +62,9 @@ def _fits(given: argparse.Namespace, name: str, paper: claims.Paper | None) -> N
         UnknownName: the paper has no such variant or case.
         ScenarioError: an option has no meaning here.
     """
+    asked = [option for option in ("sweep", "best", "why") if getattr(given, option)]
+    if len(asked) > 1:  # each is an answer of its own, and only the first would be given
+        raise ScenarioError(f"--{asked[0]} and --{asked[1]} answer different questions; ask for one at a time")
     if paper is None:
         for option, value in (("--variant", given.variant), ("--case", given.case)):
             if value:

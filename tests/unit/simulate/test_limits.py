@@ -157,6 +157,8 @@ def test_a_wrong_paper_s_file_is_refused_before_it_runs(tmp_path, was, now, erro
         (["april", "--best"], "--best is for one run"),
         (["april", "--variant", "april", "--case", "nope"], "unknown case of april 'nope'"),
         (["SMALL", "--sweep", "env.hangs=0.1,1"], "env.hangs is 1"),
+        (["SMALL", "--sweep", "run.max_lag=0,1", "--best"], "--sweep and --best answer different questions"),
+        (["SMALL", "--best", "--why"], "--best and --why answer different questions"),
     ],
 )
 def test_an_option_without_meaning_is_refused(tmp_path, words, said, capsys) -> None:
