@@ -12,8 +12,9 @@ from quintain.config import Config, EnvSection
 from quintain.ledger import RunDir, nearest_run
 from quintain.parts import Cast
 from quintain.registry import UnknownName, build, names, require_extra, unknown
+from quintain.runtime.env_host import make_envs
 from quintain.runtime.opponents import ITSELF, PLAYERS, facing, heeded, rival, scripted, seats_of
-from quintain.runtime.stage import data_sampler, env_of, make_stage, tasks, world_sampler
+from quintain.runtime.stage import data_sampler, env_of, env_spec, make_stage, seeded, tasks, world_sampler
 from quintain.runtime.words import keep_words, went_with
 from quintain.serve.desk import refuse_record
 from quintain.types import Sampling, Task
@@ -105,9 +106,11 @@ def of_url(url: str, model: str, config: Config, key_env: str) -> Cast:
         raise configs.ConfigError(
             f"a server answers for the models that it names, and none is named for {url}; pass --model NAME"
         )
-    env = build("env", {"name": "world", "scaffold": config.env.scaffold})
-    if config.data:
-        env = build("env", "data")
+    played = env_of(config)
+    place = {"part": {"name": "world", "scaffold": config.env.scaffold}}
+    if ":" in played or (played in names("env") and played != "world"):
+        place = env_spec(config)
+    env = make_envs(place)
     section = config.rollout
     shape = {"temperature": config.eval.temperature, "top_p": section.top_p}
     sampling = Sampling(**shape, max_tokens=max(64, section.max_tokens))
@@ -195,5 +198,5 @@ def _is_run(player: str) -> bool:
 def held_out(config: Config, count: int, seed: int) -> list[Task]:
     """`count` tasks of the config's evaluation split; of data the rows that training held back, or all if it held back none."""
     played = env_of(config)
-    rows = config.data if ":" in played else played in names("env")
+    rows = config.data if ":" in played or seeded(played) else played in names("env")
     return tasks((data_sampler if rows else world_sampler)(config, config.eval.split, seed, (0, 1)), count)

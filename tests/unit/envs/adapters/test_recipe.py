@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from quintain.config import make
+from quintain.envs.adapters.peer_env import PeerEnv
+from quintain.evals.players import held_out, of_url
 from quintain.registry import entry
 from quintain.runtime.newmodel import corpus
 from quintain.runtime.stage import env_spec, seeded, world_sampler
@@ -28,6 +30,14 @@ def test_tasks_are_a_seed_and_a_level_and_options_stay_with_the_env() -> None:
     assert (one.env, one.level, two.level, dict(one.params)) == ("gymnasium", 0, 1, {}) and one.seed != two.seed
     assert env_spec(config) == {"part": {"name": "gymnasium", **MADE["env"]["params"]}}
     assert not seeded("data") and not seeded("KeyDoor") and seeded("open_spiel")
+
+
+def test_such_an_env_is_evaluated_on_seeds_too_by_a_run_and_by_a_url() -> None:
+    pytest.importorskip("gymnasium")
+    config = make(MADE)
+    one, two = held_out(config, 2, 5)
+    assert (one.env, {one.level, two.level}, one.split) == ("gymnasium", {0, 1}, "test") and one.seed != two.seed
+    assert isinstance(of_url("http://127.0.0.1:9", "some", config, "").env(one), PeerEnv)
 
 
 @pytest.mark.filterwarnings("ignore")  # what peers warn of is theirs
