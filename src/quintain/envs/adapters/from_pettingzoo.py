@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,7 @@ class ZooGame:
     """Matches `game.Game`: a PettingZoo environment, AEC unless there is only the parallel form or `parallel` is set.
 
     Args:
-        ids: as `pettingzoo.make` takes it, as in `classic/tictactoe-v3`, or one for each level.
+        ids: as `pettingzoo.make` takes it, as in `classic/tictactoe-v3`, or one for each level; `MODULE:ID` imports the module first.
         options: of `pettingzoo.make`.
         words: for the actions of `Discrete` spaces, or a list for each seat; () for numbers.
         look: gives the text of (observation, agent, env); None for `look.described`.
@@ -37,6 +38,7 @@ class ZooGame:
         parallel: bool,
     ) -> None:
         self.ids, self.options, self.words, self.look, self.parallel = ids, options, words, look, parallel
+        self.asked = parallel  # what was chosen; `parallel` is the form of the environment that is played
         self.seats: tuple[str, ...] = ()
         self.ask: dict[str, str] = {}
         self.made = ""
@@ -60,9 +62,11 @@ class ZooGame:
         return self._turn()
 
     def _make(self, wanted: str) -> Any:
-        zoo, wanted = peer("pettingzoo"), re.sub(r"_v(\d+)$", r"-v\1", wanted)
+        zoo, (module, _, wanted) = peer("pettingzoo"), re.sub(r"_v(\d+)$", r"-v\1", wanted).rpartition(":")
+        if module:
+            _imported(module, wanted)
         known = {"aec": zoo.aec_registry, "parallel": zoo.parallel_registry}
-        self.parallel = self.parallel or (wanted not in known["aec"] and wanted in known["parallel"])
+        self.parallel = self.asked or (wanted not in known["aec"] and wanted in known["parallel"])
         kind = "parallel" if self.parallel else "aec"
         if wanted not in known[kind]:
             raise UnknownName(unknown(f"{kind} environment of PettingZoo", wanted, known[kind]))
@@ -71,10 +75,8 @@ class ZooGame:
             try:
                 return zoo.make(kind, wanted, **self.options)
             except zoo.env_registry.exceptions.PettingZooRegistryError as error:
-                raise PeerError(
-                    f"PettingZoo cannot make {wanted!r}: {error}; pip install 'pettingzoo[classic]'"
-                ) from error
-            except TypeError as error:
+                raise PeerError(f"PettingZoo cannot make {wanted!r}: {error}") from error  # names its own extra
+            except (ImportError, TypeError, ValueError, AssertionError) as error:
                 raise PeerError(f"PettingZoo cannot make {wanted!r} of {self.options}: {error}") from error
 
     def _actions(self) -> dict[str, Actions]:
@@ -142,6 +144,16 @@ class ZooGame:
         self.env, self.made = None, ""
 
 
+def _imported(module: str, wanted: str) -> None:
+    """Import what registers an environment of somebody's own."""
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        raise PeerError(
+            f"PettingZoo cannot make '{module}:{wanted}': {error}; before the colon stands a module that registers environments"
+        ) from error
+
+
 @register("env", "pettingzoo", seeds=True, example={"id": "classic/tictactoe-v3"})
 def pettingzoo(
     id: str | Sequence[str],
@@ -154,7 +166,7 @@ def pettingzoo(
     """An environment of PettingZoo, one seat for each agent; the seed of a task is the seed of its reset.
 
     Args:
-        id: as `pettingzoo.make` takes it, as in `classic/tictactoe-v3`; a list has one for each level.
+        id: as `pettingzoo.make` takes it, as in `classic/tictactoe-v3` (`MODULE:ID` imports the module first); a list has one for each level.
         options: of `pettingzoo.make`.
         actions: words for the actions of `Discrete` spaces, or a list for each seat, as in {player_0: [...]}; numbers unless told.
         look: `FILE.py:function` of (observation, agent, env) that gives the text; JSON unless told.

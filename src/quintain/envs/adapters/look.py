@@ -34,8 +34,8 @@ def described(observation: Any, pictured: bool = False) -> str:
         if pictured:
             return ""
         raise PeerError(
-            f"the observation is an array {list(observation.shape)}, and at most {WIDE} numbers are shown as text; set image=true, or "
-            "give the option look a function that puts it into words"
+            f"the observation is an array {list(observation.shape)}, and at most {WIDE} numbers are shown as text; set image=true where "
+            "the env has that option, or give the option look a function that puts it into words"
         )
     return json.dumps(plain(observation), ensure_ascii=False)
 

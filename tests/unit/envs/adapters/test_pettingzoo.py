@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
@@ -184,7 +185,26 @@ async def test_each_seat_is_told_its_own_actions() -> None:
         await build("env", {**spec, "actions": {"d": ["no"]}})(TASK).reset(TASK)
 
 
+async def test_a_module_is_imported_first_and_levels_may_have_either_form(tmp_path: Any, monkeypatch: Any) -> None:
+    (tmp_path / "own_zoo.py").write_text(
+        f"import pettingzoo\nfrom {__name__} import Uneven\npettingzoo.register('parallel', 'own/late-v0', entry_point=Uneven)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    env = build("env", {"name": "pettingzoo", "id": ["own_zoo:own/late_v0", "classic/tictactoe_v3"]})(TASK)
+    assert all(f.acts for f in (await env.reset(TASK)).values())
+    with pytest.raises(PeerError, match="No module named 'no_zoo'; before the colon stands a module"):
+        await build("env", {"name": "pettingzoo", "id": "no_zoo:own/late-v0"})(TASK).reset(TASK)
+    pytest.importorskip("pygame")
+    told = await env.reset(replace(TASK, level=1))  # it has no parallel form
+    assert {seat: f.acts for seat, f in told.items()} == {"player_1": True, "player_2": False}
+
+
 async def test_what_pettingzoo_does_not_have_is_named() -> None:
+    pytest.importorskip("pygame")
+    with pytest.raises(PeerError, match="odd number"):
+        await build("env", {"name": "pettingzoo", "id": "classic/rps-v2", "options": {"num_actions": 4}})(TASK).reset(
+            TASK
+        )
     with pytest.raises(UnknownName, match="did you mean 'classic/tictactoe-v3'"):
         await build("env", {"name": "pettingzoo", "id": "classic/tictacto-v3"})(TASK).reset(TASK)
     with pytest.raises(UnknownName, match="unknown parallel environment of PettingZoo"):
