@@ -139,9 +139,11 @@ def words_of(env: Any) -> tuple[str, ...]:
 
     An environment that takes the first actions of its enum only has their names.
     """
+    if not isinstance(env.action_space, peer("gymnasium").spaces.Discrete):
+        return ()  # ALE has meanings for its continuous actions too
     own = getattr(env.unwrapped, "actions", None)
     if isinstance(own, type) and issubclass(own, enum.Enum):
-        count = int(getattr(env.action_space, "n", 0))
+        count = int(env.action_space.n)
         return tuple(member.name for member in own)[:count] if len(own) >= count else ()
     meanings = getattr(env.unwrapped, "get_action_meanings", None)
     return tuple(word.lower() for word in meanings()) if meanings else ()

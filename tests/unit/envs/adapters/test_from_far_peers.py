@@ -78,6 +78,15 @@ async def test_after_an_action_that_cannot_be_read_the_picture_is_there_still() 
     await env.close()
 
 
+async def test_continuous_actions_of_ale_are_lists() -> None:
+    needs("ale_py")
+    spec = {"name": "gymnasium", "id": "ALE/Breakout-v5", "image": True, "options": {"continuous": True}}
+    env, told = await begun(spec)
+    assert "A JSON value of the space Box(" in told["agent"].messages[0].text
+    assert (await env.step(tagged("[1, 0, 1]")))["agent"].action == "[1, 0, 1]"
+    await env.close()
+
+
 async def test_a_restored_game_of_ale_goes_on_as_the_first_does() -> None:
     needs("ale_py")
     spec = {"name": "gymnasium", "id": "ALE/Pong-v5", "image": True}
