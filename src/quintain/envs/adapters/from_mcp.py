@@ -8,6 +8,7 @@ import contextlib
 import functools
 import io
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -88,8 +89,13 @@ class Session:
         Raises:
             PeerError: there is no such server.
         """
-        async with asyncio.timeout(self.wait_s):
-            client = await asyncio.shield(self._ready)
+        try:
+            async with asyncio.timeout(self.wait_s):
+                client = await asyncio.shield(self._ready)
+        except TimeoutError as error:
+            raise PeerError(
+                f"no MCP server at {self.server}: no answer in limits.wait_s={self.wait_s:g} seconds; mend the server, or wait longer"
+            ) from error
         found, cursor = [], None
         while True:
             page = await client.list_tools(cursor=cursor)
@@ -191,8 +197,7 @@ class McpEnv:
             raise ToolError(text or f"{name} failed")
         facts = _facts(result.structured_content, text)
         if isinstance(facts, Mapping):
-            earned = facts.get(self.use.reward)
-            self.earned += earned if isinstance(earned, int | float) else 0.0
+            self.earned += _finite(facts.get(self.use.reward), f"{self.server}: {name}")
             self.over = self.over or facts.get(self.use.over) is True
         pictures = [part for part in _parts(result) if isinstance(part, Image)]
         self.pictures += pictures
@@ -239,6 +244,16 @@ def _facts(structured: Any, text: str) -> Any:
             structured = json.loads(text)
     wrapped = isinstance(structured, Mapping) and set(structured) == {"result"}
     return structured["result"] if wrapped else structured
+
+
+def _finite(value: Any, where: str) -> float:
+    try:
+        earned = float(value) if isinstance(value, int | float) else 0.0
+    except OverflowError:
+        earned = math.inf
+    if not math.isfinite(earned):
+        raise PeerError(f"the MCP server {where} gives the reward {value!r:.40}; a reward is a finite number")
+    return earned
 
 
 def _loose(tool: Tool) -> Tool:

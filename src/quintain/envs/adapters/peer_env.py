@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -157,6 +158,10 @@ class PeerEnv:
 
     def _earned(self, seat: str, said: Shown, wrong: bool) -> dict[str, float]:
         reward = {k: float(v) for k, v in said.rewards.get(seat, {}).items()}
+        if not all(map(math.isfinite, reward.values())):  # a mean over it would be none either
+            raise PeerError(
+                f"{type(self.game).__name__} gives {seat} the rewards {reward}; a reward is a finite number"
+            )
         self.totals[seat] = self.totals.get(seat, 0.0) + sum(reward.values())
         if self.stop and self.manner.win is not None:
             success = float(self.totals[seat] >= self.manner.win)

@@ -194,6 +194,22 @@ def test_spaces_whose_actions_cannot_be_written_are_refused() -> None:
     )
 
 
+class Broken(Dice):
+    """A game that pays what is no number."""
+
+    def play(self, moves: Any) -> Shown:
+        return Shown(texts={"agent": ""}, movers=("agent",), rewards={"agent": {"reward": float("nan")}})
+
+
+async def test_a_reward_that_is_no_finite_number_is_named() -> None:
+    env = PeerEnv(Broken())
+    await env.reset(Task(key="t", env="broken", seed=1))
+    with pytest.raises(
+        PeerError, match=r"Broken gives agent the rewards \{'reward': nan\}; a reward is a finite number"
+    ):
+        await env.step(tagged("1"))
+
+
 class Slides(Dice):
     """A game with a picture at its start alone."""
 

@@ -297,6 +297,39 @@ async def test_an_mcp_server_that_goes_ends_the_episode(tool: str, tmp_path) -> 
     await env.close()
 
 
+PAYS = """
+import sys, time
+from mcp.server.mcpserver import MCPServer
+if sys.argv[1] == "mute":
+    time.sleep(60)
+server = MCPServer("pays")
+@server.tool()
+def pay() -> dict:
+    return {"reward": float("nan") if sys.argv[1] == "nan" else 10**400}
+server.run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("nan", "pay gives the reward nan; a reward is a finite number"),
+        ("huge", "pay gives the reward 1000.*; a reward is a finite number"),
+        ("mute", "no answer in limits.wait_s=3 seconds"),
+    ],
+)
+async def test_an_mcp_server_that_says_no_reward_or_nothing_is_named(how: str, told: str, tmp_path) -> None:
+    pytest.importorskip("mcp.client")
+    (tmp_path / "server.py").write_text(PAYS)
+    limits = {"wait_s": 3 if how == "mute" else 20}
+    spec = {"name": "mcp", "server": [sys.executable, str(tmp_path / "server.py"), how], "limits": limits}
+    env = build("env", spec)(None)
+    with pytest.raises(PeerError, match=told):
+        await env.reset(Task(key="t", env="mcp", messages=(Message.of("user", "Earn."),)))
+        await env.step(call("pay"))
+    await env.close()
+
+
 async def test_our_own_mcp_server_is_an_environment(tmp_path) -> None:
     pytest.importorskip("mcp.client")
     command = [sys.executable, "-c", "from quintain.cli import main; main()", "offer", "mcp", "KeyDoor", "--level", "2"]
