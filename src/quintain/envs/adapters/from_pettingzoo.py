@@ -22,7 +22,7 @@ class ZooGame:
     """Matches `game.Game`: a PettingZoo environment, AEC unless there is only the parallel form or `parallel` is set.
 
     Args:
-        ids: as `pettingzoo.make` takes it, as in `classic/tictactoe-v3`, or one for each level; `MODULE:ID` imports the module first.
+        ids: as `pettingzoo.make` takes it, as in `classic/tictactoe-v3`, or one for each level.
         options: of `pettingzoo.make`.
         words: for the actions of `Discrete` spaces, or a list for each seat; () for numbers.
         look: gives the text of (observation, agent, env); None for `look.described`.
@@ -166,7 +166,8 @@ def pettingzoo(
     """An environment of PettingZoo, one seat for each agent; the seed of a task is the seed of its reset.
 
     Args:
-        id: as `pettingzoo.make` takes it, as in `classic/tictactoe-v3` (`MODULE:ID` imports the module first); a list has one for each level.
+        id: as `pettingzoo.make` takes it, as in `classic/tictactoe-v3`; a list has one for each level.
+            `MODULE:ID` imports the module first.
         options: of `pettingzoo.make`.
         actions: words for the actions of `Discrete` spaces, or a list for each seat, as in {player_0: [...]}; numbers unless told.
         look: `FILE.py:function` of (observation, agent, env) that gives the text; JSON unless told.
