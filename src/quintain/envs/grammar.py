@@ -35,6 +35,10 @@ _VERB = re.compile(
 _FILL = re.compile(r"\b(?:from|to|into|onto|the|and|is|at|cell|square|pit|col(?:umn)?:?)\b:?", re.IGNORECASE)
 _LABEL = re.compile(r"\s*(?:(?:the|my)\s+)?(?:final\s+)?answer(?:\s+is\s*:?|\s*[:=])\s*", re.IGNORECASE)
 _BOXED = re.compile(r"[\s$]*\\boxed\{(?:\\text\{)?(.*?)\}{1,2}[\s$.]*", re.DOTALL)
+_TABLE = re.compile(
+    r"\s*+(?P<head>[^\n|]*+\|[^\n]*+)\n(?P<rule>[ \t|:-]++)\n"
+)  # its first row, and the rule below that
+_ONES = re.compile(r"\d+|\b[a-z]\b", re.IGNORECASE)  # numbers and single letters
 _CELL = re.compile(r"\b([a-z])[ -](\d{1,2})\b", re.IGNORECASE)
 _BACK = re.compile(
     r"^(.*?)\b(?:(to|into|onto)\s+(\S.*?)|(\S+))\s+from\s+(\S.*)$", re.IGNORECASE
@@ -104,10 +108,10 @@ def _json(message: Message) -> Iterator[str]:
 def spellings(text: str) -> Iterator[str]:
     """An action's text as it is, then with less and less beside it.
 
-    First without `answer:` before it and a box of LaTeX around it, without a final full stop, with one blank for every gap and comma,
-    out of brackets and quotes; then, in texts of one line, without any brackets, quotes and arrows, without the verb it begins with,
-    and without the small words between, where from before where to. Worlds read the first that they can: each of these means
-    something to some of them.
+    First without `answer:` before it and a box of LaTeX around it, without the rule and the heading of a table, without a final full
+    stop, with one blank for every gap and comma, out of brackets and quotes; then, in texts of one line, without any brackets, quotes
+    and arrows, without the verb it begins with, and without the small words between, where from before where to. Worlds read the
+    first that they can: each of these means something to some of them.
 
     Example:
         >>> list(spellings("pour  a,b.")), list(spellings('"(a, b)"'))
@@ -131,6 +135,13 @@ def _spelled(text: str) -> Iterator[str]:
         yield text
     if boxed := _BOXED.fullmatch(text):
         text = boxed[1]
+        yield text
+    if (table := _TABLE.match(text)) and "--" in table["rule"]:
+        rest = text[table.end() :]
+        yield f"{table['head']}\n{rest}"  # as every table of Markdown has such a row, it may belong to the answer
+        if not _titles(table["head"], rest):
+            return
+        text = rest
         yield text
     plain = text.strip()
     if plain[-1:] in (".", "!") and plain[-2:-1] not in ("", " ", ".", "\n", "\t"):  # others end in an empty cell
@@ -159,6 +170,12 @@ def _spelled(text: str) -> Iterator[str]:
         filled = _fold(_FILL.sub(" ", ordered))
         yield filled
         yield _CELL.sub(r"\1\2", filled)
+
+
+def _titles(head: str, rest: str) -> bool:
+    """Whether a table says the same without its heading, which may label one row, or columns in an order of their own."""
+    labels = _ONES.findall(head)
+    return "\n" in rest.strip() and labels == sorted(labels, key=lambda label: (len(label), label.lower()))
 
 
 def _in_order(said: str) -> Iterator[str]:

@@ -333,9 +333,35 @@ def test_a_number_with_a_minus_is_another_number(name: str, grammar: str) -> Non
             assert text == move.key or env.reader.read(Message.of("assistant", text), seat) != move
 
 
+def tables(rows: list[list[str]]) -> list[str]:
+    """Rows of one length as Markdown has them: the first is the heading, or there is one of words."""
+    if len({len(row) for row in rows}) > 1:
+        return []
+    rule = (["---", ":--:"] * len(rows[0]))[: len(rows[0])]
+    found = ([rows[0], rule, *rows[1:]], [["column"] * len(rows[0]), rule, *rows])
+    return ["\n".join(f"| {' | '.join(row)} |" for row in table) for table in found]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "key"),
+    [
+        ("IsoMatch", "Answer:\n\n| left | right |\n|---|---|\n| A | 3 |\n| B | 4 |", "A=3 B=4"),
+        ("IsoMatch", "left | right\n--- | ---\nA | 3\nB | 4\n", "A=3 B=4"),
+        ("DotTally", "| blue | red |\n|---|---|\n| 2 | 3 |", None),  # whose number is the first?
+        ("AdjacencyRead", "| A | B |\n|---|---|\n| 0 | 1 |\n| 0 | 0 |", "0 1 / 0 0"),
+        ("AdjacencyRead", "| B | A |\n|---|---|\n| 0 | 1 |\n| 0 | 0 |", None),
+    ],
+)
+def test_a_heading_of_a_table_is_no_part_of_the_answer(name: str, text: str, key: str | None) -> None:
+    """But where it says what stands where."""
+    env = WorldEnv(world_of(name), Scaffold(grammar="word"))
+    move = env.reader.read(Message.of("assistant", text), env.facts.seats[0])
+    assert (move and move.key) == key
+
+
 @pytest.mark.parametrize("name", [e.name for e in entries("world")])
 def test_what_every_world_reads_over(name: str) -> None:
-    """A word that names the answer, an exclamation mark, bold type, a box of LaTeX; and rows written as lists of strings."""
+    """A word that names the answer, an exclamation mark, bold type, a box of LaTeX; and rows written as lists of strings or a table."""
     env = WorldEnv(world_of(name), Scaffold(grammar="word"))
     seat = env.facts.seats[0]
     plan = env.world.solve(env.world.start(5, 1), seat)
@@ -353,5 +379,6 @@ def test_what_every_world_reads_over(name: str) -> None:
         if " / " in move.key:
             rows = [", ".join(f"'{sign}'" for sign in row.split()) for row in move.key.split(" / ")]
             texts.append(f"[{', '.join(f'[{row}]' for row in rows)}]")
+            texts += tables([row.split() for row in move.key.split(" / ")])
         said = {text: env.reader.read(Message.of("assistant", text), seat) for text in texts}
         assert said == dict.fromkeys(texts, move)
