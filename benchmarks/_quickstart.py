@@ -32,7 +32,7 @@ def train(recipe: str, seed: int, folder: Path, more: Sequence[str] = ()) -> dic
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     words = ["train", recipe, f"run.seed={seed}", f"run.folder={folder}", f"run.name={recipe}-{seed}", *more]
     first = 0.0
-    with subprocess.Popen([sys.executable, "-m", "quintain.cli", *words], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([sys.executable, "-m", "quintain", *words], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
             if not first and "success" in line:

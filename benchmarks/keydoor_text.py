@@ -9,7 +9,7 @@ from _quickstart import Target, measure
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
-            [sys.executable, "-m", "quintain.cli", "new", "model", f"{folder}/small", "keydoor_text"],
+            [sys.executable, "-m", "quintain", "new", "model", f"{folder}/small", "keydoor_text"],
             check=True,
             stdout=2,
         )

@@ -24,7 +24,7 @@ RECIPE = ["tiny", f"run.steps={STEPS}", "run.checkpoint_every=5", "eval.instance
 
 def command(folder: Path, *words: str) -> list[str]:
     """The command line of a start."""
-    return [sys.executable, "-m", "quintain.cli", "train", *words, f"run.folder={folder}"]
+    return [sys.executable, "-m", "quintain", "train", *words, f"run.folder={folder}"]
 
 
 def prints(run: Path) -> dict[str, str]:
@@ -60,7 +60,7 @@ def killed(folder: Path) -> tuple[Path, int]:
         print(f"kills {hits}, status {status}", file=sys.stderr, flush=True)
         if status == 0:
             return run, hits
-        words = [sys.executable, "-m", "quintain.cli", "train", "--resume", str(run)]
+        words = [sys.executable, "-m", "quintain", "train", "--resume", str(run)]
 
 
 def main() -> None:

@@ -57,7 +57,7 @@ def command(folder: Path, *words: str) -> list[str]:
         "tiny", "run.steps=1000000", "run.checkpoint_every=3", "eval.instances=0", "run.record=none", "runtime.actors=2",
         f"run.max_lag={LAG}", "runtime.spares=1", f"reward={folder / 'reward.py'}:score", f"run.folder={folder}",
     ]  # fmt: skip
-    return [sys.executable, "-m", "quintain.cli", "train", *recipe, *words]
+    return [sys.executable, "-m", "quintain", "train", *recipe, *words]
 
 
 def victims(supervisor: psutil.Process, role: str) -> list[psutil.Process]:

@@ -45,7 +45,7 @@ def measure(mode: str, seed: int, folder: Path) -> dict[str, float]:
         *P["overrides"],
         *P["modes"][mode],
     ]
-    process = subprocess.Popen([sys.executable, "-m", "quintain.cli", "train", *words], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, "-m", "quintain", "train", *words], stdout=subprocess.DEVNULL)
     while process.poll() is None:
         time.sleep(2)
         if (run / "run.json").exists() and reaches(rows_of(run)) >= 0:

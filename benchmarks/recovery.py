@@ -33,7 +33,7 @@ def begin(folder: Path, *words: str) -> Iterator[subprocess.Popen]:
         "tiny", "run.steps=1000000", "run.checkpoint_every=5", "eval.instances=0", "run.record=none", "runtime.actors=2",
         "run.max_lag=2", "runtime.spares=1", f"run.folder={folder}",
     ]  # fmt: skip
-    command = [sys.executable, "-m", "quintain.cli", "train", *recipe, *words]
+    command = [sys.executable, "-m", "quintain", "train", *recipe, *words]
     with (folder / "out.txt").open("a") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
         try:
             yield process

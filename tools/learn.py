@@ -103,7 +103,7 @@ def train(cell: Cell) -> Row:
     """Train once on KeyDoor by the command that users type, and read the run's own evaluations."""
     folder, began = ROOT / "runs" / "learning" / f"{cell.alias}-{cell.seed}", time.perf_counter()
     words = [f"algorithm={cell.alias}", f"seed={cell.seed}", f"run.folder={folder.parent}", f"name={folder.name}"]
-    command = [sys.executable, "-m", "quintain.cli", "train", cell.on, *words, "--fresh"]
+    command = [sys.executable, "-m", "quintain", "train", cell.on, *words, "--fresh"]
     with (folder.parent.with_suffix(".log")).open("a") as log:
         ended = subprocess.run(command, stdout=log, stderr=log, check=False, env=os.environ)
     rates = success(folder)

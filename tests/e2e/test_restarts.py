@@ -20,7 +20,7 @@ from quintain.runtime.watch import read_live
 
 
 def begin(folder: Path, *words: str) -> subprocess.Popen:
-    base = [sys.executable, "-m", "quintain.cli", "train", "tiny", f"run.folder={folder}", "eval.instances=0", *words]
+    base = [sys.executable, "-m", "quintain", "train", "tiny", f"run.folder={folder}", "eval.instances=0", *words]
     with (folder / "out.txt").open("w") as out:
         return subprocess.Popen(base, stdout=out, stderr=out)
 

@@ -154,7 +154,7 @@ def test_a_stop_ends_agents_that_wait(home, tmp_path):
     )
     os.mkfifo(tmp_path / "pids")
     pipe = os.open(tmp_path / "pids", os.O_RDWR)  # so that it has no end while nobody writes
-    command = [sys.executable, "-m", "quintain.cli", "train", f"data={home}/prompts.jsonl", f"model={home}/model"]
+    command = [sys.executable, "-m", "quintain", "train", f"data={home}/prompts.jsonl", f"model={home}/model"]
     agent = json.dumps([sys.executable, "-S", str(script), str(tmp_path / "pids")])
     command += ["rollout.name=agent", f"rollout.options.agent={agent}", "rollout.group_size=2", "run.groups_per_step=1"]
     command += ["eval.instances=0", "eval.final_instances=0", f"run.folder={tmp_path}"]
@@ -225,7 +225,7 @@ def call(url, token, path, body=None):
 
 
 def test_serve_answers_records_and_ends(home, tmp_path):
-    command = [sys.executable, "-m", "quintain.cli", "serve", str(home / "model"), "--port", "0", "model.context=256"]
+    command = [sys.executable, "-m", "quintain", "serve", str(home / "model"), "--port", "0", "model.context=256"]
     command += [
         "--record",
         str(tmp_path / "record"),
@@ -274,7 +274,7 @@ def test_the_line_to_try_that_serve_prints_works(kind, home, tmp_path):
         assert main(["train", "tiny", *short, f"run.folder={tmp_path}", "run.name=it's"]) == 0
         policy = str(tmp_path / "it's")
     file = tmp_path / "a room" / "it's a token"
-    command = [sys.executable, "-m", "quintain.cli", "serve", policy, "--port", "0", "--token-file", str(file)]
+    command = [sys.executable, "-m", "quintain", "serve", policy, "--port", "0", "--token-file", str(file)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         told = [process.stdout.readline() for _ in range(5)]

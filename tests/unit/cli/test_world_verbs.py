@@ -97,7 +97,7 @@ def test_demos_leave_no_file_that_is_not_whole(tmp_path, capsys, monkeypatch):
 
 
 def test_demos_into_a_full_device_say_so():
-    words = [sys.executable, "-m", "quintain.cli", "demos", "KeyDoor", "-n", "3", "--levels", "0"]
+    words = [sys.executable, "-m", "quintain", "demos", "KeyDoor", "-n", "3", "--levels", "0"]
     with open("/dev/full", "w") as full:
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1 and "CannotWrite: standard output: No space left on device" in done.stderr

@@ -70,7 +70,7 @@ def test_a_game_that_cannot_be_made_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_bytes_that_are_no_text_do_not_end_the_server() -> None:
     lines = b'\xff\xfe\n{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
-    words = [sys.executable, "-m", "quintain.cli", "offer", "mcp", "EmptyRoom"]
+    words = [sys.executable, "-m", "quintain", "offer", "mcp", "EmptyRoom"]
     env = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
     done = subprocess.run(words, input=lines, capture_output=True, env=env, timeout=60)
     said = [json.loads(line) for line in done.stdout.splitlines()]
@@ -113,7 +113,7 @@ def test_notifications_are_not_answered_and_a_wrong_world_is_named(capsys: pytes
 @pytest.mark.filterwarnings("ignore")
 async def test_the_client_of_mcp_plays() -> None:
     mcp = pytest.importorskip("mcp")
-    arguments = ["-m", "quintain.cli", "offer", "mcp", "KeyDoor", "--level", "2", "--image", "64"]
+    arguments = ["-m", "quintain", "offer", "mcp", "KeyDoor", "--level", "2", "--image", "64"]
     paths = os.pathsep.join(p for p in sys.path if p)
     server = mcp.StdioServerParameters(command=sys.executable, args=arguments, env={**os.environ, "PYTHONPATH": paths})
     async with mcp.stdio_client(server) as (read, write), mcp.ClientSession(read, write) as session:

@@ -1,4 +1,4 @@
-"""`python -m quintain.cli`."""
+"""`python -m quintain`."""
 
 import sys
 
