@@ -5,12 +5,14 @@ Advantage, Gate and Objective are all `Transform`s; a paper is one `chain(...)` 
 
 from __future__ import annotations
 
+import inspect
 import json
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from quintain.codec import encode
 from quintain.ports import Engine, Env, Renderer
 from quintain.registry import line_of, provenance, register, unknown
 from quintain.types import Group, QuintainError, Sampling, Task, Terms, Weights
@@ -95,7 +97,8 @@ class Cast:
             await self.prove(weights)
 
 
-Rollout = Callable[[Task, Cast, int], Awaitable[Group]]  # (task, cast, ticket index)
+# (task, cast, ticket index); one that remembers has `state()`, which is JSON, and `restore(state)`: see `remembered`
+Rollout = Callable[[Task, Cast, int], Awaitable[Group]]
 
 
 class Sampler(Protocol):
@@ -217,6 +220,42 @@ def carried(what: str, part: Any, saved: State, made: Any, say: Callable[[str], 
     if _holds(saved):
         say(f"from here on {what} begins anew: it has other parts, to which what was kept so far says nothing")
     return fresh
+
+
+def remembering(rollout: Any) -> Any:
+    """The part in a rollout that keeps something between groups, itself or one that it wraps; None where there is none."""
+    found = inspect.unwrap(rollout, stop=lambda one: callable(getattr(one, "state", None)))
+    return found if callable(getattr(found, "state", None)) else None
+
+
+def remembered(rollout: Any) -> State:
+    """What a checkpoint keeps of a rollout that remembers: what it gives as `state()`, and who it is; None of any other.
+
+    Raises:
+        PartError: the state holds what is no JSON.
+
+    Example:
+        >>> remembered(lambda task, cast, ticket: None)
+    """
+    if (one := remembering(rollout)) is None:
+        return None
+    try:
+        return encode({"made": made_of(one), "state": one.state()})
+    except TypeError as error:
+        raise PartError(
+            f"{_told(one)}: its state() is kept in checkpoints, and holds what cannot be: {error}"
+        ) from error
+
+
+def reminded(rollout: Any, saved: State, say: Callable[[str], None]) -> None:
+    """Give a rollout back what `remembered` kept; another one begins anew, which is said."""
+    if saved is None:
+        return
+    one = remembering(rollout)
+    if one is not None and _names(saved["made"]) == _names(made_of(one)):
+        one.restore(saved["state"])
+    elif _holds(saved["state"]):
+        say("from here on the rollout begins anew: it is another one, to which what was kept so far says nothing")
 
 
 def _names(made: Any) -> list[Any]:

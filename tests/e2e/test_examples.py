@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import itertools
 import json
 import re
 import shlex
 from pathlib import Path
 
 import pytest
+from tests.e2e.runs import prints, start
 
 from quintain.cli import main
 from quintain.ledger import RunDir
@@ -87,6 +89,25 @@ def test_the_docs_hold_the_example_as_it_is():
     code = (ROOT / "examples" / "own_env.py").read_text()
     shown = re.search(r"## Someone else's environment.*?```python\n(.*?)```", (ROOT / "docs/own.md").read_text(), re.S)
     assert shown is not None and shown.group(1).strip() in code
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
+def test_the_rollout_of_the_docs_goes_on_with_what_it_remembers(processes, here):
+    text = (ROOT / "docs/own.md").read_text().split("## A rollout\n")[1]
+    (here / "insistent.py").write_text(re.search(r"```python\n(.*?)```", text, re.S).group(1))
+    own = [
+        f"run.imports=['{here}/insistent.py']",
+        "rollout.name=insistent",
+        f"runtime.processes={processes}",
+        "level=[0,5]",
+    ]
+    straight, again = (start(here / name, *own, f"run.steps={steps}") for name, steps in (("a", 4), ("b", 2)))
+    assert main(["train", "--resume", str(again), "run.steps=4"]) == 0
+    assert prints(again) == prints(straight)
+    with RunDir.open(again) as store:
+        sizes = [len(list(group)) for _, group in itertools.groupby(t.id.split(".")[0] for t in store.trajectories())]
+    assert set(sizes) == {4, 8}, "the memory shows"
 
 
 ROWS = {"answers": {"prompt": "2 + 2", "answer": "4"}, "none": {"prompt": "say something nice"}}

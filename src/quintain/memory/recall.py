@@ -3,7 +3,8 @@
 No part of a run keeps a memory. A rollout of one's own that keeps lessons (`@register("rollout", "mine")` in a file of `run.imports`)
 calls these functions: before an episode, `ranked(scores(relevance, utility, count), most=1)` gives the numbers of the lessons to
 show; after it, `used(utility, count, success)` is what is known of each of them. RetroAgent shows them to half of each group, and
-with `kappa=0` in evaluations.
+with `kappa=0` in evaluations. With `state()`, which is JSON, and `restore(state)` the lessons are kept in checkpoints: see "A rollout" in
+`docs/own.md`.
 """
 
 from __future__ import annotations

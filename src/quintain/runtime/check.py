@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from quintain.config import Config, ConfigError
 from quintain.envs.world import world_of
+from quintain.parts import remembering
 from quintain.registry import names, user_object
 from quintain.rewards.function import arguments, given
 from quintain.runtime import cluster, learner_pool
@@ -33,7 +34,7 @@ def check(config: Config) -> None:
     evaluated = config.eval.instances or config.eval.final_instances
     check_playing(config, "train", *([config.eval.split] if evaluated else []))
     check_drawn(config)
-    make_rollout(config, config.rollout.group_size, **training_only(config))
+    _check_memory(config)
     groups_of_rank(config, config.runtime.processes)
     (over := OverLimit(config.run.over_limit, config.run.ahead)).check(config.run.max_lag)
     if config.run.look and not config.run.max_lag:
@@ -63,6 +64,21 @@ def check(config: Config) -> None:
         raise ConfigError(
             f"eval.beside is true and runtime.processes is {section.processes}: ranks meet in every evaluation; set "
             "runtime.processes=1 (and runtime.actors for overlap), or eval.beside=false"
+        )
+
+
+def _check_memory(config: Config) -> None:
+    """A rollout of one's own that remembers is refused where no checkpoint could keep, or give back, what it does."""
+    one = remembering(make_rollout(config, config.rollout.group_size, **training_only(config)))
+    if one is not None and not callable(getattr(one, "restore", None)):
+        raise ConfigError(
+            f"rollout {config.rollout.name!r} has state(), which checkpoints keep, and no restore(state) that a resume could give it "
+            "back to; add one"
+        )
+    if one is not None and (config.runtime.actors or config.cluster.pools):
+        raise ConfigError(
+            f"rollout {config.rollout.name!r} remembers (it has state()), and each actor would have a memory of its own that no "
+            "checkpoint keeps; set runtime.actors=0 and no cluster.pools (runtime.processes may be more than 1)"
         )
 
 

@@ -138,7 +138,7 @@ def against(config: Config, rollout: Rollout, cases: Cases) -> Rollout:
         group = await rollout(task, facing(cast, seats, mine, player(name, task.env)), ticket)
         return replace(group, tags={**group.tags, AGAINST: name})
 
-    return play
+    return functools.update_wrapper(play, rollout, (), ())  # what the rollout keeps is asked of it
 
 
 def mixture(config: Config) -> Cases:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from quintain import codec, faults
 from quintain.loop import Drained, Window
-from quintain.parts import Advantage, Cast, Objective, Reward, Rollout, Sampler, carried, made_of
+from quintain.parts import Advantage, Cast, Objective, Reward, Rollout, Sampler, carried, made_of, remembered, reminded
 from quintain.ports import Learner, Sink
 from quintain.runtime import measure
 from quintain.runtime.beside import PINNED, Beside
@@ -80,8 +80,7 @@ class LocalRun:
         if parts.proof is not None:
             parts.proof.tell = self._refused
         self.needs = parts.objective.needs | parts.advantage.needs
-        self.sampler_state = parts.sampler.init()
-        self.advantage_state = parts.advantage.init()
+        self.sampler_state, self.advantage_state = parts.sampler.init(), parts.advantage.init()
         self.draining = False
         self.unplayed = False  # an evaluation was given up
         self.failure: QuintainError | None = None  # why it drains, where that is an error
@@ -92,8 +91,7 @@ class LocalRun:
         self.step = 0
         self.say: Callable[[str], None] = lambda text: None  # what a person should read
         self.failures = Failures(window.size * max(1, min(STEPS, plan.steps)), keeper.alone)
-        self.standstill = Standstill(plan.steps)
-        self.care = Care(plan.quarantine, plan.drop_failed)
+        self.standstill, self.care = Standstill(plan.steps), Care(plan.quarantine, plan.drop_failed)
         self._state: dict[str, Any] = {}  # the last boundary
         self._stateful = {"sampler": parts.sampler, "advantage": parts.advantage, "gate": window.gate}
         self._made = {name: made_of(part) for name, part in self._stateful.items()}
@@ -355,7 +353,8 @@ class LocalRun:
 
     def capture(self) -> None:
         """Remember the boundary after `self.step` steps."""
-        counters = {"step": self.step, "index": self.window.index, "made": self._made, "care": self.care.state()}
+        kept = {"made": self._made, "care": self.care.state(), "rollout": remembered(self.rollout)}
+        counters = {"step": self.step, "index": self.window.index, **kept}
         states = {"sampler": self.sampler_state, "advantage": self.advantage_state, "gate": self.window.gate_state}
         self._state = codec.encode({**counters, **states, "pending": self.window.pending, "void": self.window.void})
         self.keeper.boundary(self._state)
@@ -393,6 +392,7 @@ class LocalRun:
         states = [carried(f"the {name}", part, boundary[name], made.get(name), self.say) for name, part in own]
         self.sampler_state, self.advantage_state, self.window.gate_state = states
         self.care.restore(boundary.get("care", {}))
+        reminded(self.rollout, boundary.get("rollout"), self.say)
         pending, void = ([codec.decode(Ticket, t) for t in boundary.get(name, ())] for name in ("pending", "void"))
         self.step = boundary["step"]
         self.window.restart(boundary["step"], boundary["index"], pending, void)

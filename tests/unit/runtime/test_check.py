@@ -93,6 +93,24 @@ def test_a_sampler_may_draw_what_the_model_knows_and_what_an_env_of_ones_own_und
     check(make("tiny", overrides=words))
 
 
+MEMORIES = {
+    "def state(self): ...": "no restore.state. that a resume could give it back to",
+    "def state(self): ...\n    def restore(self, state): ...": "",
+}
+
+
+@pytest.mark.parametrize("code", MEMORIES)
+def test_a_rollout_that_remembers_is_refused_where_no_checkpoint_keeps_it(tmp_path, code):
+    whole = f"from quintain.registry import register\n@register('rollout', '{tmp_path.name}')\nclass Mine:\n"
+    (tmp_path / "mine.py").write_text(f"{whole}    def __init__(self, **options): ...\n    {code}\n")
+    words = [f"run.imports=['{tmp_path}/mine.py']", f"rollout.name={tmp_path.name}"]
+    with pytest.raises(QuintainError, match=MEMORIES[code]) if MEMORIES[code] else contextlib.nullcontext():
+        check(make("tiny", overrides=words))
+    for more in ("runtime.actors=2", "cluster.pools={rollout={gpus=1}}") if not MEMORIES[code] else ():
+        with pytest.raises(QuintainError, match="each actor would have a memory of its own"):
+            check(make("tiny", overrides=[*words, more]))
+
+
 def test_a_run_says_where_it_trains_and_where_else_it_is_warmed_up_and_evaluated(tmp_path):
     none = ["eval.instances=0", "eval.final_instances=0"]
     told = {

@@ -13,8 +13,10 @@ import pytest
 from quintain import loop
 from quintain.ledger import RunDir, audit
 from quintain.loop import Drained, Window
-from quintain.parts import Cast, Transform, made_of
+from quintain.parts import Cast, PartError, Transform, made_of, reminded
+from quintain.registry import build
 from quintain.runtime.keeper import Keeper
+from quintain.runtime.opponents import against
 from quintain.runtime.run import LocalRun, Parts, Plan
 from quintain.samplers.blends import curriculum
 from quintain.samplers.worlds import worlds
@@ -226,7 +228,7 @@ class Counting:
         self.version = int(Path(folder, "version").read_text())
 
 
-def life(home: Path, learner: Counting, first: bool) -> tuple[LocalRun, list[int]]:
+def life(home: Path, learner: Counting, first: bool, wrap=lambda rollout: rollout) -> tuple[LocalRun, list[int]]:
     """Six steps of two groups, at most two versions late, every fifth dropped by the gate; what was dropped in this life."""
 
     async def rollout(task, cast, ticket):
@@ -248,7 +250,7 @@ def life(home: Path, learner: Counting, first: bool) -> tuple[LocalRun, list[int
         lambda: None, lambda groups, state: ([g for g in groups if g.ticket % 5 != 4], state), frozenset()
     )
     parts = Parts(
-        rollout=rollout,
+        rollout=wrap(rollout),
         reward=scored,
         sampler=sampler,
         advantage=nothing,
@@ -281,3 +283,44 @@ def test_a_run_that_goes_on_has_observed_every_ticket_once_and_plays_no_drop_aga
     assert first.trained + second.trained == calm.trained
     with RunDir.open(tmp_path / "run") as store:
         assert audit(store).ok
+
+
+class Remembering:
+    """A rollout that counts what it played."""
+
+    def __init__(self, play) -> None:
+        self.play, self.seen = play, {}
+
+    async def __call__(self, task, cast, ticket):
+        self.seen[task.key] = self.seen.get(task.key, 0) + 1
+        return await self.play(task, cast, ticket)
+
+    def state(self):
+        return self.seen
+
+    def restore(self, state):
+        self.seen = state
+
+
+@pytest.mark.parametrize("rivals", [False, True])
+def test_what_a_rollout_remembers_is_kept_in_checkpoints(tmp_path, rivals):
+    def wrap(play):
+        made.append(Remembering(play))
+        return against(None, made[-1], [(1.0, "", "random")]) if rivals else made[-1]
+
+    made, said = [], []
+    life(tmp_path / "run", Counting(3), True, wrap)
+    kept = dict(made[0].seen)
+    again, _ = life(tmp_path / "run", Counting(-1), False, wrap)
+    played = {str(n): made[1].seen[str(n)] for n in range(12)}
+    assert set(played) == set(made[1].seen) and kept.keys() > {"0", "5"}
+    assert all(played[str(n)] == 1 for n in range(6)), "what came before the checkpoint is not played again"
+    assert again._state["rollout"] == {"made": None, "state": made[1].seen}
+    assert again._state["rollout"]["state"] is not made[1].seen, "later groups do not reach into a boundary"
+    reminded(build("rollout", "episodes"), again._state["rollout"], said.append)
+    assert "the rollout begins anew" in said[0]
+    made[1].seen = {1: object()}
+    with pytest.raises(
+        PartError, match="a part without a name: its state.. is kept in checkpoints, and holds .* builtins.object"
+    ):
+        again.capture()
