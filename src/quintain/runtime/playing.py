@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 from quintain.config import Config, ConfigError
 from quintain.parts import Cast, Reward, Rollout
 from quintain.ports import Engine
-from quintain.registry import build
+from quintain.registry import build, entry
 from quintain.runtime.opponents import Cases, against, mixture
 from quintain.runtime.stage import Stage, env_of
 from quintain.runtime.words import turn_tokens
 from quintain.types import Sampling
+
+HANDED = ("group_size", "max_turns", "context", "digests")  # what every run hands over to its rollout
 
 
 def make_rollout(config: Config, group_size: int, others: Cases = (), **more: Any) -> Rollout:
@@ -26,7 +29,7 @@ def make_rollout(config: Config, group_size: int, others: Cases = (), **more: An
         more: options of the part.
 
     Raises:
-        ConfigError: `rollout.options` sets what has a key of its own.
+        ConfigError: `rollout.options` sets what has a key of its own, or the part has no room for what every run hands over.
     """
     section = config.rollout
     for key in ("group_size", "max_turns", "context", "redundancy"):
@@ -35,8 +38,20 @@ def make_rollout(config: Config, group_size: int, others: Cases = (), **more: An
             raise ConfigError(f"rollout.options.{key} is {section.options[key]!r}, which {own} sets; set {own} instead")
     limits = {"max_turns": section.max_turns, "context": config.model.context}
     options = {name: value for name, value in section.options.items() if name != "hint"}
+    _check_handed(section.name)
     rollout = build("rollout", {"name": section.name, "group_size": group_size, **limits, **options, **more})
     return against(config, rollout, others) if others else rollout
+
+
+def _check_handed(name: str) -> None:
+    """Refuse a rollout of one's own that cannot take what runs hand over, all of it at once: nobody who writes one can guess it."""
+    taken = inspect.signature(inspect.unwrap(entry("rollout", name).make)).parameters
+    lacks = [key for key in HANDED if key not in taken]
+    if lacks and not any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+        raise ConfigError(
+            f"rollout {name!r} takes no {', '.join(lacks)}, and every run hands over {', '.join(HANDED)}: let it take **options and "
+            "give them to `episodes`, or keep to each itself (`quintain list parts episodes` says what they are)"
+        )
 
 
 def rollouts_of(config: Config, context: int, needs: Collection[str]) -> Callable[..., Rollout]:

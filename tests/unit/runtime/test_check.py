@@ -93,6 +93,26 @@ def test_a_sampler_may_draw_what_the_model_knows_and_what_an_env_of_ones_own_und
     check(make("tiny", overrides=words))
 
 
+@pytest.mark.parametrize(
+    ("takes", "lacks"),
+    [
+        (
+            "group_size, mine=1",
+            "takes no max_turns, context, digests, and every run hands over group_size, max_turns, .*options",
+        ),
+        ("group_size, max_turns, context, mine=1", "takes no digests, and every run"),
+        ("group_size, **more", ""),
+    ],
+)
+def test_a_rollout_that_cannot_take_what_runs_hand_over_is_told_all_of_it_at_once(tmp_path, takes, lacks):
+    code = f"from quintain.registry import register\n@register('rollout', '{tmp_path.name}')\ndef made({takes}):\n    return print\n"
+    (tmp_path / "mine.py").write_text(code)
+    words = [f"run.imports=['{tmp_path}/mine.py']", f"rollout.name={tmp_path.name}", "rollout.options.mine=2"]
+    for looked_at in (check, check_playing):
+        with pytest.raises(QuintainError, match=lacks) if lacks else contextlib.nullcontext():
+            looked_at(make("tiny", overrides=words))
+
+
 MEMORIES = {
     "def state(self): ...": "no restore.state. that a resume could give it back to",
     "def state(self): ...\n    def restore(self, state): ...": "",
