@@ -97,6 +97,8 @@ def _solver(scaffold: Scaffold) -> Any:
                     state.store.set(name, value)
                 if not heard.terminated and not heard.truncated:
                     state.messages.append(_message(heard))
+            if len(state.messages) != state.message_limit:  # a game that is over has met no limit
+                state.messages.append(_message(heard))  # how it ended, for who reads the log
             state.completed = True
             return state
 

@@ -397,6 +397,14 @@ def test_inspect_plays_the_fixed_instances(inspect, tmp_path) -> None:
     means = {s.name: s.metrics["mean"].value for s in log[0].results.scores}
     assert log[0].status == "success" and score == "quintain_reward" and means == {"reward": 1.0, "success": 1.0}
     assert [s.id for s in log[0].samples] == [f"KeyDoor/2/test/{seed}" for seed in range(4)]
+    for sample in log[0].samples:
+        assert sample.messages[-1].role == "user" and sample.messages[-2].text == sample.output.completion, (
+            "how it ended"
+        )
+    made, said = task(worlds=["KeyDoor"], levels=[2], scaffold={"caption": 2}, limit=1), len(log[0].samples[0].messages)
+    model = get_model("mockllm/model", custom_outputs=answer)
+    tight = inspect.eval(made, model=model, log_dir=str(tmp_path), display="none", message_limit=said - 1)
+    assert tight[0].samples[0].limit is None and len(tight[0].samples[0].messages) == said - 1
     assert not any(sample.target for sample in made.dataset), "what the oracle would do belongs in no log"
     for wrong, told in (
         ({"levels": []}, "levels is .*; name at least one"),
