@@ -162,7 +162,7 @@ def _line(env: Any, task: Task, turns: Any) -> dict[str, Any]:
         "level": task.level,
         "split": task.split,
         "oracle": env.facts.proof,
-        "reward": round(sum(turn.earned for turn in turns), 6),
+        "reward": sum(turn.earned for turn in turns),  # as it is: a replay is compared with it
         "scaffold": dataclasses.asdict(env.scaffold),
         "params": dict(task.params),
         "version": __version__,

@@ -17,9 +17,10 @@ import pytest
 
 from quintain.cli import demos, main
 from quintain.cli.play import Keys, Table, actions
+from quintain.envs.world import WorldEnv, world_of
 from quintain.evals import suites
 from quintain.runtime.opponents import PLAYERS
-from quintain.types import Task
+from quintain.types import Message, Task
 
 
 def told(capsys, *arguments: str) -> str:
@@ -64,6 +65,24 @@ def test_roles_alternate_in_the_demos_of_a_seat_that_moves_second(image, capsys)
         assert [part["type"] for part in told] == ["text", "image_url", "text", "text", "image_url"]
         told = "".join(part.get("text", "") for part in told)
     assert "Two players take counters" in told and "\nThe opponent plays " in told
+
+
+@pytest.mark.parametrize("world", ["KuhnDuel", "HoldemFreeDuel"])
+def test_a_replay_of_the_demos_of_all_seats_earns_what_they_say_to_the_last_digit(world, capsys):
+    assert main(["demos", world, "-n", "12", "--levels", "1", "--reward", "0"]) == 0
+    games, env = {}, WorldEnv(world_of(world))
+    for row in map(json.loads, capsys.readouterr().out.splitlines()):
+        games.setdefault(row["seed"], {})[row["seat"]] = row
+    assert any(row["reward"] != round(row["reward"], 6) for game in games.values() for row in game.values())
+    for seed, game in games.items():
+        if len(game) < len(env.facts.seats):
+            continue  # -n came to an end between the seats
+        left = {seat: [m["content"] for m in r["messages"] if m["role"] == "assistant"] for seat, r in game.items()}
+        heard = env.begin(Task(key="again", env=world, seed=seed, level=1))
+        while not any(said.stop for said in heard.values()):
+            heard = env.advance({seat: Message.of("assistant", left[seat].pop(0)) for seat in env.movers})
+        earned = {seat: sum(said.reward.values()) for seat, said in heard.items()}  # games pay at the end
+        assert earned == {seat: row["reward"] for seat, row in game.items()} and not any(left.values())
 
 
 def test_demos_leave_no_file_that_is_not_whole(tmp_path, capsys, monkeypatch):
