@@ -65,6 +65,11 @@ def _fits(given: argparse.Namespace, name: str, paper: claims.Paper | None) -> N
     asked = [option for option in ("sweep", "best", "why") if getattr(given, option)]
     if len(asked) > 1:  # each is an answer of its own, and only the first would be given
         raise ScenarioError(f"--{asked[0]} and --{asked[1]} answer different questions; ask for one at a time")
+    if given.timeline and (given.sweep or given.best):
+        of = "--sweep" if given.sweep else "--best"
+        raise ScenarioError(
+            f"--timeline draws one scenario and {of} runs many; leave {of} out, and give the keys of the one to be drawn as KEY=VALUE"
+        )
     if paper is None:
         for option, value in (("--variant", given.variant), ("--case", given.case)):
             if value:

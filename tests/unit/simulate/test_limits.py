@@ -159,6 +159,11 @@ def test_a_wrong_paper_s_file_is_refused_before_it_runs(tmp_path, was, now, erro
         (["SMALL", "--sweep", "env.hangs=0.1,1"], "env.hangs is 1"),
         (["SMALL", "--sweep", "run.max_lag=0,1", "--best"], "--sweep and --best answer different questions"),
         (["SMALL", "--best", "--why"], "--best and --why answer different questions"),
+        (
+            ["SMALL", "--sweep", "run.max_lag=0,1", "--timeline", "t.svg"],
+            "--timeline draws one scenario and --sweep runs many",
+        ),
+        (["SMALL", "--best", "--timeline", "t.svg"], "and --best runs many; leave --best out, and give the keys"),
     ],
 )
 def test_an_option_without_meaning_is_refused(tmp_path, words, said, capsys) -> None:
