@@ -106,6 +106,9 @@ def _read(path: Path, dtype: torch.dtype) -> nn.Module:
     return model
 
 
+WHOLE = "; copy the whole folder of the model again"
+
+
 def _check_files(path: Path) -> None:
     if not path.is_dir():
         raise ModelFolderError(f"{path} is not a folder; give a local folder with config.json and model.safetensors")
@@ -113,7 +116,7 @@ def _check_files(path: Path) -> None:
         hint = (
             "; it holds an adapter: load its base model and apply the adapter with peft"
             if (path / "adapter_config.json").is_file()
-            else ""
+            else WHOLE
         )
         raise ModelFolderError(f"{path} has no config.json{hint}")
     try:
@@ -129,7 +132,7 @@ def _check_files(path: Path) -> None:
         _check_shards(path, index)
     elif not (path / "model.safetensors").is_file():
         old = next(path.glob("*.bin"), None)
-        hint = f"; {old.name} is a pickle and is never read: convert it to safetensors" if old else ""
+        hint = f"; {old.name} is a pickle and is never read: convert it to safetensors" if old else WHOLE
         raise ModelFolderError(f"{path} has no model.safetensors{hint}")
 
 
@@ -140,16 +143,15 @@ def _check_shards(path: Path, index: Path) -> None:
         raise ModelFolderError(f"{index} is not an index of safetensors shards: {error!r}") from error
     for name in names:
         if not name.endswith(".safetensors") or "/" in name or not (path / name).is_file():
-            raise ModelFolderError(
-                f"{path} lacks the shard {name} that {index.name} names; copy the whole folder again"
-            )
+            raise ModelFolderError(f"{path} lacks the shard {name} that {index.name} names{WHOLE}")
 
 
 def _explained(path: Path, error: Exception) -> QuintainError:
     text = " ".join(str(error).split())[:500]
     if "attn_implementation" in text or "attention implementation" in text:
         return UnsupportedModel(f"{path}: this model type cannot take a registered attention function: {text}")
-    return ModelFolderError(f"{path} cannot be loaded ({type(error).__name__}): {text}")
+    cut = WHOLE if type(error).__name__ == "SafetensorError" else ""
+    return ModelFolderError(f"{path} cannot be loaded ({type(error).__name__}): {text}{cut}")
 
 
 def save_model(model: nn.Module, folder: str | Path) -> None:

@@ -56,13 +56,13 @@ def test_missing_files_are_named(folder, tmp_path):
     with pytest.raises(ModelFolderError, match="nowhere is not a folder"):
         load_model(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ModelFolderError, match=r"has no config\.json"):
+    with pytest.raises(ModelFolderError, match=r"has no config\.json; copy the whole folder"):
         load_model(tmp_path / "empty")
     (tmp_path / "empty" / "adapter_config.json").write_text("{}")
     with pytest.raises(ModelFolderError, match="it holds an adapter"):
         load_model(tmp_path / "empty")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(ModelFolderError, match=r"has no model\.safetensors"):
+    with pytest.raises(ModelFolderError, match=r"has no model\.safetensors; copy the whole folder"):
         load_model(folder)
 
 
@@ -82,7 +82,7 @@ def test_a_configuration_that_makes_no_sense_is_refused(folder):
 def test_a_cut_off_file_is_refused(folder):
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(ModelFolderError, match="cannot be loaded"):
+    with pytest.raises(ModelFolderError, match="cannot be loaded .*; copy the whole folder"):
         load_model(folder)
 
 
