@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image as Pillow
 
 from quintain import __version__
-from quintain.envs.adapters.play import Play
+from quintain.envs.adapters.play import Play, scaffold_of
 from quintain.envs.asking import ASKS, reason, too_few
 from quintain.envs.files import beside, room_for
 from quintain.envs.scaffold import Scaffold
@@ -58,11 +58,12 @@ def questions(
     levels: Sequence[int],
     seeds: Iterable[int],
     split: str,
-    scaffold: Scaffold,
+    scaffold: Mapping[str, Any] | Scaffold | None = None,
     params: Mapping[str, Any] | None = None,
     asks: str = "plan",
 ) -> Iterator[tuple[dict[str, Any], np.ndarray | None]]:
-    """A row and a picture (uint8 [side, side, 3], or None) for each seed, the levels in turn; `params` are knobs of the world.
+    """A row and a picture (uint8 [side, side, 3], or None) for each seed, the levels in turn; `params` are knobs of the world, the
+    `scaffold` is one or its options, with an answer that is written alone unless told.
 
     It `asks` for the `plan`: where an episode has several turns the answer is the whole of it, one action a line. Or for the `moves`: every
     action that is possible at the start, which any world can be asked for whose actions are a list. Or for the `last`: the action that ends
@@ -81,6 +82,7 @@ def questions(
         >>> row["world"], row["level"], score(row, row["answer"]), score(row, "no idea"), picture
         ('MiniSudoku', 1, 1.0, 0.0, None)
     """
+    scaffold = scaffold_of(scaffold, "word")
     play, ask = _fitting(world, levels, scaffold, split, params, asks), ASKS[asks]
     domain, known = str(entry("world", world).tags.get("domain", "")), set[bytes]()
     shown, told = json.dumps(dataclasses.asdict(scaffold)), json.dumps(dict(params or {}))

@@ -107,6 +107,14 @@ def test_runs_into_one_folder_do_not_mix_and_strangers_are_left_alone(tmp_path, 
     assert sorted(p.name for p in tmp_path.iterdir()) == [".out.part", "out"] and (stranger / "mine").exists()
 
 
+def test_a_stream_of_questions_takes_the_options_of_a_scaffold():
+    one, two, three = (
+        next(questions("MiniSudoku", [1], [0], "test", it))[0] for it in (None, {}, Scaffold(grammar="word"))
+    )
+    assert one == two == three
+    assert next(questions("MiniSudoku", [1], [0], "test", {"image": 32}))[1].shape == (32, 32, 3)
+
+
 def test_of_a_question_16_bytes_are_remembered():
     asking = questions("MiniSudoku", [1], range(40), "train", Scaffold(grammar="word", image=256))
     for _ in range(30):
