@@ -10,11 +10,14 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, ClassVar
 
+import numpy as np
+
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.play import SEEDS, AdapterError, Heard, Play
 from quintain.envs.adapters.shipped import shipped
 from quintain.envs.adapters.spaces import action_space, mask, observation_space, shown, written
 from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import NoEpisode
 
 RENDERED = ("ansi", "rgb_array")
 
@@ -72,6 +75,9 @@ def _class(base: type) -> type:
             self.observation_space = observation_space(play)
             self.heard: Heard | None = None
 
+        def __reduce__(self) -> tuple[Any, ...]:  # pickle does not find a class that is made in a function
+            return _bare, (), self.__dict__
+
         def reset(
             self, *, seed: int | None = None, options: dict[str, Any] | None = None
         ) -> tuple[Any, dict[str, Any]]:
@@ -93,6 +99,15 @@ def _class(base: type) -> type:
                 return None
             return self.play.paint() if self.render_mode == RENDERED[1] else self.heard.text
 
+        def action_masks(self) -> np.ndarray:  # what sb3-contrib's MaskablePPO asks for
+            if not self.words:
+                raise AdapterError(
+                    f"actions of this {self.play.name} are texts and have no mask; make it with actions='words'"
+                )
+            if self.heard is None:
+                raise NoEpisode(f"{self.play.name}: no episode was begun; call reset first")
+            return mask(self.heard, self.words).astype(bool)
+
         def snapshot(self) -> Any:
             return self.play.env.snapshot()
 
@@ -100,6 +115,11 @@ def _class(base: type) -> type:
             self.heard = self.play.restore(snapshot)[self.play.seats[0]]
 
     return WorldGym
+
+
+def _bare() -> Any:
+    kind = _class(peer("gymnasium").Env)
+    return object.__new__(kind)
 
 
 def register_envs() -> tuple[str, ...]:

@@ -67,18 +67,32 @@ def _adopt(env: Any, table: Table) -> None:
     env.agent_selection = env.possible_agents[0]  # `last` before a reset asks to observe it, which is refused
 
 
+def _sees(env: Any, agent: str) -> Any:
+    return env.table.sees[env.table.seat(agent)]
+
+
+def _acts(env: Any, agent: str) -> Any:
+    return env.table.acts[env.table.seat(agent)]
+
+
+def _apart(env: Any) -> tuple[Any, ...]:
+    """An env as its shape and what it holds: pickle does not find a class that is made in a function."""
+    return _bare, (type(env).__name__,), env.__dict__
+
+
+def _bare(shape: str) -> Any:
+    made, base = (_aec, "AECEnv") if shape == "WorldAEC" else (_parallel, "ParallelEnv")
+    return object.__new__(made(getattr(peer("pettingzoo"), base)))
+
+
 @functools.cache
 def _aec(base: type) -> type:
     class WorldAEC(base):
+        observation_space, action_space, __reduce__ = _sees, _acts, _apart
+
         def __init__(self, table: Table) -> None:
             super().__init__()
             _adopt(self, table)
-
-        def observation_space(self, agent: str) -> Any:
-            return self.table.sees[self.table.seat(agent)]
-
-        def action_space(self, agent: str) -> Any:
-            return self.table.acts[self.table.seat(agent)]
 
         def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
             self.table.begin(seed, options)
@@ -123,14 +137,10 @@ def _aec(base: type) -> type:
 @functools.cache
 def _parallel(base: type) -> type:
     class WorldParallel(base):
+        observation_space, action_space, __reduce__ = _sees, _acts, _apart
+
         def __init__(self, table: Table) -> None:
             _adopt(self, table)
-
-        def observation_space(self, agent: str) -> Any:
-            return self.table.sees[self.table.seat(agent)]
-
-        def action_space(self, agent: str) -> Any:
-            return self.table.acts[self.table.seat(agent)]
 
         def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
             self.table.begin(seed, options)

@@ -127,6 +127,11 @@ class Play:
         if self.knobs:
             started(self.env.world, 0, level, split, self.knobs)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As its arguments and the episode: parts of a world, such as functions, can be neither pickled nor shared by copies."""
+        episode = self.env.snapshot() if self.env.task is not None else None
+        return _again, (self.name, self.level, self.env.scaffold, self.split, self.knobs, episode)
+
     def begin(self, seed: int, options: Mapping[str, Any] | None = None) -> dict[str, Heard]:
         """Start the episode of a seed; `options` may hold another `level` or `split`.
 
@@ -229,6 +234,16 @@ class Play:
         if not found or not legal <= set(found):
             raise AdapterError(f"{self.name} has no fixed list of one-word actions; choose actions='text'")
         return found
+
+
+def _again(
+    world: str, level: int, scaffold: Scaffold, split: str, knobs: Mapping[str, Any], episode: Any | None
+) -> Play:
+    """A play that was taken apart."""
+    play = Play(world, level, scaffold, split, knobs)
+    if episode is not None:
+        play.env.restore(episode)
+    return play
 
 
 def check_known(split: Any) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import string
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,54 @@ def charset(play: Play) -> frozenset[str]:
     return CHARS.union(*texts)
 
 
+class Shared:
+    """The texts of a vector of envs in the memory that they share, as they are whenever somebody looks; a copy is a tuple that stays."""
+
+    def __init__(self, space: Any, memory: Any, count: int) -> None:
+        self.signs = np.array(space.character_list)
+        self.codes = np.frombuffer(memory.get_obj(), np.int32).reshape(count, space.max_length)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, at: Any) -> Any:
+        return tuple(self)[at]
+
+    def __iter__(self) -> Iterator[str]:
+        return (
+            "".join(self.signs[row[row < len(self.signs)]]) for row in self.codes
+        )  # the rest of a row is filled with len(signs)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[str, ...]:
+        return tuple(self)
+
+
+def text_space(most: int, signs: frozenset[str]) -> Any:
+    """A `Text` of up to so many characters that also comes out of shared memory as it was written there.
+
+    Gymnasium's `AsyncVectorEnv` reads its shared memory once, before the first reset, and shows arrays, which follow the memory: a tuple of
+    texts would be that of an empty memory for ever.
+    """
+    return _text(peer("gymnasium").spaces.Text)(most, min_length=0, charset=signs)
+
+
+@functools.cache
+def _text(base: type) -> type:
+    class WorldText(base):
+        def __reduce__(self) -> tuple[Any, ...]:  # pickle does not find a class that is made in a function
+            return text_space, (self.max_length, self.character_set), self.__dict__
+
+    def read(space: Any, memory: Any, n: int = 1) -> Any:
+        return Shared(space, memory, n)
+
+    peer("gymnasium.vector.utils").read_from_shared_memory.register(WorldText, read)
+    return WorldText
+
+
 def observation_space(play: Play, masked: int = 0) -> Any:
     """The space of what a seat is shown, with an `action_mask` where there are `masked` numbered actions."""
     spaces = peer("gymnasium").spaces
-    shown = {"text": spaces.Text(SHOWN, min_length=0, charset=charset(play))}
+    shown = {"text": text_space(SHOWN, charset(play))}
     if side := play.env.scaffold.image:
         shown["image"] = spaces.Box(0, 255, (side, side, 3), np.uint8)
     if masked:

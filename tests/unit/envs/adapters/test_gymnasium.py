@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import inspect
 import json
+import pickle
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,6 +98,9 @@ def test_masks_and_numbers_say_what_may_be_done() -> None:
     env = make("KeyDoor", level=2, actions="words")
     _, info = env.reset(seed=3)
     assert info["action_mask"].tolist() == [int(w in info["legal"]) for w in ("up", "down", "left", "right")]
+    assert env.action_masks().tolist() == [bool(legal) for legal in info["action_mask"]]
+    with pytest.raises(AdapterError, match="KeyDoor are texts and have no mask; make it with actions='words'"):
+        make("KeyDoor").action_masks()
     for wrong in (17, -1, "up", None, 0.5, [0]):
         assert env.step(wrong)[4]["events"] == ("malformed",)
     assert env.step(np.int64(info["action_mask"].argmax()))[4]["events"] == ()
@@ -136,6 +144,38 @@ def test_vectors_of_them_step_together() -> None:
     seen, _ = envs.reset(seed=[1, 2, 3])
     assert seen["image"].shape == (3, 32, 32, 3) and len(set(seen["text"])) == 3
     assert envs.step(np.array([0, 1, 2]))[1].shape == (3,)
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_processes_show_the_texts_of_every_step(context: str) -> None:
+    """Gymnasium reads shared memory once, before the first reset; arrays follow it, a tuple of texts would stay empty."""
+    options = {"level": 2, "actions": "words", "scaffold": {"image": 32}}
+    envs = gymnasium.vector.AsyncVectorEnv([functools.partial(make, "KeyDoor", **options)] * 2, context=context)
+    here = [make("KeyDoor", **options) for _ in range(2)]
+    try:
+        seen, _ = envs.reset(seed=[5, 6])
+        assert seen["text"] == tuple(env.reset(seed=5 + i)[0]["text"] for i, env in enumerate(here))
+        later = envs.step(np.array([0, 3]))[0]
+        assert later["text"] == tuple(env.step(a)[0]["text"] for env, a in zip(here, (0, 3)))
+        assert isinstance(seen["text"], tuple) and seen["text"] != later["text"]  # what was given stays as it was
+    finally:
+        envs.close()
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["copy", "pickle"])
+def test_a_copy_goes_on_alone_from_where_the_episode_is(copied: Callable[[Any], Any]) -> None:
+    fresh = copied(make("KeyDoor", level=2, size=6))
+    assert fresh.reset(seed=4)[0] == make("KeyDoor", level=2, size=6).reset(seed=4)[0]
+    env = make("KeyDoor", level=2, actions="words", scaffold={"image": 32}, render_mode="ansi")
+    env.reset(seed=1)
+    env.step(0)
+    other = copied(env)
+    assert other.observation_space == env.observation_space and other.render() == env.render()
+    for action in (3, 3, 1):
+        one, two = env.step(action), other.step(action)
+        assert one[0]["text"] == two[0]["text"] and (one[0]["image"] == two[0]["image"]).all() and one[1:4] == two[1:4]
+    other.step(0)
+    assert env.reset()[1]["seed"] == other.reset()[1]["seed"]
 
 
 def test_what_does_not_fit_is_named() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import warnings
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -57,6 +58,23 @@ def test_a_duel_is_played_to_its_end_turn_by_turn_and_at_once() -> None:
         seen, rewards, _, _, _ = both.step({a: int(seen[a]["action_mask"].argmax()) for a in both.agents})
         earned = {a: earned[a] + rewards[a] for a in earned}
     assert earned == totals and sorted(earned.values()) == [0.0, 1.0] and order[:2] == ["first", "second"]
+
+
+@pytest.mark.parametrize("shape", [aec, parallel])
+def test_an_env_is_pickled_in_the_midst_of_an_episode(shape: Any) -> None:
+    env = shape("NimDuel", level=1, actions="words")
+    env.reset(seed=3)
+    first = int(env.table.sight("first")["action_mask"].argmax())
+    env.step(first if shape is aec else {"first": first})
+    other = pickle.loads(pickle.dumps(env))
+    seen = [it.table.sight("second") for it in (env, other)]
+    assert seen[0]["text"] == seen[1]["text"] and (seen[0]["action_mask"] == seen[1]["action_mask"]).all()
+    second = int(seen[1]["action_mask"].argmax())
+    other.step(second if shape is aec else {"second": second})
+    assert (other.table.play.movers, env.table.play.movers) == (
+        ("first",),
+        ("second",),
+    )  # the one that was copied stays
 
 
 def test_who_is_to_move_and_says_nothing_is_malformed() -> None:

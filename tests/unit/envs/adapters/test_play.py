@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -103,6 +105,7 @@ def test_a_dataset_repeats_itself_and_scores_by_the_rules() -> None:
         data[5]
     assert data[np.int64(1)] == entries[1], "as a permutation of NumPy has them"
     assert list(WorldDataset("MiniSudoku", 2, seed=np.int64(4), size=np.int64(5))) == entries
+    assert list(pickle.loads(pickle.dumps(data))) == entries, "as workers of a loader that are spawned have it"
     with pytest.raises(AdapterError, match="Maze3D at level 0 has .* turns, and no plan"):
         WorldDataset("Maze3D")
 
