@@ -21,6 +21,7 @@ from quintain.worlds.splits import ALL, SPLITS
 
 SEEDS = 2**31 - 1  # instances that are drawn where nobody names a seed
 MOST = 2**63  # seeds that can be named
+LOOKED = 8  # turns of an episode that are looked at to learn whether a list has all actions
 OPTIONS = ("level", "split")  # what a reset may choose for one episode
 
 
@@ -229,11 +230,31 @@ class Play:
         world = self.env.world
         read = (world.read(word, self.seats[0]) for word in lexicon(world, (self.level,), self.knobs))
         found = tuple(dict.fromkeys(move.key for move in read if move is not None))
-        state = started(world, 0, self.level, self.split, self.knobs)
-        legal = {m.key for seat in self.seats for m in world.view(state, seat).legal()}
+        legal = self._met()
         if not found or not legal <= set(found):
             raise AdapterError(f"{self.name} has no fixed list of one-word actions; choose actions='text'")
         return found
+
+    def _met(self) -> set[str]:
+        """What may be done at the start and in the first turns: the draws of a card game are one word each, its discards are not."""
+        world, met = self.env.world, set[str]()
+        state = started(world, 0, self.level, self.split, self.knobs)
+        for turn in range(LOOKED):
+            views = {seat: world.view(state, seat) for seat in self.seats}
+            offers = {seat: [*view.legal()] for seat, view in views.items()}
+            met.update(move.key for moves in offers.values() for move in moves)
+            moves = {
+                seat: offers[seat][turn % len(offers[seat])]
+                for seat, view in views.items()
+                if view.acts and offers[seat]
+            }
+            if not moves:
+                break
+            outcome = world.step(state, moves)
+            if outcome.done:
+                break
+            state = outcome.state
+        return met
 
 
 def _again(

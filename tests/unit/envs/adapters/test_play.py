@@ -76,6 +76,9 @@ def test_what_cannot_be_had_is_named() -> None:
         Play("KeyDor")
     with pytest.raises(AdapterError, match="MiniSudoku has no fixed list"):
         Play("MiniSudoku").words()
+    # its draws are one word each, its discards two
+    with pytest.raises(AdapterError, match="GinRummy has no fixed list"):
+        Play("GinRummy").words()
     with pytest.raises(BadKnob, match="knob size=99: it takes an integer from"):
         Play("KeyDoor", knobs={"size": 99})
     with pytest.raises(AdapterError, match="the split is 'tset'; it is one of train, validation, test, all"):
