@@ -16,9 +16,10 @@ from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import world_of
 from quintain.parts import Cast, Rollout
 from quintain.ports import Engine
-from quintain.registry import UnknownName
+from quintain.registry import UnknownName, names
 from quintain.runtime.drawn import drawn_places
-from quintain.runtime.stage import env_of
+from quintain.runtime.stage import env_of, world_sampler
+from quintain.samplers.blends import Curriculum
 from quintain.types import Group, Message, Request, Task
 from quintain.worlds.kernel import Plan
 from quintain.worlds.noise import Rng
@@ -145,9 +146,10 @@ def mixture(config: Config) -> Cases:
     """Who plays the other seats in training, in the worlds that have some; the policy takes each seat as often.
 
     Raises:
-        ConfigError: somebody is to play the other seats of what has one.
+        ConfigError: somebody is to play the other seats of what has one, or a curriculum can never climb.
     """
     shares = {name: share for name, share in config.rollout.opponents.items() if share}
+    _check_climbs(config, sum(shares.values()))
     worlds = list(dict.fromkeys(place.world for place in drawn_places(config))) if shares else []
     if shares and not any(len(seats_in(name)) > 1 for name in worlds):
         there = config.data or " and ".join(worlds) or config.env.name
@@ -156,6 +158,22 @@ def mixture(config: Config) -> Cases:
             "set rollout.opponents={}, or choose a world of several (`quintain list worlds` has a column of how many there are)"
         )
     return [(share, "", name) for name, share in sorted(shares.items())]
+
+
+def _check_climbs(config: Config, share: float) -> None:
+    """Refuse a curriculum of a game against equals: one seat of each match wins, however well they play."""
+    if env_of(config) not in names("world"):
+        return
+    sampler = world_sampler(config, "train", config.run.seed, (0, 1))
+    for part in getattr(sampler, "parts", (sampler,)):
+        if not isinstance(part, Curriculum) or len(part.levels) < 2 or not (facts := world_of(part.env).facts).forfeits:
+            continue
+        most, high = share + (1 - share) / len(facts.seats), part.band[1]
+        if most < high:
+            raise ConfigError(
+                f"the curriculum of {part.env} climbs at a success of {high:g}, and with the policy against itself in {1 - share:.0%} of "
+                f"the groups it is at most {most:.3g}: set rollout.opponents={{random=1.0}}, or sampler.control.high below it"
+            )
 
 
 def sides(config: Config) -> list[dict[str, Any]]:

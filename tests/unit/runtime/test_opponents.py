@@ -262,11 +262,26 @@ def test_evaluations_have_opponents_of_their_own():
         ),
         (["rollout.opponents={random=nan}"], "finite"),
         (["rollout.opponents.random=-0.5"], "greater than or equal to 0"),
+        (
+            ["sampler.name=curriculum", "env.levels=[0,1]"],
+            "NimDuel climbs at a success of 0.8, .* in 100% of the groups it is at most 0.5: set rollout.opp",
+        ),
+        (
+            ["sampler.name=curriculum", "env.levels=[0,1]", "rollout.opponents.random=0.5"],
+            "in 50% of the groups it is at most 0.75: set",
+        ),
     ],
 )
 def test_opponents_in_training_that_cannot_be(words, said):
     with pytest.raises(configs.ConfigError, match=said):
         check(configs.make(overrides=["world=NimDuel", *words]))
+
+
+@pytest.mark.parametrize(
+    "more", [["rollout.opponents.random=0.75"], ["sampler.control.high=0.4"], ["sampler.levels=[1]"]]
+)
+def test_a_curriculum_of_a_game_that_may_climb_is_taken(more):
+    check(duel("sampler={name='curriculum', levels=[0,1]}", "model.words=NimDuel:0-9", *more))
 
 
 async def test_who_is_named_for_a_group_plays_in_it_and_the_draw_hangs_on_the_seed_alone():
