@@ -62,7 +62,8 @@ def parallel(
 
 def _adopt(env: Any, table: Table) -> None:
     env.table, env.possible_agents, env.agents, env.render_mode = table, list(table.play.seats), [], None
-    env.metadata = {"name": table.play.name, "render_modes": [], "is_parallelizable": True}
+    # PettingZoo's `aec_to_parallel` goes by it, and wants agents that all act before the first acts again
+    env.metadata = {"name": table.play.name, "render_modes": [], "is_parallelizable": table.play.together()}
     env.observation_spaces, env.action_spaces = table.sees, table.acts
     env.agent_selection = env.possible_agents[0]  # `last` before a reset asks to observe it, which is refused
 

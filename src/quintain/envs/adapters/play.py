@@ -235,6 +235,12 @@ class Play:
             raise AdapterError(f"{self.name} has no fixed list of one-word actions; choose actions='text'")
         return found
 
+    def together(self) -> bool:
+        """Whether all seats move in each turn, by the first one."""
+        world = self.env.world
+        state = started(world, 0, self.level, self.split, self.knobs)
+        return all(world.view(state, seat).acts for seat in self.seats)
+
     def _met(self) -> set[str]:
         """What may be done at the start and in the first turns: the draws of a card game are one word each, its discards are not."""
         world, met = self.env.world, set[str]()

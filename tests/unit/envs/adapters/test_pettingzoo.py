@@ -15,6 +15,7 @@ zoo = pytest.importorskip("pettingzoo")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # its tests import games in a way that it has deprecated
     from pettingzoo.test import api_test, parallel_api_test
+    from pettingzoo.utils import conversions
 
 from gymnasium import spaces  # noqa: E402
 
@@ -58,6 +59,15 @@ def test_a_duel_is_played_to_its_end_turn_by_turn_and_at_once() -> None:
         seen, rewards, _, _, _ = both.step({a: int(seen[a]["action_mask"].argmax()) for a in both.agents})
         earned = {a: earned[a] + rewards[a] for a in earned}
     assert earned == totals and sorted(earned.values()) == [0.0, 1.0] and order[:2] == ["first", "second"]
+
+
+def test_only_a_world_whose_seats_move_together_says_that_it_can_be_made_parallel() -> None:
+    both = conversions.aec_to_parallel(aec("KeyDoor", level=1, actions="words"))
+    both.reset(seed=3)
+    for _ in range(3):
+        both.step(dict.fromkeys(both.agents, 0))
+    with pytest.raises(AssertionError, match="is_parallelizable"):
+        conversions.aec_to_parallel(aec("NimDuel", level=1, actions="words"))
 
 
 @pytest.mark.parametrize("shape", [aec, parallel])
