@@ -11,6 +11,7 @@ from functools import partial
 from quintain.config import Config
 from quintain.parts import Cast, Reward, Rollout
 from quintain.runtime.chain import APART as FIRST_TICKET
+from quintain.runtime.failures import refuse_failures
 from quintain.runtime.keeper import Peers
 from quintain.runtime.opponents import sides
 from quintain.runtime.playing import make_reward
@@ -86,6 +87,9 @@ class Evaluator:
         """Means over the episodes: `eval/success`, `eval/reward`, `eval/turns`, and `greedy/...` at both ends.
 
         What is played goes through `guard`, which may give it up; then there are no scores.
+
+        Raises:
+            EveryEpisodeFailed: not one episode of a pass got through, which is no score of the policy.
         """
         whole = step in (0, self.last)
         out = await self._pass("eval", self.cast, self.long if whole else self.short, guard)
@@ -104,6 +108,7 @@ class Evaluator:
             groups += await guard(
                 play(mine, cast, rollout, self.reward, far=partial(_far, paced, f"{name}{whose}{seat}"))
             )
+        refuse_failures(groups, self.ranks.sums)
         found = scores(groups)
         keys = ("episodes", "reward", "success", "turns")
         summed = self.ranks.sums({k: found[k] for k in keys})

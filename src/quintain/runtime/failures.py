@@ -143,24 +143,28 @@ def _idle(total: Mapping[str, float], steps: int) -> str:
     return f"{why}the tasks tell its episodes apart no more: make them harder (a higher level), or reward finer"
 
 
-def refuse_failures(groups: Sequence[Group]) -> str:
-    """What to say of episodes of an evaluation that failed, "" where none did.
+def refuse_failures(groups: Sequence[Group], sums: Callable[[Mapping[str, float]], Mapping[str, float]] = dict) -> str:
+    """What to say of episodes of an evaluation that failed, "" where none of these did.
+
+    Args:
+        groups: that were played here.
+        sums: adds up over all ranks, which call this together.
 
     Raises:
-        EveryEpisodeFailed: every one did; the message quotes the first cause.
+        EveryEpisodeFailed: every one did, in all ranks; the message quotes the first cause.
     """
-    count = sum(len(group.trajectories) for group in groups)
     spoiled = [(group.task.key, t) for group in groups for t in group.trajectories if failed(t)]
-    if not spoiled:
-        return ""
-    task, first = spoiled[0]
-    cause = f"the first was task {task}: {told(first.events, first.stop)}"
-    if len(spoiled) == count:
+    own = {"episodes": sum(len(group.trajectories) for group in groups), "failed": len(spoiled)}
+    every = sums({name: float(n) for name, n in own.items()})
+    causes = [f"; the first was task {task}: {told(t.events, t.stop)}" for task, t in spoiled]
+    cause = causes[0] if causes else ""  # a rank may have played none
+    if 0 < every["failed"] == every["episodes"]:
         raise EveryEpisodeFailed(
-            f"every one of {count} episodes failed, so there is nothing to sum up; {cause}: mend the env or the agent, its options, "
-            "the task or model.context"
+            f"every one of {every['episodes']:.0f} episodes failed, so there is nothing to sum up{cause}: mend the env or the agent, its "
+            "options, the task or model.context"
         )
-    return f"{len(spoiled)} of {count} episodes failed, and count with what they had earned; {cause}"
+    count = f"{every['failed']:.0f} of {every['episodes']:.0f}"
+    return f"{count} episodes failed, and count with what they had earned{cause}" if spoiled else ""
 
 
 def failed(t: Trajectory) -> bool:

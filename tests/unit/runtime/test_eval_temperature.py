@@ -1,4 +1,4 @@
-"""Evaluations have a temperature and lengths of their own."""
+"""Evaluations have a temperature and lengths of their own, and no score where nothing got through."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from functools import partial
 import pytest
 
 from quintain import config as configs
+from quintain.envs.world import WorldEnv
 from quintain.learn.ranks import Ranks
 from quintain.runtime import policy
 from quintain.runtime.evaluate import make_evaluator
+from quintain.runtime.failures import EveryEpisodeFailed
 from quintain.runtime.playing import make_cast, make_rollout
 from quintain.runtime.stage import make_stage
 
@@ -45,3 +47,18 @@ async def test_the_ends_of_a_run_play_as_many_episodes_as_they_are_told(short, l
     ends, between = await evaluator(0, straight), await evaluator(3, straight)
     assert (ends["eval/episodes"], ends["greedy/episodes"]) == (long or short, long or short)
     assert between["eval/episodes"] == short
+
+
+async def test_a_pass_of_which_every_episode_crashed_is_no_score(monkeypatch):
+    async def broken(self, task):
+        raise OSError("no display")
+
+    monkeypatch.setattr(WorldEnv, "reset", broken)
+    config = configs.make(overrides=[f"{k}={v}" for k, v in TINY.items()])
+    stage = make_stage(config)
+    engine = policy.make_engine(config, policy.make_model(config, stage.renderer))
+    cast = make_cast(config, stage, engine)
+    evaluator = make_evaluator(config, stage, cast, Ranks(), partial(make_rollout, config, 1))
+    assert evaluator is not None
+    with pytest.raises(EveryEpisodeFailed, match="every one of 4 episodes failed.*no display"):
+        await evaluator(3, straight)

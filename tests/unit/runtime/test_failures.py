@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quintain.runtime.failures import EveryEpisodeFailed, Failures, Standstill
+from quintain.runtime.failures import EveryEpisodeFailed, Failures, Standstill, refuse_failures
 from quintain.types import Group, Stop, Task, Trajectory
 
 
@@ -106,3 +106,18 @@ def test_a_step_that_trains_begins_the_count_anew_and_a_short_run_is_told_of_at_
     assert Standstill(7).warning(IDLE, step=6).startswith("the last step trained nothing: ")
     some = Standstill(7)
     assert not some.warning({**IDLE, "tokens": 5.0, "grad_norm": 0.1}) and not some.warning(IDLE, step=6)
+
+
+def test_an_evaluation_fails_where_no_rank_had_an_episode_that_got_through():
+    def with_another(failed: int):
+        return lambda own: {"episodes": own["episodes"] + 2, "failed": own["failed"] + failed}
+
+    crashed = [group(Stop.crashed, Stop.crashed)]
+    with pytest.raises(
+        EveryEpisodeFailed, match=r"every one of 4 episodes .* first was task a task: crashed: broken 0"
+    ):
+        refuse_failures(crashed, with_another(failed=2))
+    assert refuse_failures(crashed, with_another(failed=1)).startswith("3 of 4 episodes failed")
+    with pytest.raises(EveryEpisodeFailed, match="nothing to sum up: mend"):
+        refuse_failures([], with_another(failed=2))
+    assert refuse_failures([]) == refuse_failures([group(Stop.done)], with_another(failed=2)) == ""
