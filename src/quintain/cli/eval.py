@@ -196,7 +196,7 @@ def _carried(given: argparse.Namespace, home: dict[str, Any]) -> dict[str, Any]:
 
 def _worlds(items: list[str]) -> list[str]:
     """The words of the command line, where the bare name of a world means `world=NAME`, and a file alone what it registers."""
-    from quintain.cli.places import own_worlds
+    from quintain.cli.places import own_worlds, refuse_env
     from quintain.registry import UnknownName, names
 
     files = [item for item in items if item.endswith(".py") and "=" not in item]
@@ -205,6 +205,7 @@ def _worlds(items: list[str]) -> list[str]:
     known = set(names("world")) - set(recipes)
     for item in items:
         if not {"=", "."} & set(item) and item not in known and item not in recipes:
+            refuse_env(item)
             raise UnknownName(_stray(item, sorted(known), list(recipes)))
     if len(worlds := list(dict.fromkeys(item for item in items if item in known))) > 1:
         raise configs.ConfigError(f"one world is played at a time, not {', '.join(worlds)}; --suite plays many")

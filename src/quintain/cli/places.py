@@ -9,7 +9,7 @@ from typing import Any
 
 from quintain import config as configs
 from quintain.cli.args import sources
-from quintain.registry import entries, import_file
+from quintain.registry import UnknownName, entries, import_file, names
 from quintain.types import QuintainError
 
 WORDS = "WORLD|FILE.py|key=value"
@@ -37,11 +37,13 @@ def places(items: Sequence[str], keys: Sequence[str] = ("scaffold", "params")) -
 
     Raises:
         QuintainError: another key is given, a file fails, or no world is named.
+        UnknownName: what is named is an env and no world.
     """
     worlds, overrides = sources(items)
     for word in worlds:
         if word.startswith("env."):
             raise QuintainError(f"{word} has no value; write {word}=VALUE")
+        refuse_env(word)
     told = {"scaffold": "env.scaffold.KEY=VALUE", "params": "env.params.KNOB=VALUE"}
     for word in overrides:
         if word.startswith(("level=", "levels=", "env.level=", "env.levels=")):
@@ -63,6 +65,19 @@ def places(items: Sequence[str], keys: Sequence[str] = ("scaffold", "params")) -
     return Places(
         worlds=tuple(dict.fromkeys(worlds)) or own, params=dict(config.env.params), scaffold=dict(config.env.scaffold)
     )
+
+
+def refuse_env(word: str) -> None:
+    """Say of the name of an env, which a recipe plays, what to do with it where a world is wanted.
+
+    Raises:
+        UnknownName: it is one.
+    """
+    if word in names("env") and word not in names("world"):
+        raise UnknownName(
+            f"{word} is an env of a recipe and no world, and only worlds are played by hand, offered, written as data or named alone; "
+            f"set env.name={word} and its options for `quintain train model=FOLDER` or `quintain eval URL --model NAME` (docs/adapters.md)"
+        )
 
 
 def place(items: Sequence[str]) -> Places:

@@ -399,6 +399,8 @@ def _demos(capsys, *words: str) -> list[tuple[dict, list[str]]]:
             "only env.params.KNOB=VALUE and run.imports=[FILE.py], such as env.params.size=6",
         ),
         (["play", "KeyDoor", "env.params.sise=3"], "unknown knob 'sise'; did you mean 'size'?"),
+        (["play", "gymnasium"], "gymnasium is an env of a recipe and no world, and only worlds are played by hand"),
+        (["eval", "random", "pettingzoo"], "set env.name=pettingzoo and its options"),
         (["play", "KeyDoor", "Sokoban"], "name one world, not KeyDoor, Sokoban"),
         (["play", "env.params.size=3"], "name one world, not none"),
         (["play", "nowhere.py"], "there is no file"),
