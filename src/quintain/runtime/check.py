@@ -15,7 +15,7 @@ from quintain.runtime import cluster, learner_pool
 from quintain.runtime.drawn import check_drawn, told_places
 from quintain.runtime.launch import groups_of_rank
 from quintain.runtime.playing import make_reward, make_rollout, training_only
-from quintain.runtime.stage import data_sampler, env_of, rows_of
+from quintain.runtime.stage import data_sampler, env_of, refuse_pictures, rows_of
 from quintain.samplers.dataset import Dataset
 from quintain.types import Group, Stop, Task, Trajectory
 from quintain.window import OverLimit
@@ -34,6 +34,7 @@ def check(config: Config) -> None:
     evaluated = config.eval.instances or config.eval.final_instances
     check_playing(config, "train", *([config.eval.split] if evaluated else []))
     check_drawn(config)
+    refuse_pictures(config)
     _check_memory(config)
     groups_of_rank(config, config.runtime.processes)
     (over := OverLimit(config.run.over_limit, config.run.ahead)).check(config.run.max_lag)

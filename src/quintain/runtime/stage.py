@@ -65,9 +65,11 @@ def make_stage(config: Config, hold: Hold | None = None) -> Stage:
         hold: keeps the envs elsewhere; None for this process, or its `env.workers`.
 
     Raises:
-        ConfigError: there is no such world or env, or it needs a model folder (for its tokenizer) or data, and the config names none.
+        ConfigError: there is no such world or env, or it needs a model folder (for its tokenizer) or data, and the config names none;
+            or it shows pictures.
     """
     name = env_of(config)
+    refuse_pictures(config)
     if ":" in name:
         return _text_stage(
             config, envs(config, {"user": name}, hold=hold), data_sampler if config.data else world_sampler
@@ -76,6 +78,25 @@ def make_stage(config: Config, hold: Hold | None = None) -> Stage:
         sampler = world_sampler if seeded(name) and not config.data else data_sampler
         return _text_stage(config, envs(config, env_spec(config), hold=hold), sampler)
     return _world_stage(config, hold)
+
+
+def refuse_pictures(config: Config) -> None:
+    """Refuse what shows pictures, which the renderer of a policy that is loaded here cannot write.
+
+    Raises:
+        ConfigError: the world or env is told to; the message names the setting.
+    """
+    name, params = env_of(config), config.env.params
+    at, side = "env.scaffold.image", config.env.scaffold.get("image")
+    if name in names("env") and name == config.env.name:
+        fields = params.get("fields")
+        shown = fields.get("image") if isinstance(fields, dict) else None  # of an OpenEnv server
+        at, side = ("env.params.fields.image", shown) if shown else ("env.params.image", params.get("image"))
+    if side:
+        raise ConfigError(
+            f"{at} is {side!r}, and a policy that is trained or loaded here reads text only: leave it out and tell the state as text, or "
+            "let a model that sees play: quintain eval URL --model NAME"
+        )
 
 
 def seeded(name: str) -> bool:

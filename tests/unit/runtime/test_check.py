@@ -25,6 +25,9 @@ RUN = {
     "run.max_lag=1 run.ahead=2": "ahead is 2 with over_limit='wait' and max_lag=1: tickets beyond the bound need",
     "run.over_limit=refill run.ahead=2": "over_limit='refill' and max_lag=0",
     "run.over_limit=withhold": "run.over_limit is 'withhold' and run.max_lag is 0: no group of a synchronous run can come too late",
+    "env.scaffold.image=64": "env.scaffold.image is 64, and a policy that is trained or loaded here reads text only",
+    "env.name=gymnasium env.params.id=ALE/Pong-v5 env.params.image=true": "env.params.image is True, and a policy",
+    'env.name=openenv env.params.fields={image="shot"}': "env.params.fields.image is 'shot', and a policy",
     "cluster.reward_tasks=2": "cluster.pools is empty",
 }
 TWO = 'sampler={name="worlds",env=["KeyDoor","FourRooms"]}'
