@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from quintain.envs.adapters.actions import Actions, words_of
-from quintain.envs.adapters.game import PeerError, Shown, by_level, options_of
+from quintain.envs.adapters.game import PeerError, Shown, are, by_level, options_of
 from quintain.envs.adapters.look import described
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.peer_env import playing
@@ -149,8 +149,10 @@ def gymnasium(
 
     Raises:
         MissingExtra: gymnasium, or the package of the environment, is not installed.
-        PeerError: (when playing) there is no such environment.
+        PeerError: an option is of the wrong kind; (when playing) there is no such environment.
     """
     peer("gymnasium")
+    are("true or false", image=image)
+    are("a list of words", actions=actions)
     found, chosen = user_object(look) if isinstance(look, str) else look, options_of(options)
     return playing(lambda: GymGame(id, chosen, actions, found, image), manner)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from PIL import Image as Pillow
 
-from quintain.envs.adapters.game import PeerError
+from quintain.envs.adapters.game import PeerError, are
 from quintain.envs.adapters.packages import peer
 from quintain.envs.data import NoOpening
 from quintain.envs.schema import ToolError
@@ -297,12 +297,16 @@ def mcp(
         PeerError: an option is unknown or out of range.
     """
     peer("mcp.client")
+    are("a list of words", only=only, **({} if isinstance(server, str) else {"server": server}))
     names, numbers = dict(rewards or {}), dict(limits or {})
     chosen: dict[str, Any] = {**names, **numbers}
     if strange := (set(names) - {"reward", "over"}) | (set(numbers) - {"turns", "wait_s", "penalty"}):
         raise PeerError(
             f"mcp takes rewards.reward, rewards.over, limits.turns, .wait_s, .penalty, not {', '.join(sorted(strange))}"
         )
+    are("a finite number", **{f"limits.{name}": value for name, value in numbers.items() if name != "turns"})
+    are("a whole number", **{"limits.turns": numbers.get("turns", 1)})
+    are("a text", **{f"rewards.{name}": value for name, value in names.items()})
     opens = opening or {}
     if not isinstance(opens, Mapping) or (opens and not opens.get("name")) or set(opens) - {"name", "arguments"}:
         raise PeerError(f"opening is {opening!r:.80}; it is a mapping of name and, unless there are none, arguments")

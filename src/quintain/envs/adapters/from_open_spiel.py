@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from quintain.envs.adapters.game import ILLEGAL, PeerError, Shown, by_level
+from quintain.envs.adapters.game import ILLEGAL, PeerError, Shown, are, by_level
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.peer_env import playing
 from quintain.ports import Env
@@ -130,6 +130,7 @@ def open_spiel(
         PeerError: the scale is not positive; (when playing) there is no such game.
     """
     peer("pyspiel")
+    are("a finite number", scale=scale)
     if not scale > 0:
         raise PeerError(f"scale is {scale:g}; it must be > 0")
     return playing(lambda: SpielGame(id, scale), manner)

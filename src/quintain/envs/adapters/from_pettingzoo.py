@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from quintain.envs.adapters.actions import Actions
-from quintain.envs.adapters.game import ILLEGAL, PeerError, Shown, by_level, options_of
+from quintain.envs.adapters.game import ILLEGAL, PeerError, Shown, are, by_level, options_of
 from quintain.envs.adapters.look import described
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.peer_env import playing
@@ -177,8 +177,13 @@ def pettingzoo(
     Raises:
         MissingExtra: pettingzoo is not installed.
         UnknownName: (when playing) there is no such environment.
-        PeerError: (when playing) it cannot be made.
+        PeerError: an option is of the wrong kind; (when playing) it cannot be made.
     """
     peer("pettingzoo")
+    are("true or false", parallel=parallel)
+    are(
+        "a list of words",
+        **({f"actions.{k}": v for k, v in actions.items()} if isinstance(actions, Mapping) else {"actions": actions}),
+    )
     found, chosen = user_object(look) if isinstance(look, str) else look, options_of(options)
     return playing(lambda: ZooGame(id, chosen, actions, found, parallel), manner)

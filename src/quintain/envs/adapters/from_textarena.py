@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from quintain.envs.adapters.game import PeerError, Shown, by_level, options_of
+from quintain.envs.adapters.game import PeerError, Shown, are, by_level, options_of
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.peer_env import playing
 from quintain.ports import Env
@@ -98,8 +98,10 @@ def textarena(
 
     Raises:
         MissingExtra: textarena is not installed.
+        PeerError: `players` is no number of at least 1.
     """
     peer("textarena")
+    are("a whole number", players=players)
     if players < 1:
         raise PeerError(f"players is {players}, at least 1")
     chosen = options_of(options)

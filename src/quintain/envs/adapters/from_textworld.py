@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quintain.envs.adapters.game import ILLEGAL, PeerError, Shown, by_level
+from quintain.envs.adapters.game import ILLEGAL, PeerError, Shown, are, by_level
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.peer_env import playing
 from quintain.ports import SOLO, Env
@@ -130,7 +130,8 @@ def textworld(
 
     Raises:
         MissingExtra: textworld is not installed.
-        PeerError: (when playing) there is no such file, or it is not whole.
+        PeerError: `commands` is neither true nor false; (when playing) there is no such file, or it is not whole.
     """
     peer("textworld")
+    are("true or false", commands=commands)
     return playing(lambda: TextWorldGame(id, commands), manner)

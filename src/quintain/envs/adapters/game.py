@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -104,6 +104,31 @@ class Manner:
 def number(value: Any) -> bool:
     """Whether a value is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+FORMS: dict[str, Callable[[Any], bool]] = {
+    "true or false": lambda value: isinstance(value, bool),
+    "a finite number": number,
+    "a whole number": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "a text": lambda value: isinstance(value, str),
+    "a list of words": lambda value: isinstance(value, list | tuple) and all(isinstance(word, str) for word in value),
+}
+
+
+def are(form: str, **options: Any) -> None:
+    """Check that options are of one of `FORMS`: a file and a command line can say anything.
+
+    Raises:
+        PeerError: one is not.
+
+    Example:
+        >>> are("true or false", image="yes")
+        Traceback (most recent call last):
+        quintain.envs.adapters.game.PeerError: image is 'yes'; it is true or false
+    """
+    for name, value in options.items():
+        if not FORMS[form](value):
+            raise PeerError(f"{name} is {value!r:.80}; it is {form}")
 
 
 def by_level(ids: Any, task: Task, of: type | tuple[type, ...] = str) -> Any:

@@ -307,7 +307,21 @@ async def test_what_is_given_to_a_peer_in_the_wrong_shape_is_named() -> None:
         ({**cart, "manner": {"turns": 2.5}}, "turns is 2.5, at least 1"),
         ({**cart, "manner": {"penalty": float("nan")}}, "penalty is nan, at least 0"),
         ({**cart, "manner": {"win": "x"}}, "win is 'x'"),
+        ({**cart, "actions": "ab"}, "actions is 'ab'; it is a list of words"),
+        ({**cart, "image": "yes"}, "image is 'yes'; it is true or false"),
     ]
+    for name, key, value, form in (
+        ("pettingzoo", "actions", 5, "a list of words"),
+        ("pettingzoo", "parallel", 1, "true or false"),
+        ("textworld", "commands", "no", "true or false"),
+        ("textarena", "players", "2", "a whole number"),
+        ("open_spiel", "scale", "2", "a finite number"),
+    ):
+        if importlib.util.find_spec(name if name != "open_spiel" else "pyspiel"):
+            wrong.append(({"name": name, "id": "x", key: value}, f"{key} is {value!r}; it is {form}"))
+    if importlib.util.find_spec("pettingzoo"):
+        seats = {"name": "pettingzoo", "id": "x", "actions": {"player_0": "abc"}}
+        wrong.append((seats, "actions.player_0 is 'abc'; it is a list of words"))
     if importlib.util.find_spec("reasoning_gym"):
         legs = {"name": "reasoning_gym", "id": "leg_counting"}
         wrong += [

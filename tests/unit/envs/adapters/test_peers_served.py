@@ -357,6 +357,15 @@ async def test_our_own_mcp_server_is_an_environment(tmp_path) -> None:
     for strange in ("new_game", {"nam": "new_game"}, {"name": "new_game", "args": {}}):
         with pytest.raises(PeerError, match="it is a mapping of name and"):
             build("env", {"name": "mcp", "server": command, "opening": strange})
+    for wrong, said in (
+        ({"limits": {"turns": "8"}}, "limits.turns is '8'; it is a whole number"),
+        ({"limits": {"wait_s": "9"}}, "limits.wait_s is '9'; it is a finite number"),
+        ({"rewards": {"over": 1}}, "rewards.over is 1; it is a text"),
+        ({"only": "move"}, "only is 'move'; it is a list of words"),
+        ({"server": 8000}, "server is 8000; it is a list of words"),
+    ):
+        with pytest.raises(PeerError, match=said):
+            build("env", {"name": "mcp", "server": command, **wrong})
 
 
 async def test_pictures_of_our_own_mcp_server_come_with_every_result() -> None:
