@@ -197,8 +197,14 @@ class McpEnv:
             raise ToolError(text or f"{name} failed")
         facts = _facts(result.structured_content, text)
         if isinstance(facts, Mapping):
-            self.earned += _finite(facts.get(self.use.reward), f"{self.server}: {name}")
-            self.over = self.over or facts.get(self.use.over) is True
+            where = f"the MCP server {self.server}: {name}"
+            self.earned += _finite(facts.get(self.use.reward), where, self.use.reward)
+            over = facts.get(self.use.over)
+            if not isinstance(over, bool | None):
+                raise PeerError(
+                    f"{where} gives {self.use.over}={over!r:.40}; it is true or false: mend the server, or set rewards.over"
+                )
+            self.over = self.over or bool(over)
         pictures = [part for part in _parts(result) if isinstance(part, Image)]
         self.pictures += pictures
         return text or ("" if pictures and facts is None else json.dumps(facts, ensure_ascii=False))
@@ -246,13 +252,17 @@ def _facts(structured: Any, text: str) -> Any:
     return structured["result"] if wrapped else structured
 
 
-def _finite(value: Any, where: str) -> float:
+def _finite(value: Any, where: str, field: str) -> float:
+    if value is None:
+        return 0.0
     try:
-        earned = float(value) if isinstance(value, int | float) else 0.0
+        earned = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     except OverflowError:
         earned = math.inf
     if not math.isfinite(earned):
-        raise PeerError(f"the MCP server {where} gives the reward {value!r:.40}; a reward is a finite number")
+        raise PeerError(
+            f"{where} gives {field}={value!r:.40}; a reward is a finite number: mend the server, or set rewards.reward"
+        )
     return earned
 
 

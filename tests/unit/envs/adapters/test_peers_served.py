@@ -305,7 +305,13 @@ if sys.argv[1] == "mute":
 server = MCPServer("pays")
 @server.tool()
 def pay() -> dict:
-    return {"reward": float("nan") if sys.argv[1] == "nan" else 10**400}
+    return {
+        "nan": {"reward": float("nan")},
+        "huge": {"reward": 10**400},
+        "text": {"reward": "1.0"},
+        "true": {"reward": True},
+        "over": {"reward": None, "over": "yes"},
+    }[sys.argv[1]]
 server.run()
 """
 
@@ -313,8 +319,11 @@ server.run()
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("nan", "pay gives the reward nan; a reward is a finite number"),
-        ("huge", "pay gives the reward 1000.*; a reward is a finite number"),
+        ("nan", "pay gives reward=nan; a reward is a finite number: mend the server, or set rewards.reward"),
+        ("huge", "pay gives reward=1000.*; a reward is a finite number"),
+        ("text", "pay gives reward='1.0'; a reward is a finite number"),
+        ("true", "pay gives reward=True; a reward is a finite number"),
+        ("over", "pay gives over='yes'; it is true or false"),
         ("mute", "no answer in limits.wait_s=3 seconds"),
     ],
 )
