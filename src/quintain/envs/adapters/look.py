@@ -17,7 +17,7 @@ WIDE = 400  # numbers of an array that are written out; a larger one is a pictur
 
 
 def described(observation: Any, pictured: bool = False) -> str:
-    """An observation in words; nothing where it is a large array and there is a picture.
+    """An observation in words; large arrays, alone or in a dict, are left out where there is a picture.
 
     Raises:
         PeerError: it is a large array, and there is none.
@@ -25,6 +25,8 @@ def described(observation: Any, pictured: bool = False) -> str:
     Example:
         >>> described({"at": np.array([1, 2]), "mission": "go"})
         '{"at": [1, 2], "mission": "go"}'
+        >>> described({"view": np.zeros((60, 80, 3)), "goal": 0}, pictured=True)
+        '{"goal": 0}'
     """
     if isinstance(observation, str):
         return observation
@@ -37,6 +39,9 @@ def described(observation: Any, pictured: bool = False) -> str:
             f"the observation is an array {list(observation.shape)}, and at most {WIDE} numbers are shown as text; set image=true where "
             "the env has that option, or give the option look a function that puts it into words"
         )
+    if pictured and isinstance(observation, dict):
+        seen = {k: v for k, v in observation.items() if not (isinstance(v, np.ndarray) and v.size > WIDE)}
+        return json.dumps(plain(seen), ensure_ascii=False) if seen else ""
     return json.dumps(plain(observation), ensure_ascii=False)
 
 

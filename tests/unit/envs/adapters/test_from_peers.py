@@ -226,6 +226,9 @@ async def test_a_picture_is_shown_again_with_its_own_text_only() -> None:
 def test_a_large_array_is_no_text() -> None:
     with pytest.raises(PeerError, match=r"an array \[210, 160, 3\].*set image=true"):
         described(np.zeros((210, 160, 3)))
+    sign = {"obs": np.zeros((60, 80, 3)), "goal": np.int64(0)}
+    assert described(sign, pictured=True) == '{"goal": 0}' and described({"obs": sign["obs"]}, pictured=True) == ""
+    assert described(sign) == '{"obs": "array [60, 80, 3]", "goal": 0}'
     assert described(np.zeros((210, 160, 3)), pictured=True) == "" and described(np.int64(3)) == "3"
 
 
