@@ -59,7 +59,10 @@ class GymGame:
             self.actions = Actions(self.env.action_space, self.words or words_of(self.env))
             self.ask = self.actions.ask
             self.made = wanted  # not before: what was refused is made anew, and refused again
-        observation, _ = self.env.reset(seed=task.seed)
+        try:
+            observation, _ = self.env.reset(seed=task.seed)
+        except Exception as error:  # of anybody's code, and some say nothing
+            raise self._failed("reset", error) from error
         return self._shown(observation)
 
     def _make(self, wanted: str) -> Any:
@@ -74,8 +77,14 @@ class GymGame:
             warnings.simplefilter("ignore")  # of old versions, and of arguments that are passed on
             try:
                 return gym.make(wanted, **{**mode, **self.options})
-            except (gym.error.Error, ModuleNotFoundError, TypeError) as error:
-                raise PeerError(f"Gymnasium cannot make {wanted!r}: {error}") from error
+            except Exception as error:  # as in `start`
+                raise self._failed("make", error, wanted) from error
+
+    def _failed(self, what: str, error: Exception, wanted: str = "") -> PeerError:
+        """The error that names the environment and its options."""
+        options = f" of {self.options!s:.200}" * bool(self.options)
+        said = f"{type(error).__name__}: {error}".removesuffix(": ")
+        return PeerError(f"Gymnasium cannot {what} {wanted or self.made!r}{options}: {said}"[:400])
 
     def read(self, text: str, seat: str) -> Any:
         """See `actions.Actions.read`."""
@@ -149,7 +158,7 @@ def gymnasium(
 
     Raises:
         MissingExtra: gymnasium, or the package of the environment, is not installed.
-        PeerError: an option is of the wrong kind; (when playing) there is no such environment.
+        PeerError: an option is of the wrong kind; (when playing) there is no such environment, or it cannot be made or reset.
     """
     peer("gymnasium")
     are("true or false", image=image)

@@ -297,11 +297,34 @@ async def test_actions_of_open_spiel_that_differ_in_case_are_told_apart() -> Non
         await begun({"name": "open_spiel", "id": "crossword"})
 
 
-async def test_what_is_given_to_a_peer_in_the_wrong_shape_is_named() -> None:
+def no_reset(size: int) -> Any:
+    """An environment that says nothing of what it lacks."""
+    spaces = peer("gymnasium").spaces
+
+    class NoReset(peer("gymnasium").Env):
+        action_space = observation_space = spaces.Discrete(2)
+
+        def reset(self, **_: Any) -> Any:
+            raise AssertionError
+
+    return NoReset()
+
+
+async def test_what_is_given_to_a_peer_in_the_wrong_shape_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("gymnasium")
     cart = {"name": "gymnasium", "id": "CartPole-v1"}
+    gym = peer("gymnasium")
+    monkeypatch.setitem(gym.registry, "NoReset-v0", gym.envs.registration.EnvSpec("NoReset-v0", no_reset))
     wrong = [
-        ({**cart, "options": {"foo": 1}}, "cannot make 'CartPole-v1': .*foo"),
+        ({**cart, "options": {"foo": 1}}, "cannot make 'CartPole-v1' of .*foo"),
+        (
+            {**cart, "id": "FrozenLake-v1", "options": {"map_name": "9x9"}},
+            "'FrozenLake-v1' of .*map_name.*: KeyError: '9x9'$",
+        ),
+        (
+            {**cart, "id": "NoReset-v0", "options": {"size": 1}},
+            r"cannot reset 'NoReset-v0' of \{'size': 1\}: AssertionError$",
+        ),
         ({**cart, "options": [1]}, r"the options of an environment are \[1\]; give them by name"),
         ({**cart, "id": "nope:Nope-v0"}, "cannot make 'nope:Nope-v0': "),
         ({**cart, "id": 5}, "named by 5; give its name"),
