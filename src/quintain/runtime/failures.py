@@ -9,6 +9,7 @@ from quintain.types import Group, QuintainError, Stop, Trajectory
 STEPS = 3  # steps in which not one episode may get through before the run ends
 SHARE = 0.9  # of a step's episodes: from here on nearly all
 IDLE = 10  # steps on end that train nothing before it is said
+DEAD = 10  # steps on end in which no episode got through before a run ends in which some did: what they asked has gone
 COUNTED = (
     "groups_played",
     "groups_withheld",
@@ -39,6 +40,7 @@ class Failures:
         self.cause = ""  # of the first failure
         self.healthy = self.told = False
         self._episodes = self._failed = 0  # since the last step
+        self._dead, self._late = 0, ""  # steps on end in which no episode got through, and the first cause
 
     def see(self, group: Group) -> None:
         """Count a played group.
@@ -51,8 +53,9 @@ class Failures:
         self._episodes += len(group.trajectories)
         self._failed += len(spoiled)
         self.healthy = self.healthy or len(spoiled) < len(group.trajectories)
-        if spoiled and not self.cause:
-            self.cause = f"{spoiled[0].id}, task {group.task.key}: {told(spoiled[0].events, spoiled[0].stop)}"
+        if spoiled:
+            cause = f"{spoiled[0].id}, task {group.task.key}: {told(spoiled[0].events, spoiled[0].stop)}"
+            self.cause, self._late = self.cause or cause, self._late or cause
         if self.alone and self.groups >= self.limit:
             self.check()
 
@@ -71,18 +74,33 @@ class Failures:
             sums: adds up over all ranks, which call this together.
 
         Raises:
-            EveryEpisodeFailed: no rank is healthy, and together they have played what all may.
+            EveryEpisodeFailed: no rank is healthy, and together they have played what all may; or no episode of the last `DEAD` steps
+                got through.
         """
         own = {"episodes": self._episodes, "failed": self._failed, "healthy": self.healthy}
         every = sums({name: float(n) for name, n in {**own, "groups": self.groups, "limit": self.limit}.items()})
         self._episodes, self._failed, self.healthy = 0, 0, every["healthy"] > 0
         if not self.alone and every["groups"] >= every["limit"]:
             self.check()
+        self._ended(every)
         if self.told or not every["failed"] or every["failed"] < SHARE * every["episodes"]:
             return ""
         self.told = True
         first = f"; the first was {self.cause}" if self.cause else ""
         return f"{every['failed']:.0f} of {every['episodes']:.0f} episodes of this step failed{first}"
+
+    def _ended(self, every: Mapping[str, float]) -> None:
+        """Count a step, of the sums over all ranks; one without episodes says nothing."""
+        if not every["episodes"]:
+            return
+        self._dead = self._dead + 1 if every["failed"] == every["episodes"] else 0
+        if self._dead >= DEAD:
+            first = f"; the first was {self._late}" if self._late else ""
+            raise EveryEpisodeFailed(
+                f"every episode of the last {DEAD} steps failed, so that nothing is learned any more{first}: mend the env or the agent, "
+                "and go on with `quintain train --resume RUN`"
+            )
+        self._late = self._late if self._dead else ""
 
 
 class Standstill:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quintain.runtime.failures import EveryEpisodeFailed, Failures, Standstill, refuse_failures
+from quintain.runtime.failures import DEAD, EveryEpisodeFailed, Failures, Standstill, refuse_failures
 from quintain.types import Group, Stop, Task, Trajectory
 
 
@@ -57,6 +57,21 @@ def test_a_step_is_warned_of_from_nine_in_ten_and_once():
     assert "9 of 10 episodes of this step failed" in failures.warning()
     failures.see(group(Stop.crashed))
     assert failures.warning() == "", "it was said"
+
+
+def test_a_run_whose_env_goes_amid_it_ends():
+    failures = Failures(limit=2)
+    failures.see(group(Stop.crashed, Stop.done))
+    failures.warning()
+    for step in range(2 * DEAD - 1):
+        failures.see(group(Stop.crashed if step != DEAD - 1 else Stop.done))
+        failures.warning()
+    failures.warning()  # a step without episodes says nothing
+    failures.see(Group(task=Task(key="late", env="x"), trajectories=group(Stop.timeout).trajectories))
+    with pytest.raises(
+        EveryEpisodeFailed, match=rf"last {DEAD} steps failed.* first was 0\.0, task a task: crashed: broken 0: mend"
+    ):
+        failures.warning()
 
 
 def test_prompts_that_leave_no_room_are_failures_too():
