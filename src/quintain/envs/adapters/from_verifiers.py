@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ from quintain.envs.adapters.game import PeerError
 from quintain.envs.adapters.packages import peer
 
 KEY = "QUINTAIN_VERIFIERS_KEY"  # verifiers takes keys from the environment only
+_LOOPS: dict[int, asyncio.AbstractEventLoop] = {}  # by process: a fork has no threads
+_STARTING = threading.Lock()
 
 
 def write(env: str | Mapping[str, Any], path: str | Path, count: int = 1000) -> int:
@@ -69,6 +73,10 @@ def agent(env: str | Mapping[str, Any]) -> Callable[..., Awaitable[dict[str, Any
 
     async def play(base_url: str, api_key: str, model: str, index: int) -> dict[str, Any]:
         """One episode of the task with that index, against the policy at `base_url`."""
+        one = asyncio.run_coroutine_threadsafe(episode_of(base_url, api_key, model, index), _loop())
+        return await asyncio.wrap_future(one)
+
+    async def episode_of(base_url: str, api_key: str, model: str, index: int) -> dict[str, Any]:
         vf, made, name = peer("verifiers.v1"), _made(env), f"{KEY}_{abs(hash(api_key))}"  # one serves one episode
         os.environ[name] = api_key
         try:
@@ -88,6 +96,15 @@ def agent(env: str | Mapping[str, Any]) -> Callable[..., Awaitable[dict[str, Any
         return {"rewards": rewards}
 
     return play
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    """Where all episodes of a process run: locks of verifiers are shared by episodes, and every agent here has a loop of its own."""
+    with _STARTING:
+        if os.getpid() not in _LOOPS:
+            loop = _LOOPS[os.getpid()] = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, daemon=True, name="quintain-verifiers").start()
+        return _LOOPS[os.getpid()]
 
 
 def _made(env: str | Mapping[str, Any]) -> Any:

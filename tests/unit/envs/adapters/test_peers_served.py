@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import random
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +21,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from quintain.envs.adapters import from_openenv
+from quintain.envs.adapters import from_openenv, from_verifiers
 from quintain.envs.adapters.game import PeerError
 from quintain.envs.adapters.play import AdapterError, Play
 from quintain.envs.suites import suite_of
@@ -528,3 +530,28 @@ def test_verifiers_there_and_back(tmp_path) -> None:
         server.server_close()
     with pytest.raises(PeerError, match="verifiers has no environment 'no-such'"):
         agent("no-such")
+
+
+def test_episodes_of_verifiers_that_run_at_once_share_its_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every agent has a thread and a loop of its own, and a lock that is waited for in two loops is an error."""
+    lock, told = asyncio.Lock(), SimpleNamespace(score=0.5, weight=2.0)
+
+    class Made:
+        taskset = ("first", "second")
+
+        @contextlib.asynccontextmanager
+        async def serving(self) -> Any:
+            async with lock:
+                await asyncio.sleep(0.2)
+            yield
+
+        async def run_episode(self, task: str, context: Any) -> Any:
+            return SimpleNamespace(traces=[SimpleNamespace(errors=[], rewards={task: told})], errors=[])
+
+    kinds = ("EvalClientConfig", "ModelContext", "SamplingConfig")
+    monkeypatch.setattr(from_verifiers, "_made", lambda env: Made())
+    monkeypatch.setattr(from_verifiers, "peer", lambda name: SimpleNamespace(**dict.fromkeys(kinds, SimpleNamespace)))
+    play = from_verifiers.agent("an-env")
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(asyncio.run, asyncio.wait_for(play("http://x/v1", f"key{i}", "m", i), 10)) for i in (0, 1)]
+    assert [job.result() for job in jobs] == [{"rewards": {"first": 1.0}}, {"rewards": {"second": 1.0}}]
