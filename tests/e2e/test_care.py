@@ -9,6 +9,7 @@ from quintain import config as configs
 from quintain.cli.train import run
 from quintain.envs.world import WorldEnv
 from quintain.ledger import RunDir, audit
+from quintain.runtime.failures import EveryEpisodeFailed
 
 
 def poisoned(monkeypatch, when):
@@ -48,10 +49,22 @@ def test_poison_is_quarantined_and_the_other_groups_are_trained(tmp_path, monkey
 def test_a_step_of_nothing_but_poison_is_taken(tmp_path, monkeypatch):
     healthy = iter(range(1500))
     poisoned(monkeypatch, lambda task: next(healthy, None) is None)
-    path = start(tmp_path, "run.steps=30", "rollout.max_turns=4")
+    path = start(tmp_path, "run.steps=20", "rollout.max_turns=4")
     with RunDir.open(path) as store:
         books, rows = audit(store), [m for _, m in store.metrics()]
-    assert books.ok and len(rows) == 30 and rows[-1]["groups_trained"] == 0.0
+    assert books.ok and len(rows) == 20 and rows[-1]["groups_trained"] == 0.0
+
+
+def test_a_run_in_which_no_episode_gets_through_any_more_ends(tmp_path, monkeypatch):
+    healthy = iter(range(200))
+    poisoned(monkeypatch, lambda task: next(healthy, None) is None)
+    with pytest.raises(
+        EveryEpisodeFailed, match="every episode of the last 10 steps failed.*the first was .*poison.*--resume RUN"
+    ):
+        start(tmp_path, "run.steps=30", "rollout.max_turns=4")
+    with RunDir.open(tmp_path / "tiny") as store:
+        books, rows = audit(store), [m for _, m in store.metrics()]
+    assert books.ok and 10 < len(rows) < 20
 
 
 def test_failed_episodes_are_left_out_where_asked(tmp_path, monkeypatch):
