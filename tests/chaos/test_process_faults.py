@@ -72,7 +72,7 @@ class Attack:
         """The exit code of one start."""
         log = self.plan.with_name("log")
         with log.open("ab") as out:
-            process = begin("quintain", "train", *words, log=out)
+            process = begin("quintain.cli", "train", *words, log=out)
             until = time.monotonic() + 240
             while process.poll() is None:
                 assert time.monotonic() < until, log.read_text()[-3000:]

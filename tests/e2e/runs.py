@@ -32,7 +32,7 @@ def begin(out: Path, *words: str) -> Started:
     """`quintain WORDS` as a process that prints into the file `out`. It need not import what a test before has: it is forked."""
     forks.ready()
     with out.open("wb") as log:
-        return begin_process("quintain", *words, log=log)
+        return begin_process("quintain.cli", *words, log=log)
 
 
 @contextlib.contextmanager

@@ -72,7 +72,7 @@ class Quintain:
             for name, value in {"HOME": str(folder), **more}.items():
                 patch.setenv(name, value)
             patch.chdir(folder)
-            self.process = begin("quintain", *arguments, log=log)
+            self.process = begin("quintain.cli", *arguments, log=log)
         self.pid, self.poll, self.kill, self.send_signal = (
             getattr(self.process, name) for name in ("pid", "poll", "kill", "send_signal")
         )
