@@ -55,9 +55,8 @@ def test_what_is_imitated_is_what_a_policy_will_read_when_it_plays(name: str) ->
     config = fitted(configs.make("words", overrides=[f"world={name}"]))
     stage, world = make_stage(config), world_of(name)
     env = WorldEnv(world, Scaffold.of(config.env.scaffold))
-    for task in islice(
-        drawn(stage.sampler("train", look(), (0, 1))), 8
-    ):  # an oracle may give up, and then there is no demonstration
+    for task in islice(drawn(stage.sampler("train", look(), (0, 1))), 8):
+        # an oracle may give up, and then there is no demonstration
         if made := list(demonstrations(env, iter([task]), 9, Manner(seed=look(), reward=-1.0))):
             break
     lines = {turns[0].seat: turns for _, turns in made}

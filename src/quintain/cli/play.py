@@ -16,9 +16,8 @@ ARROWS = {"\x1b[A": "up", "\x1b[B": "down", "\x1b[C": "right", "\x1b[D": "left"}
 LETTERS = {"w": "up", "s": "down", "d": "right", "a": "left"}
 FORWARD, BACK = ("up", "forward"), ("down", "back", "backward")  # what the arrows do, the first that there is
 COMMANDS = {"h": "hint", "u": "undo", "r": "restart", "?": "rules", "q": "quit"}
-STROKE = re.compile(
-    r"\x1b(?:[\[O][0-9;]*[^\x1b]|[^\x1b])?|.", re.DOTALL
-)  # one key: its escape sequence, or a character
+# one key: its escape sequence, or a character
+STROKE = re.compile(r"\x1b(?:[\[O][0-9;]*[^\x1b]|[^\x1b])?|.", re.DOTALL)
 MOST_KEYS = 12  # actions of a world that is played with single keys
 LEAST = 8  # lines of a picture that is worth showing
 
@@ -73,15 +72,14 @@ class Table:
 
         self.env = WorldEnv(world_of(task.env), Scaffold(grammar="free", rules=False))
         self.task, self.picture = task, 0
-        self.seat = self.env.facts.seats[0]
-        self.past: list[Any] = []
+        self.seat, self.warned = self.env.facts.seats[0], False
         self._begin()
-        self.warned = False
         self.keys = keys_of(actions(self.env)) if single else {}
         self.words = set(lexicon(self.env.world, [task.level], task.params))
 
     def _begin(self) -> None:
-        self.feedback, self.past = self.env.begin(self.task), []
+        self.feedback = self.env.begin(self.task)
+        self.past: list[Any] = []
         self.earned = dict.fromkeys(self.env.facts.seats, 0.0)
         self._take_seat()
 

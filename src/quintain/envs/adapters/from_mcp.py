@@ -8,7 +8,6 @@ import contextlib
 import functools
 import io
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from PIL import Image as Pillow
 
-from quintain.envs.adapters.game import PeerError, are
+from quintain.envs.adapters.game import PeerError, are, number
 from quintain.envs.adapters.packages import peer
 from quintain.envs.data import NoOpening
 from quintain.envs.schema import ToolError
@@ -255,15 +254,11 @@ def _facts(structured: Any, text: str) -> Any:
 def _finite(value: Any, where: str, field: str) -> float:
     if value is None:
         return 0.0
-    try:
-        earned = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-    except OverflowError:
-        earned = math.inf
-    if not math.isfinite(earned):
+    if not number(value):
         raise PeerError(
             f"{where} gives {field}={value!r:.40}; a reward is a finite number: mend the server, or set rewards.reward"
         )
-    return earned
+    return float(value)
 
 
 def _loose(tool: Tool) -> Tool:
@@ -307,7 +302,8 @@ def mcp(
         PeerError: an option is unknown or out of range.
     """
     peer("mcp.client")
-    are("a list of words", only=only, **({} if isinstance(server, str) else {"server": server}))
+    are("a list of words", only=only)
+    are("a URL or a list of words", server=server)
     names, numbers = dict(rewards or {}), dict(limits or {})
     chosen: dict[str, Any] = {**names, **numbers}
     if strange := (set(names) - {"reward", "over"}) | (set(numbers) - {"turns", "wait_s", "penalty"}):

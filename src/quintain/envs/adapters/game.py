@@ -102,8 +102,20 @@ class Manner:
 
 
 def number(value: Any) -> bool:
-    """Whether a value is a finite number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether a value is a finite number.
+
+    Example:
+        >>> number(0.5), number(True), number(10**400)
+        (True, False, False)
+    """
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number that is larger than any float
+        return False
+
+
+def _words(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(word, str) for word in value)
 
 
 FORMS: dict[str, Callable[[Any], bool]] = {
@@ -111,7 +123,8 @@ FORMS: dict[str, Callable[[Any], bool]] = {
     "a finite number": number,
     "a whole number": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "a text": lambda value: isinstance(value, str),
-    "a list of words": lambda value: isinstance(value, list | tuple) and all(isinstance(word, str) for word in value),
+    "a list of words": _words,
+    "a URL or a list of words": lambda value: isinstance(value, str) or _words(value),
 }
 
 

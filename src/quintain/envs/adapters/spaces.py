@@ -42,9 +42,8 @@ class Shared:
         return tuple(self)[at]
 
     def __iter__(self) -> Iterator[str]:
-        return (
-            "".join(self.signs[row[row < len(self.signs)]]) for row in self.codes
-        )  # the rest of a row is filled with len(signs)
+        filled = len(self.signs)  # what the rest of a row holds
+        return ("".join(self.signs[row[row < filled]]) for row in self.codes)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> tuple[str, ...]:
         return tuple(self)

@@ -300,10 +300,10 @@ async def test_an_mcp_server_that_goes_ends_the_episode(tool: str, tmp_path) -> 
 
 
 PAYS = """
-import sys, time
+import sys
 from mcp.server.mcpserver import MCPServer
 if sys.argv[1] == "mute":
-    time.sleep(60)
+    sys.exit(not sys.stdin.read())  # it hears all, until nobody speaks any more, and says nothing
 server = MCPServer("pays")
 @server.tool()
 def pay() -> dict:
@@ -373,7 +373,7 @@ async def test_our_own_mcp_server_is_an_environment(tmp_path) -> None:
         ({"limits": {"wait_s": "9"}}, "limits.wait_s is '9'; it is a finite number"),
         ({"rewards": {"over": 1}}, "rewards.over is 1; it is a text"),
         ({"only": "move"}, "only is 'move'; it is a list of words"),
-        ({"server": 8000}, "server is 8000; it is a list of words"),
+        ({"server": 8000}, "server is 8000; it is a URL or a list of words"),
     ):
         with pytest.raises(PeerError, match=said):
             build("env", {"name": "mcp", "server": command, **wrong})
