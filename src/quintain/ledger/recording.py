@@ -31,11 +31,8 @@ class Recording:
     """
 
     def __init__(self, text: str) -> None:
-        word, _, count = text.partition(":")
-        self.limit = None if text == "all" else 0
-        if word == "sample" and count.isdigit() and int(count):
-            self.limit = int(count)
-        elif text not in ("all", "none"):
+        self.limit = None if text == "all" else _sampled(text)
+        if not self.limit and text not in ("all", "none"):
             raise QuintainError(
                 f"record is {text!r}; it must be `all`, `sample:K` with K >= 1 groups a step, or `none`"
             )
@@ -53,10 +50,9 @@ class Recording:
             >>> [Recording.of_rank("sample:3", rank, 2) for rank in (0, 1)], Recording.of_rank("sample:1", 1, 2)
             (['sample:2', 'sample:1'], 'none')
         """
-        word, _, count = text.partition(":")
-        if word != "sample" or not count.isdigit() or not int(count):
+        if not (count := _sampled(text)):
             return text
-        share = int(count) // size + (rank < int(count) % size)
+        share = count // size + (rank < count % size)
         return f"sample:{share}" if share else "none"
 
     def packed(self, event: Event, keep: Keep) -> bytes | Callable[[], bytes]:
@@ -88,6 +84,12 @@ class Recording:
         self._dropped.clear()
         for step in sorted(self._count)[:-_STEPS]:
             del self._count[step]
+
+
+def _sampled(text: str) -> int:
+    """K of `sample:K`, 0 of any other text."""
+    word, _, count = text.partition(":")
+    return int(count) if word == "sample" and count.isdecimal() else 0
 
 
 def _noise(ticket: int) -> bytes:

@@ -174,8 +174,8 @@ def refuse_failures(groups: Sequence[Group], sums: Callable[[Mapping[str, float]
     spoiled = [(group.task.key, t) for group in groups for t in group.trajectories if failed(t)]
     own = {"episodes": sum(len(group.trajectories) for group in groups), "failed": len(spoiled)}
     every = sums({name: float(n) for name, n in own.items()})
-    causes = [f"; the first was task {task}: {told(t.events, t.stop)}" for task, t in spoiled]
-    cause = causes[0] if causes else ""  # a rank may have played none
+    causes = (f"; the first was task {task}: {told(t.events, t.stop)}" for task, t in spoiled)
+    cause = next(causes, "")  # a rank may have played none
     if 0 < every["failed"] == every["episodes"]:
         raise EveryEpisodeFailed(
             f"every one of {every['episodes']:.0f} episodes failed, so there is nothing to sum up{cause}: mend the env or the agent, its "

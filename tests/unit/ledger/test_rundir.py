@@ -211,7 +211,7 @@ def test_a_sample_is_one_of_what_is_trained_and_others_fill_it(home, event, make
         assert kept_of(run) == found
 
 
-@pytest.mark.parametrize("record", ["some", "sample:", "sample:0", "sample:2/3", "sample:x", "none:1"])
+@pytest.mark.parametrize("record", ["some", "sample:", "sample:0", "sample:2/3", "sample:x", "sample:²", "none:1"])
 def test_an_unknown_recording_is_refused(home, record):
     with pytest.raises(QuintainError, match="sample:K"):
         RunDir.create(home, "", record=record)
