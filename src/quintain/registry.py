@@ -61,6 +61,10 @@ class Entry:
 
 _entries: dict[tuple[str, str], Entry] = {}
 _stamps: dict[int, tuple[Any, dict[str, Any]]] = {}  # id -> (weak or strong reference, provenance)
+_lacking: dict[str, MissingExtra] = {}  # kind -> what some of its modules need that is not installed
+
+# packages of the extra `train`
+TRAIN = ("peft", "psutil", "pyarrow", "safetensors", "tokenizers", "torch", "transformers")
 
 # where the factories of a kind live: imported on first use, so that `import quintain` stays light
 HOMES = {
@@ -161,16 +165,18 @@ def _plain(value: Any) -> Any:
 
 
 def load(kind: str) -> None:
-    """Import every module in which factories of `kind` live."""
+    """Import every module in which factories of `kind` live, but for those that need what is not installed."""
     for home in HOMES.get(kind, ()):
-        if importlib.util.find_spec(home) is not None:
-            _import_all(importlib.import_module(home))
-
-
-def _import_all(package: ModuleType) -> None:
-    for info in pkgutil.walk_packages(getattr(package, "__path__", ()), package.__name__ + "."):
-        if not info.name.rsplit(".", 1)[-1].startswith("_"):
-            importlib.import_module(info.name)
+        if importlib.util.find_spec(home) is None:
+            continue
+        for info in pkgutil.walk_packages(getattr(importlib.import_module(home), "__path__", ()), f"{home}."):
+            try:
+                if not info.name.rsplit(".", 1)[-1].startswith("_"):
+                    importlib.import_module(info.name)
+            except ModuleNotFoundError as error:
+                if (lacks := missing(error)) is None:
+                    raise
+                _lacking[kind] = lacks
 
 
 def entry(kind: str, name: str) -> Entry:
@@ -178,11 +184,16 @@ def entry(kind: str, name: str) -> Entry:
 
     Raises:
         UnknownName: there is none; the message names the nearest match.
+        MissingExtra: there is none among those that can be imported here.
     """
     found = _entries.get((kind, name))
     if found is None:
         load(kind)
         found = _entries.get((kind, name))
+    if found is None and kind in _lacking:
+        raise MissingExtra(
+            f"no {kind} {name!r} among those that load here ({', '.join(names(kind))}); {_lacking[kind]}"
+        )
     if found is None:
         raise UnknownName(unknown(kind, name, names(kind)))
     return found
@@ -372,8 +383,16 @@ def require_extra(extra: str, *modules: str) -> None:
     Raises:
         MissingExtra: one is not; the message says how to install it.
     """
-    missing = [m for m in modules if importlib.util.find_spec(m) is None]
-    if missing:
-        raise MissingExtra(
-            f"this needs {', '.join(missing)}, which is not installed; run: pip install 'quintain[{extra}]'"
-        )
+    lacks = [m for m in modules if importlib.util.find_spec(m) is None]
+    if lacks:
+        raise _lacks(", ".join(lacks), extra)
+
+
+def missing(error: ModuleNotFoundError) -> MissingExtra | None:
+    """How to install what an import did not find; None for a package that the extra `train` does not have."""
+    package = (error.name or "").split(".")[0]
+    return _lacks(package, "train") if package in TRAIN else None
+
+
+def _lacks(packages: str, extra: str) -> MissingExtra:
+    return MissingExtra(f"this needs {packages}, which is not installed; run: pip install 'quintain[{extra}]'")

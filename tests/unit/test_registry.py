@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from quintain.registry import (
+    TRAIN,
     BadOption,
     MissingExtra,
     MissingOption,
@@ -86,6 +93,23 @@ def test_a_missing_extra_says_how_to_install_it():
     with pytest.raises(MissingExtra, match=r"pip install 'quintain\[vllm\]'"):
         require_extra("vllm", "a_module_that_does_not_exist")
     require_extra("train", "json")
+
+
+def test_parts_load_without_what_others_of_their_kind_need():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert set(TRAIN) == {re.match(r"\w+", line)[0] for line in project["optional-dependencies"]["train"]}
+    code = f"""
+import sys; sys.modules.update(dict.fromkeys({TRAIN}))
+from quintain.registry import MissingExtra, build
+build("engine", dict(name="openai", url="http://127.0.0.1:1/v1", model="m", key_env=""))
+for kind, name in (("engine", "torch"), ("objective", "clip")):
+    try: build(kind, name)
+    except MissingExtra as error: print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    engine, objective = done.stdout.splitlines()
+    assert re.search("no engine 'torch' among .*openai.*pip install 'quintain.train.'", engine)
+    assert "pip install 'quintain[train]'" in objective
 
 
 @pytest.mark.parametrize("option", ["kind", "name"])

@@ -67,6 +67,14 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         print(f"quintain {verb}: {type(error).__name__}: {error}", file=sys.stderr)
         return 1
+    except ModuleNotFoundError as error:
+        from quintain.registry import missing
+
+        lacks = missing(error)
+        if lacks is None or os.environ.get("QUINTAIN_TRACEBACK"):
+            raise
+        print(f"quintain {verb}: {type(lacks).__name__}: {lacks}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130

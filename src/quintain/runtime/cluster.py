@@ -15,7 +15,6 @@ from typing import Any
 
 from quintain.config import ClusterSection, Config, ConfigError
 from quintain.registry import require_extra
-from quintain.runtime.reaper import MARK
 from quintain.types import QuintainError
 
 GIB = 1 << 30
@@ -213,6 +212,8 @@ def transport(config: Config, folder: Path) -> Any:
         ClusterError: there is no token where one is needed.
     """
     require_extra("ray", "ray", "grpc", "psutil")
+    from quintain.runtime.reaper import MARK
+
     room = Path(tempfile.mkdtemp(prefix="quintain-ray-"))  # mode 0700; short, since the sockets of Ray lie in it
     try:
         path = token(config.cluster, room)

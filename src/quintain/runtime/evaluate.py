@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from quintain.config import Config
 from quintain.parts import Cast, Reward, Rollout
@@ -15,10 +16,14 @@ from quintain.runtime.failures import refuse_failures
 from quintain.runtime.keeper import Peers
 from quintain.runtime.opponents import sides
 from quintain.runtime.playing import make_reward
-from quintain.runtime.run import Guard
 from quintain.runtime.stage import APART, Stage, tasks
 from quintain.types import Group, Task
 from quintain.waits import Paced
+
+Guard = Callable[
+    [Coroutine[Any, Any, Any]], Awaitable[Any]
+]  # gives the result, or gives the work up when the run drains
+Evaluate = Callable[[int, Guard], Awaitable[Mapping[str, float]]]
 
 
 async def play(

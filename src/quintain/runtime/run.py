@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from quintain.ports import Learner, Sink
 from quintain.runtime import measure
 from quintain.runtime.beside import PINNED, Beside
 from quintain.runtime.care import Care
+from quintain.runtime.evaluate import Evaluate
 from quintain.runtime.failures import STEPS, Failures, Standstill
 from quintain.runtime.keeper import Keeper
 from quintain.runtime.proof import Proof
@@ -25,9 +26,6 @@ from quintain.waits import waiting
 from quintain.window import WITHHELD
 
 Result = TypeVar("Result")
-# gives the result, or gives the work up when the run drains
-Guard = Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]
-Evaluate = Callable[[int, Guard], Awaitable[Mapping[str, float]]]
 
 
 @dataclass(kw_only=True, slots=True)

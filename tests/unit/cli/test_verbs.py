@@ -22,6 +22,7 @@ from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.ledger import RunDir
 from quintain.ports import SOLO
+from quintain.registry import TRAIN
 from quintain.runtime.check import check
 from quintain.runtime.stage import make_stage
 from quintain.types import Event, Message, Task
@@ -37,6 +38,24 @@ def test_help_names_every_verb_without_loading_torch(capsys):
     assert all(verb in shown for verb in VERBS)
     code = "import sys; from quintain.cli import main; main(['--help']); assert not {'torch', 'pydantic', 'numpy'} & set(sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["eval", "random", "NimDuel", "-n", "2"], 0, "success by seat"),
+        (["eval", "http://127.0.0.1:1/v1", "KeyDoor"], 1, "pass --model NAME"),
+        (["eval", "random", "--suite", "none"], 1, "unknown suite 'none'"),
+        (["train", "keydoor"], 1, "MissingExtra: this needs torch, transformers, safetensors"),
+        (["plan", "keydoor"], 1, "MissingExtra: this needs torch, transformers"),
+        (["config", "show", "tiny"], 1, "MissingExtra: this needs torch"),
+    ],
+)
+def test_what_needs_no_model_needs_no_torch_and_the_rest_says_how_to_install_it(arguments, status, words):
+    code = f"import sys; sys.modules.update(dict.fromkeys({TRAIN})); from quintain.cli import main; sys.exit(main({arguments}))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == status and words in ended.stdout + ended.stderr, ended.stderr
+    assert "MissingExtra" not in ended.stderr or "pip install 'quintain[train]'" in ended.stderr
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))
