@@ -123,12 +123,13 @@ def _suite(given: argparse.Namespace) -> int:
         "setting": ", ".join(setting),
         "seconds": time.perf_counter() - start,
         **suites.summed(suite, played),
+        **_used(casts(suite.worlds[0])[1]),
     }
     if given.json:
         print(json.dumps(found))
     else:
         print(suites.table(given.player, found))
-        print(f"  {found['seconds']:.1f} s")
+        print(f"  {found['seconds']:.1f} s{_spent(found)}")
     if given.out is not None:
         kept = suite_page.keep(found, given.out)
         print(f"  kept; see {kept}", file=sys.stderr if given.json else sys.stdout)
@@ -163,10 +164,21 @@ def _told(player: str, found: dict[str, Any]) -> None:
 
     for one in [found, *([found["away"]] if "away" in found else [])]:
         print(table(f"{player} in {one['where']}", one))
-        print(f"  {one['episodes']} episode{'s' * (one['episodes'] != 1)} in {one['seconds']:.1f} s")
+        print(f"  {one['episodes']} episode{'s' * (one['episodes'] != 1)} in {one['seconds']:.1f} s{_spent(one)}")
     if gains := found.get("gains"):
         said = {name: "-" if value is None else f"{value:.3f}" for name, value in gains.items() if name != "over"}
         print(f"relative gains over {gains['over']}: " + "   ".join(f"{name} {value}" for name, value in said.items()))
+
+
+def _used(cast: Cast) -> dict[str, Any]:
+    """What a server says of its use, as `used`; nothing of players without one."""
+    used = getattr(cast.engines.get("policy"), "used", {})
+    return {"used": {name: int(value) for name, value in used.items()}} if used else {}
+
+
+def _spent(found: dict[str, Any]) -> str:
+    used = [f"{value:,} {name.replace('_', ' ')}" for name, value in found.get("used", {}).items()]
+    return f"; {', '.join(used)}" if used else ""
 
 
 def _carried(given: argparse.Namespace, home: dict[str, Any]) -> dict[str, Any]:
@@ -272,4 +284,11 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     rival = given.against or config.eval.against
     facing = {"against": rival} if casts[0].frozen else {}
     where += f" against {rival}" * bool(facing) + ", greedy" * given.greedy
-    return {"player": given.player, "where": where, **facing, "seconds": time.perf_counter() - start, **summary(groups)}
+    return {
+        "player": given.player,
+        "where": where,
+        **facing,
+        "seconds": time.perf_counter() - start,
+        **summary(groups),
+        **_used(casts[0]),
+    }

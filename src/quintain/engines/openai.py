@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from quintain.engines.errors import EngineError
@@ -32,10 +33,11 @@ from quintain.types import (
 
 
 class _Remote:
-    """What both kinds share: one wire, requests in flight by session, pause and resume."""
+    """What both kinds share: one wire, requests in flight by session, what they used, pause and resume."""
 
-    def __init__(self, wire: Wire, model: str, body: Mapping[str, Any]) -> None:
-        self.wire, self.model, self.body = wire, model, dict(body)
+    def __init__(self, wire: Wire, model: str, body: Mapping[str, Any], omit: Collection[str]) -> None:
+        self.wire, self.model, self.body, self.omit = wire, model, dict(body), frozenset(omit)
+        self.used: Counter[str] = Counter()
         self.flying: dict[str, set[asyncio.Task[dict[str, Any]]]] = {}
         self.given_up: set[asyncio.Task[dict[str, Any]]] = set()
         self.paused: asyncio.Event | None = None
@@ -44,10 +46,13 @@ class _Remote:
         """The answer, or None when the session was aborted meanwhile."""
         if self.paused is not None:
             await self.paused.wait()
-        job = asyncio.ensure_future(self.wire.post(path, {"model": self.model, **payload, **self.body}))
+        ours = {name: value for name, value in payload.items() if name not in self.omit}
+        job = asyncio.ensure_future(self.wire.post(path, {"model": self.model, **ours, **self.body}))
         self.flying.setdefault(request.session, set()).add(job)
         try:
-            return await job
+            data = await job
+            self.used.update({"requests": 1, **_usage(data)})  # pyrefly: ignore
+            return data
         except asyncio.CancelledError:
             if job in self.given_up:
                 return None
@@ -79,16 +84,15 @@ ABORTED = Completion(tokens=(), logprobs=(), finish="abort", spans=())
 
 
 class ChatApi:
-    """A model behind `/v1/chat/completions`: it is spoken to in messages and its words are never trained.
+    """A model behind `/v1/chat/completions`: it is spoken to in messages and its words are never trained."""
 
-    Args:
-        wire: the server.
-        model: the model's name there.
-        body: further fields of every request body; they win over ours.
-    """
+    def __init__(self, remote: _Remote) -> None:
+        self._remote = remote
 
-    def __init__(self, wire: Wire, model: str, body: Mapping[str, Any] | None = None) -> None:
-        self._remote = _Remote(wire, model, body or {})
+    @property
+    def used(self) -> Mapping[str, float]:
+        """Sums over all answers: `requests`, and what the server says of its use, such as `prompt_tokens`."""
+        return self._remote.used
 
     async def converse(
         self, messages: Sequence[Message], tools: Sequence[Tool], request: Request, state: Any
@@ -108,7 +112,7 @@ class ChatApi:
         choice = _choice(data, self._remote.wire.url)
         said = choice.get("message") or {}
         calls = [_call(c) for c in said.get("tool_calls") or ()]
-        text = said.get("content") or ""
+        text = _text(said.get("content"))
         if calls:
             text = f"{text}\n{toolcalls.write(calls)}" if text else toolcalls.write(calls)
         finish = "length" if choice.get("finish_reason") == "length" else "stop"
@@ -159,18 +163,11 @@ class TokenApi:
 
     The server's logprobs are recorded as they are: let it report those of the distribution that it samples from (vLLM:
     `--logprobs-mode processed_logprobs`), or use temperature 1 without cuts. Without ids in the answer the text alone
-    is kept, as an external node.
-
-    Args:
-        wire: the server.
-        model: the model's name there.
-        body: further fields of every request body; they win over ours.
-        version: the policy version that is stamped on its tokens.
+    is kept, as an external node. Its tokens are stamped with policy version 0.
     """
 
-    def __init__(self, wire: Wire, model: str, body: Mapping[str, Any] | None = None, version: int = 0) -> None:
-        self._remote = _Remote(wire, model, body or {})
-        self.version = version
+    def __init__(self, remote: _Remote) -> None:
+        self._remote = remote
 
     async def generate(self, request: Request) -> Completion:
         """A continuation of the prompt's tokens.
@@ -196,7 +193,7 @@ class TokenApi:
             return Completion(tokens=(), logprobs=(), finish=finish, spans=(), text=text, usage=_usage(data))
         if len(tokens) != len(logprobs):
             raise EngineError(f"{self._remote.wire.url}: {len(tokens)} token ids with {len(logprobs)} logprobs")
-        spans = (Span(start=0, stop=len(tokens), version=self.version),) if tokens else ()
+        spans = (Span(start=0, stop=len(tokens), version=0),) if tokens else ()
         top_ids, top = _top(held, sampling)
         return Completion(
             tokens=tokens,
@@ -258,6 +255,7 @@ def openai(
     tokens: bool = False,
     manners: Mapping[str, Any] | None = None,
     body: Mapping[str, Any] | None = None,
+    omit: Sequence[str] = (),
 ) -> ChatApi | TokenApi:
     """A model behind an OpenAI-compatible URL: an opponent, a judge, an API model to evaluate, a server of your own.
 
@@ -267,18 +265,28 @@ def openai(
         key_env: environment variable with the API key; empty for servers without one.
         tokens: speak in token ids through `/v1/completions` instead of chat messages.
         manners: `timeout_s` (120), `retries` (4), `concurrency` (32), `wait_s` (0.5, doubled after each failure).
-        body: further fields of each request, such as `{"max_completion_tokens": 512}`.
+        body: further fields of each request, such as `{"max_completion_tokens": 512}`; they win over ours.
+        omit: fields of ours that the server refuses and that are not sent: `max_tokens`, `temperature`, `top_p`, `seed`.
 
     Raises:
-        EngineError: the URL or the key is missing or wrong.
+        EngineError: the URL or the key is missing or wrong, or `omit` names what is not sent.
     """
-    unknown_ = set(manners or {}) - set(Manners.__dataclass_fields__)
-    if unknown_:
+    for name, value in {"manners": manners, "body": body}.items():
+        if value is not None and not isinstance(value, Mapping):
+            raise EngineError(f"openai: {name} is a table, such as {name}.{TABLES[name]}, not {value!r}")
+    if unknown_ := set(manners or {}) - set(Manners.__dataclass_fields__):
         raise EngineError(
             f"openai: unknown manners {sorted(unknown_)}; there are {', '.join(Manners.__dataclass_fields__)}"
         )
-    wire = Wire(url, key_env, Manners(**(manners or {})))
-    return TokenApi(wire, model, body) if tokens else ChatApi(wire, model, body)
+    if isinstance(omit, str) or (strange := [name for name in omit if name not in FIELDS]):
+        told = repr(omit) if isinstance(omit, str) else ", ".join(map(repr, strange))
+        raise EngineError(f"openai: omit is a list of fields among {', '.join(FIELDS)}, not {told}")
+    remote = _Remote(Wire(url, key_env, Manners(**(manners or {}))), model, body or {}, omit)
+    return TokenApi(remote) if tokens else ChatApi(remote)
+
+
+TABLES = {"manners": "retries=8", "body": "max_completion_tokens=512"}
+FIELDS = ("max_tokens", "temperature", "top_p", "seed", "top_k", "min_p")  # that each request may have
 
 
 def _sampling(request: Request) -> dict[str, Any]:
@@ -299,6 +307,13 @@ def _choice(data: Mapping[str, Any], url: str) -> Mapping[str, Any]:
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise EngineError(f"{url}: the answer holds no choice: {json.dumps(data)[:200]}")
     return choices[0]
+
+
+def _text(content: Any) -> str:
+    """What was said: a text, or the texts among parts (some servers give their reasoning as parts of another type)."""
+    if isinstance(content, list):
+        return "".join(str(p.get("text") or "") for p in content if isinstance(p, dict) and p.get("type") == "text")
+    return str(content or "")
 
 
 def _usage(data: Mapping[str, Any]) -> dict[str, float]:

@@ -7,9 +7,12 @@ import contextlib
 import hashlib
 import http.client
 import json
+import math
 import os
+import re
 import threading
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,12 +26,28 @@ LONGEST_WAIT_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manners:
-    """Seconds for one answer, further tries, requests at once, and seconds before the second try."""
+    """Seconds for one answer, further tries, requests at once, and seconds before the second try.
+
+    Raises:
+        EngineError: one is no number or out of range.
+    """
 
     timeout_s: float = 120.0
     retries: int = 4
     concurrency: int = 32
     wait_s: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name, whole, least in (
+            ("retries", True, 0),
+            ("concurrency", True, 1),
+            ("timeout_s", False, 0.001),
+            ("wait_s", False, 0),
+        ):
+            value = getattr(self, name)
+            kind = int if whole else (int, float)
+            if isinstance(value, bool) or not isinstance(value, kind) or not least <= value < math.inf:
+                raise EngineError(f"manners.{name} is {value!r}; it is a {'whole ' * whole}number, at least {least}")
 
 
 class _Refused(Exception):
@@ -41,7 +60,7 @@ class Wire:
     """Posts JSON to one server.
 
     Args:
-        url: base of the API, with or without `/v1`.
+        url: base of the API; one whose path names no version, such as `/v1` or `/v1beta/openai`, gets `/v1`.
         key_env: name of the environment variable that holds the API key; empty sends none.
         manners: limits and retries.
 
@@ -53,7 +72,8 @@ class Wire:
         if not url.startswith(("http://", "https://")):
             raise EngineError(f"{url!r} is not an http or https URL")
         base = url.rstrip("/")
-        self.url: str = base if base.endswith("/v1") else f"{base}/v1"
+        versioned = any(re.fullmatch(r"v\d\w*", part) for part in urllib.parse.urlsplit(base).path.split("/"))
+        self.url: str = base if versioned else f"{base}/v1"
         self.manners: Manners = manners or Manners()
         self.tries: int = 0  # requests sent, retries included
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}

@@ -19,6 +19,9 @@ from quintain.runtime.words import keep_words, went_with
 from quintain.serve.desk import refuse_record
 from quintain.types import Sampling, Task
 
+ROOM = 1024  # tokens that a model behind a URL has for a turn: it may think aloud before it answers
+PATIENT = {"retries": 8}  # an evaluation outlives two minutes of a server that is busy or away
+
 
 def builtin(name: str, config: Config) -> Cast:
     """The cast of the random player or the oracle in the world of a config.
@@ -96,15 +99,33 @@ def _alone(config: Config) -> Config:
     return config.model_copy(update={k: getattr(config, k).model_copy(update=v) for k, v in still.items()})
 
 
-def of_url(url: str, model: str, config: Config, key_env: str) -> Cast:
-    """A model behind an OpenAI-compatible URL, through chat completions.
+def of_url(url: str, model: str, config: Config, overrides: Sequence[str], key_env: str) -> Cast:
+    """A model behind an OpenAI-compatible URL, through chat completions, with the options of a config whose engine is `openai`.
+
+    Args:
+        url: of the server.
+        model: the model's name there.
+        config: where it plays; a turn has `ROOM` tokens, or more if the config says so.
+        overrides: of the config, as written; they may set a smaller `rollout.max_tokens`.
+        key_env: environment variable with the key.
 
     Raises:
-        ConfigError: no model is named.
+        ConfigError: no model is named, or the engine's options are another engine's, or say what `url`, `model`, `key_env` do.
     """
     if not model:
         raise configs.ConfigError(
             f"a server answers for the models that it names, and none is named for {url}; pass --model NAME"
+        )
+    own = dict(config.engine.options) if config.engine.name == "openai" else {}
+    if twice := [f"engine.options.{name}" for name in ("url", "model", "key_env", "tokens") if name in own]:
+        raise configs.ConfigError(
+            f"{twice[0]} cannot be set here: {url} plays, in messages; --model and --key-env say the rest"
+        )
+    strange = [word for word in overrides if word.startswith("engine.") and config.engine.name != "openai"]
+    if strange:
+        raise configs.ConfigError(
+            f"{strange[0]} is of the engine {config.engine.name!r}, and {url} plays here; leave it out, or say engine.name=openai too "
+            "where it is one of the options that `quintain list parts openai` has"
         )
     played = env_of(config)
     place = {"part": {"name": "world", "scaffold": config.env.scaffold}}
@@ -112,9 +133,12 @@ def of_url(url: str, model: str, config: Config, key_env: str) -> Cast:
         place = env_spec(config)
     env = make_envs(place)
     section = config.rollout
+    asked = section.max_tokens if any(word.startswith("rollout.max_tokens=") for word in overrides) else 0
     shape = {"temperature": config.eval.temperature, "top_p": section.top_p}
-    sampling = Sampling(**shape, max_tokens=max(64, section.max_tokens))
-    engine = build("engine", {"name": "openai", "url": url, "model": model, "key_env": key_env})
+    sampling = Sampling(**shape, max_tokens=asked or max(ROOM, section.max_tokens))
+    manners = own.get("manners", {})
+    own["manners"] = {**PATIENT, **manners} if isinstance(manners, Mapping) else manners
+    engine = build("engine", {**own, "name": "openai", "url": url, "model": model, "key_env": key_env})
     return Cast(env=env, engines={"policy": engine}, renderers={}, sampling=sampling, seed=config.run.seed)
 
 
@@ -133,7 +157,8 @@ def cast_of(
     if player in PLAYERS:
         return config, builtin(player, config)
     if player.startswith(("http://", "https://")):
-        return config, of_url(player, options.get("model", ""), config, options.get("key_env", "OPENAI_API_KEY"))
+        own = overrides if place is None else ()  # an opponent is no engine that they set
+        return config, of_url(player, options.get("model", ""), config, own, options.get("key_env", "OPENAI_API_KEY"))
     folder = Path(player)
     if _is_run(player):
         return of_run(folder, overrides, place=place)[:2]

@@ -167,7 +167,8 @@ def table(name: str, found: Mapping[str, Any]) -> str:
     lines = [
         f"{name}: success {found['success']:.3f}  (95 % interval {low:.3f} to {high:.3f}; {instances})",
         f"  reward {found['reward']:.3f} +- {found['reward_error']:.3f}   turns {found['turns']:.1f}   "
-        f"tokens {found['tokens']:.1f}   malformed turns {100 * found['malformed']:.1f} %",
+        + f"tokens {found['tokens']:.1f}   " * bool(found["tokens"])
+        + f"malformed turns {100 * found['malformed']:.1f} %",
     ]
     if len(found["pass"]) > 1:
         lines.append("  " + "   ".join(f"pass@{k} {v:.3f}" for k, v in found["pass"].items()))

@@ -2,12 +2,14 @@ import asyncio
 import base64
 import io
 import json
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
 
+from quintain.cli import main
 from quintain.engines.errors import EngineError
 from quintain.engines.openai import ChatApi, TokenApi, chat_turns, openai
 from quintain.parts import Cast
@@ -118,6 +120,49 @@ async def test_a_conversation_goes_out_and_text_and_tool_calls_come_back(serve):
         await engine.converse([M("user", "1?")], (), ask(key=key), None)
         seeds.append(server.asked[-1][1]["seed"])
     assert seeds[0] == seeds[1] != seeds[2] and "tools" not in server.asked[-1][1]
+
+
+async def test_fields_that_a_server_refuses_are_left_out_and_what_it_used_is_summed(serve):
+    parts = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "le"}, {"type": "text", "text": "ft"}]
+    server = serve(lambda path, body: chat(parts) | {"usage": {"prompt_tokens": 7, "details": {"cached": 1}}})
+    engine = engine_of(server, body={"max_completion_tokens": 9}, omit=["max_tokens", "seed"])
+    for _ in range(2):
+        assert (await engine.converse([M("user", "1?")], (), ask(), None)).text == "left"
+    body = server.asked[0][1]
+    assert not {"max_tokens", "seed"} & set(body) and body["max_completion_tokens"] == 9 and body["top_p"] == 1.0
+    assert engine.used == {"requests": 2, "prompt_tokens": 14}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"omit": "seed"}, "omit is a list of fields among max_tokens, .*, not 'seed'"),
+        ({"omit": ["sed"]}, "not 'sed'"),
+        ({"manners": 3}, r"manners is a table, such as manners\.retries=8, not 3"),
+        ({"body": "x"}, "body is a table, .*, not 'x'"),
+        ({"manners": {"tries": 3}}, r"unknown manners \['tries'\]"),
+        ({"manners": {"retries": -1}}, r"manners\.retries is -1; it is a whole number, at least 0"),
+        ({"manners": {"concurrency": 0}}, r"manners\.concurrency is 0; it is a whole number, at least 1"),
+        ({"manners": {"timeout_s": "9"}}, r"manners\.timeout_s is '9'; it is a number, at least 0\.001"),
+        ({"manners": {"wait_s": float("nan")}}, r"manners\.wait_s is nan"),
+    ],
+)
+def test_options_out_of_range_are_named(options, told):
+    with pytest.raises(EngineError, match=told):
+        openai("http://127.0.0.1:1", "m", key_env="", **options)
+
+
+@pytest.mark.parametrize(
+    ("base", "url"),
+    [
+        ("http://v1.host:8000", "http://v1.host:8000/v1"),
+        ("https://host/api/v1/", "https://host/api/v1"),
+        ("https://host/v1beta/openai/", "https://host/v1beta/openai"),
+        ("http://host/proxy", "http://host/proxy/v1"),
+    ],
+)
+def test_a_base_without_a_version_gets_one(base, url):
+    assert openai(base, "m", key_env="")._remote.wire.url == url
 
 
 async def test_an_api_model_plays_an_episode_as_external_text(serve):
@@ -298,8 +343,6 @@ def test_keys_come_from_the_environment_and_urls_are_checked(monkeypatch):
         openai("http://127.0.0.1:1", "m", key_env="MY_KEY")
     with pytest.raises(EngineError, match="not an http or https URL"):
         openai("file:///etc/passwd", "m", key_env="")
-    with pytest.raises(EngineError, match=r"unknown manners \['tries'\]"):
-        openai("http://127.0.0.1:1", "m", key_env="", manners={"tries": 3})
 
 
 def test_messages_in_the_form_of_the_api():
@@ -322,3 +365,42 @@ def test_messages_in_the_form_of_the_api():
         assert np.array_equal(np.asarray(picture), pixels)
     with pytest.raises(EngineError, match="hash only"):
         chat_turns(M("user", "look", Image(hash="x")))
+
+
+def test_an_evaluation_asks_as_it_is_told_and_says_what_it_used(serve, capsys):
+    server = serve(lambda path, body: chat("left") | {"usage": {"completion_tokens": 1000}})
+    said = ["eval", server.url, "KeyDoor", "-n", "2", "--model", "m", "--key-env", ""]
+    assert main(said) == 0
+    assert server.asked[0][1]["max_tokens"] == 1024 and "seed" in server.asked[0][1]
+    turns, told = len(server.asked), capsys.readouterr().out
+    assert f"; {turns} requests, {turns},000 completion tokens" in told and "tokens 0.0" not in told
+    options = ["engine.name=openai", "engine.options.omit=['seed']", "engine.options.body.effort=low"]
+    assert main([*said, *options, "rollout.max_tokens=77", "--json"]) == 0
+    asked, found = server.asked[-1][1], json.loads(capsys.readouterr().out)
+    assert (asked["max_tokens"], asked["effort"], "seed" in asked) == (77, "low", False)
+    assert found["used"] == {
+        "requests": len(server.asked) - turns,
+        "completion_tokens": 1000 * (len(server.asked) - turns),
+    }
+    assert main(["eval", server.url, "--suite", "quick", *said[5:], *options]) == 0
+    assert " requests, " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["engine.options.body.effort=low"],
+            "engine.options.body.effort=low is of the engine 'torch', and http.* plays here",
+        ),
+        (["engine.name=openai", "engine.options.url=x"], "engine.options.url cannot be set here"),
+        (
+            ["engine.name=openai", "engine.options.tokens=true"],
+            "engine.options.tokens cannot be set here: .* in messages",
+        ),
+        (["engine.name=openai", "engine.options.manners=3"], "manners is a table"),
+    ],
+)
+def test_settings_of_an_evaluation_that_would_do_nothing_are_refused(words, told, capsys):
+    assert main(["eval", "http://127.0.0.1:1", "KeyDoor", "--model", "m", "--key-env", "", *words]) == 1
+    assert re.search(told, capsys.readouterr().err)

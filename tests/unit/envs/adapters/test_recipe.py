@@ -37,7 +37,7 @@ def test_such_an_env_is_evaluated_on_seeds_too_by_a_run_and_by_a_url() -> None:
     config = make(MADE)
     one, two = held_out(config, 2, 5)
     assert (one.env, {one.level, two.level}, one.split) == ("gymnasium", {0, 1}, "test") and one.seed != two.seed
-    assert isinstance(of_url("http://127.0.0.1:9", "some", config, "").env(one), PeerEnv)
+    assert isinstance(of_url("http://127.0.0.1:9", "some", config, (), "").env(one), PeerEnv)
 
 
 @pytest.mark.filterwarnings("ignore")  # what peers warn of is theirs
