@@ -210,6 +210,20 @@ def names(kind: str) -> list[str]:
     return [e.name for e in entries(kind)]
 
 
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name that is spelled most like one, "" where none is near.
+
+    Example:
+        >>> nearest("KeyDor", ["KeyDoor", "Sokoban"]), nearest("chess", ["KeyDoor"])
+        ('KeyDoor', '')
+    """
+    lower = {k.lower(): k for k in known}
+    asked = str(name).lower()
+    near = [k for k in lower if sorted(k) == sorted(asked)]  # two letters that changed places
+    near = near or difflib.get_close_matches(asked, lower, n=1, cutoff=0.5)
+    return lower[near[0]] if near else ""
+
+
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """The sentence for an unknown name: what was asked for, the nearest match, or all that there is.
 
@@ -220,12 +234,8 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
         "unknown algorithm 'gpro'; did you mean 'grpo'?"
     """
     known = list(known)
-    lower = {k.lower(): k for k in known}
-    asked = str(name).lower()
-    near = [k for k in lower if sorted(k) == sorted(asked)]  # two letters that changed places
-    near = near or difflib.get_close_matches(asked, lower, n=1, cutoff=0.5)
-    if near:
-        return f"unknown {what} {name!r}; did you mean {lower[near[0]]!r}?"
+    if near := nearest(name, known):
+        return f"unknown {what} {name!r}; did you mean {near!r}?"
     return f"unknown {what} {name!r}; there are: {', '.join(known) or 'none'}"
 
 

@@ -40,7 +40,7 @@ def make(
         AdapterError: the world has several seats, or the seed is none.
     """
     chosen = scaffold_of(scaffold, "free")
-    play = Play(world, level, chosen, split, knobs)
+    play = Play(world, level, chosen, split, knobs, make)
     if len(play.seats) > 1:
         raise AdapterError(f"{world} has the seats {', '.join(play.seats)}, GEM's Env one; use adapters.textarena")
     return _class(peer("gem.core").Env)(

@@ -54,7 +54,7 @@ def make(
         AdapterError: the world has several seats, or no fixed list of actions, or there is no such mode.
     """
     gym = peer("gymnasium")
-    play = Play(world, level, scaffold, split, knobs)
+    play = Play(world, level, scaffold, split, knobs, make)
     if len(play.seats) > 1:
         raise AdapterError(
             f"{world} has the seats {', '.join(play.seats)}, Gymnasium knows one; use adapters.pettingzoo"

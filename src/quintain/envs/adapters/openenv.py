@@ -49,7 +49,7 @@ def make(
         MissingExtra: openenv-core is not installed.
         AdapterError: the world has several seats.
     """
-    play = Play(world, level, scaffold_of(scaffold, "free"), split, knobs)
+    play = Play(world, level, scaffold_of(scaffold, "free"), split, knobs, make)
     if len(play.seats) > 1:
         raise AdapterError(
             f"{world} has the seats {', '.join(play.seats)}, an OpenEnv environment one; use adapters.pettingzoo"

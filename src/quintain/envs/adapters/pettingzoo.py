@@ -39,7 +39,7 @@ def aec(
         MissingExtra: pettingzoo is not installed.
         AdapterError: no such kind of actions, or the world has no fixed list of them.
     """
-    return _aec(peer("pettingzoo").AECEnv)(Table(Play(world, level, scaffold, split, knobs), actions))
+    return _aec(peer("pettingzoo").AECEnv)(Table(Play(world, level, scaffold, split, knobs, aec), actions))
 
 
 def parallel(
@@ -57,7 +57,9 @@ def parallel(
     and one that is to move and gives none has said the empty text, which is the event `malformed`. An agent that the world does not have
     is refused by name, as in `observe` and `observation_space` (`AdapterError`).
     """
-    return _parallel(peer("pettingzoo").ParallelEnv)(Table(Play(world, level, scaffold, split, knobs), actions))
+    return _parallel(peer("pettingzoo").ParallelEnv)(
+        Table(Play(world, level, scaffold, split, knobs, parallel), actions)
+    )
 
 
 def _adopt(env: Any, table: Table) -> None:

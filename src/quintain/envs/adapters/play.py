@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +13,10 @@ import numpy as np
 from quintain.envs.grammar import GRAMMARS
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import NoEpisode, WorldEnv, world_of
+from quintain.registry import nearest
 from quintain.types import Feedback, Message, QuintainError, Stop, Task
 from quintain.worlds.kernel import Plan, check_level
-from quintain.worlds.knobs import lexicon, started
+from quintain.worlds.knobs import BadKnob, lexicon, started
 from quintain.worlds.noise import Rng
 from quintain.worlds.own import solved
 from quintain.worlds.painter import painted
@@ -94,6 +97,7 @@ class Play:
         scaffold: a `Scaffold` or its options; actions are written as the grammar `word` says unless told.
         split: `train`, `validation` or `test`.
         knobs: of the world, beside the level.
+        made: what was called with the knobs beside options of its own, which are told too where a name is neither.
 
     Raises:
         AdapterError: the grammar wants tool calls, and here actions are strings; or there is no such split.
@@ -114,6 +118,7 @@ class Play:
         scaffold: Mapping[str, Any] | Scaffold | None = None,
         split: str = "train",
         knobs: Mapping[str, Any] | None = None,
+        made: Callable[..., Any] | None = None,
     ) -> None:
         chosen = scaffold_of(scaffold, "word")
         if GRAMMARS[chosen.grammar].tools:
@@ -126,6 +131,8 @@ class Play:
         self.seats: tuple[str, ...] = self.env.facts.seats
         check_known(split)
         if self.knobs:
+            if made is not None:
+                check_names(made, self.env.world, self.level, self.knobs)
             started(self.env.world, 0, level, split, self.knobs)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -271,6 +278,32 @@ def _again(
     if episode is not None:
         play.env.restore(episode)
     return play
+
+
+def check_names(made: Callable[..., Any], world: Any, level: int, knobs: Mapping[str, Any]) -> None:
+    """Refuse what is neither an option of `made`, which takes a world's knobs beside its own, nor a knob.
+
+    Raises:
+        BadKnob: a name is neither; the message has the nearest, or all. A seed or an option of the scaffold is told where it belongs.
+    """
+    there = getattr(world, "levels", None)
+    if there is None:  # a world of somebody's own may check its knobs itself
+        return
+    parts = inspect.signature(made).parameters.values()
+    options = [part.name for part in parts if part.kind is not part.VAR_KEYWORD and part.name not in ("self", "world")]
+    scaffold = [field.name for field in dataclasses.fields(Scaffold)]
+    for name in knobs:
+        if name in there[level] or not isinstance(name, str):
+            continue
+        if name == "seed":
+            raise BadKnob("seed is no option here: an instance is chosen by the reset, as in reset(seed=1)")
+        if name in scaffold:
+            raise BadKnob(f"{name} is an option of the scaffold; write scaffold={{{name!r}: {knobs[name]!r:.80}}}")
+        ours = [*options, *there[level]]
+        near = nearest(name, [*ours, *scaffold])
+        meant = near if near in ours else f"scaffold={{{near!r}: ...}}"
+        all_of_them = f"options are {', '.join(options)}, knobs of {world.facts.name} {', '.join(there[level])}"
+        raise BadKnob(f"unknown option or knob {name!r}; {f'did you mean {meant}? ' if near else ''}{all_of_them}")
 
 
 def check_known(split: Any) -> None:

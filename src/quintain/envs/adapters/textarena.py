@@ -54,7 +54,7 @@ class Arena:
         split: str = "train",
         **knobs: Any,
     ) -> None:
-        self.play, self.row = Play(world, level, scaffold_of(scaffold, "free"), split, knobs), Row()
+        self.play, self.row = Play(world, level, scaffold_of(scaffold, "free"), split, knobs, Arena.__init__), Row()
         self.waiting: dict[str, str] = {}
 
     def reset(self, num_players: int = 1, seed: int | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pickle
 
 import numpy as np
@@ -192,3 +193,37 @@ def test_gem_makes_vectors_whose_envs_play_instances_of_their_own() -> None:
     assert gem.make(name, seed=4).spawn().reset() == gem.make(name, seed=4).reset()
     with pytest.raises(AdapterError, match="the seed is -3"):
         gem.make(name, seed=-3)
+
+
+@pytest.mark.parametrize(
+    ("module", "made", "own"),
+    [
+        ("gymnasium", "make", "render_mode"),
+        ("pettingzoo", "aec", "actions"),
+        ("pettingzoo", "parallel", "actions"),
+        ("gem", "make", "seed"),
+        ("textarena", "Arena", "split"),
+        ("openenv", "make", "split"),
+    ],
+)
+def test_a_misspelt_option_of_whatever_shape_is_told_with_options_and_knobs(module: str, made: str, own: str) -> None:
+    # gem and openenv look for their libraries later
+    if module not in ("gem", "openenv") and not importlib.util.find_spec(module):
+        pytest.skip(f"{module} is not installed")
+    make = getattr(importlib.import_module(f"quintain.envs.adapters.{module}"), made)
+    told = [
+        (
+            {own[::-1]: 1},
+            rf"unknown option or knob '{own[::-1]}'.* options are level, .*{own}.*, knobs of KeyDoor size, ",
+        ),
+        ({f"{own}s" if own != "actions" else "action": 1}, f"did you mean {own}\\?"),
+        ({"captoin": 1}, r"did you mean scaffold=\{'caption': \.\.\.\}"),
+        ({"caption": 1}, r"caption is an option of the scaffold; write scaffold=\{'caption': 1\}"),
+        ({"sise": 6}, r"did you mean size\?"),
+    ]
+    for given, why in told:
+        with pytest.raises(BadKnob, match=why):
+            make("KeyDoor", **given)
+    if own != "seed":
+        with pytest.raises(BadKnob, match=r"chosen by the reset, as in reset\(seed=1\)"):
+            make("KeyDoor", seed=1)
