@@ -57,7 +57,8 @@ def make(
     play = Play(world, level, scaffold, split, knobs, make)
     if len(play.seats) > 1:
         raise AdapterError(
-            f"{world} has the seats {', '.join(play.seats)}, Gymnasium knows one; use adapters.pettingzoo"
+            f"{world} has the seats {', '.join(play.seats)}, Gymnasium knows one; play it through PettingZoo: "
+            f"quintain.envs.adapters.pettingzoo.aec({world!r})"
         )
     if render_mode not in (None, *RENDERED):
         raise AdapterError(f"render_mode is {render_mode!r}; it is None or one of {', '.join(RENDERED)}")
@@ -123,19 +124,19 @@ def _bare() -> Any:
 
 
 def register_envs() -> tuple[str, ...]:
-    """Make every shipped world of one seat known to `gymnasium.make` as `quintain/NAME-v0`; also done by naming this module there.
+    """Make every shipped world known to `gymnasium.make` as `quintain/NAME-v0`; also done by naming this module there.
 
     `gymnasium.make("quintain.envs.adapters.gymnasium:quintain/KeyDoor-v0", level=2)` needs no call. No world is imported by it.
+    The id of a world of several seats raises the error that says how it is played, in place of Gymnasium's unknown id.
 
     Returns:
-        The ids.
+        The ids that make an env, those of the worlds of one seat.
     """
     gym = peer("gymnasium")
-    names = shipped(seated=False)
-    for name in names:
+    for name in shipped():
         if f"quintain/{name}-v0" not in gym.registry:
             gym.register(f"quintain/{name}-v0", entry_point=f"{__name__}:make", kwargs={"world": name})
-    return tuple(f"quintain/{name}-v0" for name in names)
+    return tuple(f"quintain/{name}-v0" for name in shipped(seated=False))
 
 
 class _Awaited:

@@ -179,8 +179,10 @@ def test_a_copy_goes_on_alone_from_where_the_episode_is(copied: Callable[[Any], 
 
 
 def test_what_does_not_fit_is_named() -> None:
-    with pytest.raises(AdapterError, match=r"NimDuel has the seats .* use adapters\.pettingzoo"):
-        make("NimDuel")
+    register_envs()
+    for name, by in (("NimDuel", make), ("quintain/NimDuel-v0", gymnasium.make)):
+        with pytest.raises(AdapterError, match=r"NimDuel has the seats .*adapters\.pettingzoo\.aec\('NimDuel'\)"):
+            by(name)
     with pytest.raises(AdapterError, match="actions is 'keys'; it is one of text, words"):
         make("KeyDoor", actions="keys")
     with pytest.raises(AdapterError, match="no option 'levl'; its options are level, split"):
