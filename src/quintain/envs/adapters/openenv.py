@@ -13,6 +13,8 @@ from quintain.envs.world import NoEpisode
 from quintain.messages import png_of
 from quintain.types import QuintainError
 
+SESSIONS = 512  # at once: a run opens one for each episode of a step, and many systems let a process have 1024 files and sockets
+
 
 class Types(NamedTuple):
     """OpenEnv's classes for a world: `action`, `observation`, `state`, `environment`."""
@@ -57,14 +59,14 @@ def make(
     return types().environment(play)
 
 
-def app(world: str, level: int = 0, *, sessions: int = 64, **options: Any) -> Any:
+def app(world: str, level: int = 0, *, sessions: int = SESSIONS, **options: Any) -> Any:
     """The FastAPI application that serves a world: `/reset`, `/step`, `/state`, `/schema`, `/health`, and a session of its own for
     each WebSocket at `/ws`.
 
     Args:
         world: a registered name.
         level: 0-9.
-        sessions: WebSockets at once.
+        sessions: WebSockets at once; one more is told that there is no room for it, and closed.
         **options: of `make`.
 
     Raises:

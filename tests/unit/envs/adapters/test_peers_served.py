@@ -179,6 +179,17 @@ async def test_a_session_of_openenv_goes_on_after_what_it_refuses(openenv: str) 
         assert (await tell("step", '{"action": "down"}'))["type"] == "observation"
 
 
+async def test_openenv_has_room_for_the_episodes_of_a_step(openenv: str) -> None:
+    """A step of `keydoor_text` has 128; those that found no room crashed, and half of its groups were dropped."""
+    from websockets.asyncio.client import connect
+
+    async with contextlib.AsyncExitStack() as held:
+        links = [await held.enter_async_context(connect(f"{openenv.replace('http', 'ws', 1)}/ws")) for _ in range(128)]
+        for seed, link in enumerate(links):
+            await link.send(f'{{"type": "reset", "data": {{"seed": {seed}}}}}')
+        assert {json.loads(await asyncio.wait_for(link.recv(), 30))["type"] for link in links} == {"observation"}
+
+
 async def test_a_client_of_openenv_that_vanishes_is_no_failure(imported: None) -> None:
     from quintain.envs.adapters.openenv import app
 
