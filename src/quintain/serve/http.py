@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -48,7 +49,9 @@ def listening(host: str, port: int) -> socket.socket:
     try:
         door = socket.create_server((host, check_port(port)), family=family, backlog=512)
     except OSError as error:
-        raise ServeError(f"cannot listen at {host}:{port}: {error}; choose another --port or --host") from error
+        why = str(error.strerror or error).partition(" (while")[0]  # behind it Python names the address again
+        option = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
+        raise ServeError(f"cannot listen at {host}:{port}: {why}; choose another {option}") from error
     # connections inherit it: asyncio sets none, as their proto is 0
     door.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return door

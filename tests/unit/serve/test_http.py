@@ -226,8 +226,10 @@ async def test_our_client_speaks_to_our_server(open_server, monkeypatch):
 async def test_an_address_that_is_taken_and_a_server_that_stopped(open_server, client):
     _, url = await open_server()
     port = int(url.rpartition(":")[2])
-    with pytest.raises(ServeError, match=f"cannot listen at 127.0.0.1:{port}"):
-        await Server(Gateway(), port=port).start()
+    taken = f"cannot listen at 127.0.0.1:{port}: Address already in use; choose another --port$"
+    for options, why in (({"port": port}, taken), ({"host": "192.0.2.1"}, "requested address; choose another --host$")):
+        with pytest.raises(ServeError, match=why):
+            await Server(Gateway(), **options).start()
     server = Server(client().gateway)
     await server.start()
     async with web() as http:
