@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -79,12 +80,20 @@ def app(world: str, level: int = 0, *, sessions: int = SESSIONS, **options: Any)
         lambda: make(world, level, **options), known.action, known.observation, max_concurrent_envs=sessions
     )
     made.add_exception_handler(QuintainError, _refused)
+    made.add_exception_handler(peer("fastapi.exceptions").RequestValidationError, _unfit)
     made.add_exception_handler(peer("starlette.websockets").WebSocketDisconnect, _gone)
     return made
 
 
 async def _refused(request: Any, error: Exception) -> Any:
     return peer("starlette.responses").JSONResponse({"detail": str(error)}, 400)
+
+
+async def _unfit(request: Any, error: Any) -> Any:
+    """As FastAPI answers what does not fit; its own answer can hold neither NaN nor half a surrogate pair."""
+    plain = json.dumps({"detail": peer("fastapi.encoders").jsonable_encoder(error.errors())})
+    told = json.dumps(json.loads(plain, parse_constant=str))
+    return peer("starlette.responses").Response(told, 422, media_type="application/json")
 
 
 async def _gone(socket: Any, error: Any) -> None:

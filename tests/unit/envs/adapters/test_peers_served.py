@@ -136,6 +136,8 @@ ACT = {"action": {"action": "up"}}
         ("reset", {"split": "bogus"}, 400, "one of train, validation, test"),
         ("reset", {"levl": 1}, 400, "no option 'levl'; its options are level, split"),
         ("reset", {"seed": "x"}, 422, "seed"),
+        ("reset", {"seed": float("nan")}, 422, "finite number"),  # no JSON, and Python's parser takes it
+        ("reset", {"seed": "\ud800"}, 422, "valid string"),
         ("reset", {"seed": 2**63}, 400, "the seed is"),
         ("step", ACT, 400, "name seed and before"),
         ("step", {**ACT, "seed": 1, "level": 77}, 400, "no level 77"),
