@@ -8,6 +8,7 @@ from quintain.types import Group, QuintainError, Stop, Trajectory
 
 STEPS = 3  # steps in which not one episode may get through before the run ends
 SHARE = 0.9  # of a step's episodes: from here on nearly all
+HALF = 0.5  # of a step's episodes: from here on it is told that they fail, as what is left trains on without a word
 IDLE = 10  # steps on end that train nothing before it is said
 DEAD = 10  # steps on end in which no episode got through before a run ends in which some did: what they asked has gone
 COUNTED = (
@@ -38,7 +39,8 @@ class Failures:
         self.limit, self.alone = limit, alone
         self.groups = 0
         self.cause = ""  # of the first failure
-        self.healthy = self.told = False
+        self.healthy = False
+        self.told = 0.0  # the larger of the shares `HALF` and `SHARE` that was told of
         self._episodes = self._failed = 0  # since the last step
         self._dead, self._late = 0, ""  # steps on end in which no episode got through, and the first cause
 
@@ -68,7 +70,7 @@ class Failures:
             )
 
     def warning(self, sums: Callable[[Mapping[str, float]], Mapping[str, float]] = dict) -> str:
-        """What to say of the step that ends now: "" unless nearly all of its episodes failed and it was not said before.
+        """What to say of the step that ends now: "" unless half of its episodes failed, or nearly all, and it was not said before.
 
         Args:
             sums: adds up over all ranks, which call this together.
@@ -83,9 +85,10 @@ class Failures:
         if not self.alone and every["groups"] >= every["limit"]:
             self.check()
         self._ended(every)
-        if self.told or not every["failed"] or every["failed"] < SHARE * every["episodes"]:
+        shares = [share for share in (HALF, SHARE) if 0 < every["failed"] >= share * every["episodes"]]
+        if not shares or shares[-1] <= self.told:
             return ""
-        self.told = True
+        self.told = shares[-1]
         first = f"; the first was {self.cause}" if self.cause else ""
         return f"{every['failed']:.0f} of {every['episodes']:.0f} episodes of this step failed{first}"
 

@@ -38,7 +38,7 @@ def test_where_others_play_too_the_run_ends_when_nobody_gets_through():
     failures = Failures(limit=2, alone=False)
     for _ in range(3):
         failures.see(group(Stop.crashed, Stop.crashed))
-    assert failures.warning(with_another(healthy=True)) == "", "7 of 8 failed"
+    assert "7 of 8 episodes" in failures.warning(with_another(healthy=True))
     failures.see(group(Stop.crashed))
     failures.warning(with_another(healthy=True))
     failures = Failures(limit=2, alone=False)
@@ -49,10 +49,13 @@ def test_where_others_play_too_the_run_ends_when_nobody_gets_through():
         failures.warning(with_another(healthy=False))
 
 
-def test_a_step_is_warned_of_from_nine_in_ten_and_once():
+def test_a_step_is_warned_of_from_half_and_from_nine_in_ten_and_once_of_each():
     failures = Failures(limit=99)
-    failures.see(group(*[Stop.crashed] * 8, Stop.done, Stop.done))
+    failures.see(group(*[Stop.crashed] * 4, *[Stop.done] * 6))
     assert failures.warning() == ""
+    for told in ("5 of 10 episodes of this step failed; the first was 0.0, task a task: crashed: broken 0", ""):
+        failures.see(group(*[Stop.crashed] * 5, *[Stop.done] * 5))
+        assert failures.warning() == told
     failures.see(group(Stop.done, *[Stop.crashed] * 9))
     assert "9 of 10 episodes of this step failed" in failures.warning()
     failures.see(group(Stop.crashed))
