@@ -90,7 +90,7 @@ def test_data_without_a_reward_are_refused(env, played, folder, tmp_path, capsys
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_goes_on_and_is_evaluated_from_another_folder(folder, tmp_path, monkeypatch):
+def test_a_run_goes_on_and_is_evaluated_from_another_folder(folder, tmp_path, monkeypatch, capsys):
     here, there = tmp_path / "here", tmp_path / "there"
     for place in (here, there):
         place.mkdir()
@@ -99,7 +99,8 @@ def test_a_run_goes_on_and_is_evaluated_from_another_folder(folder, tmp_path, mo
     (here / "my.py").write_text("def score(text, answer):\n    return float(answer in text)\n")
     monkeypatch.chdir(here)
     words = ["data=rows.jsonl", "reward=my.py:score", "model=model", *SMALL, "rollout.max_tokens=4", "run.steps=1"]
-    assert main(["train", *words, "run.imports=['my.py']"]) == 0
+    assert main(["train", *words, "run.imports=['my.py']", "model.context=2000"]) == 0
+    assert "model.context is 2000, and the model reads at most 1024 tokens" in capsys.readouterr().out
     monkeypatch.chdir(there)
     assert main(["train", "--resume", str(here / "runs" / "run"), "run.steps=2"]) == 0
     assert main(["eval", str(here / "runs" / "run"), "-n", "1"]) == 0

@@ -248,6 +248,8 @@ async def _train(
 ) -> dict[str, Any]:
     """Begin or go on, train, evaluate; `weights(step)` are those that the first tickets are played with."""
     run, scores = opened.run, {}
+    if narrow := policy.narrower(config, opened.model):
+        run.say(narrow)
     resumed = place.resume and run.restore(place.step)
     watch.went_on = True
     if resumed:

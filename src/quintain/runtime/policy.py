@@ -103,6 +103,14 @@ def optimizer(section: LearnerSection, steps: int) -> Any:
     return build("optimizer", {"name": section.optimizer, **options})
 
 
+def narrower(config: Config, model: Any) -> str:
+    """What a run says where its model reads fewer tokens than `model.context`, which more of that does not mend; else ""."""
+    most = context_limit(model)
+    if most >= config.model.context:
+        return ""
+    return f"model.context is {config.model.context}, and the model reads at most {most} tokens: paths end there"
+
+
 def make_engine(config: Config, model: Any, *, own: bool = False) -> Engine:
     """The in-process engine: on the learner's own weights in synchronous runs, on a copy where it may lag behind them, or is `own`.
 
