@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 
 from quintain.envs.adapters.gem import make as make_gem
+from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.play import AdapterError, Play, Row
 from quintain.envs.adapters.reasoning_gym import WorldDataset
 from quintain.envs.world import NoEpisode
@@ -153,8 +155,14 @@ def test_a_dataset_has_pictures_and_asks_for_whole_plans() -> None:
     assert "image" not in WorldDataset("KeyDoor", 2, size=1)[0]
 
 
-def test_gem_forks_an_episode() -> None:
-    gem = pytest.importorskip("gem")
+@pytest.fixture
+def gem() -> Any:
+    if not importlib.util.find_spec("gem"):
+        pytest.skip("gem is not installed")
+    return peer("gem")  # whose import draws from the global random state
+
+
+def test_gem_forks_an_episode(gem: Any) -> None:
     from quintain.envs.adapters.gem import register_envs
 
     assert register_envs("KeyDoor") == register_envs("KeyDoor") == ("quintain:KeyDoor",)
@@ -176,8 +184,7 @@ def test_gem_forks_an_episode() -> None:
         make_gem("NimDuel")
 
 
-def test_gem_makes_vectors_whose_envs_play_instances_of_their_own() -> None:
-    gem = pytest.importorskip("gem")
+def test_gem_makes_vectors_whose_envs_play_instances_of_their_own(gem: Any) -> None:
     from quintain.envs.adapters.gem import register_envs
 
     (name,) = register_envs("KeyDoor")
