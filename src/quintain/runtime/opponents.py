@@ -19,7 +19,7 @@ from quintain.ports import Engine
 from quintain.registry import UnknownName, names
 from quintain.runtime.drawn import drawn_places
 from quintain.runtime.stage import env_of, world_sampler
-from quintain.samplers.blends import Curriculum
+from quintain.samplers.blends import EVEN, Curriculum
 from quintain.types import Group, Message, Request, Task
 from quintain.worlds.kernel import Plan
 from quintain.worlds.noise import Rng
@@ -117,7 +117,8 @@ def facing(cast: Cast, seats: Sequence[str], mine: str, engine: Engine, like: Ca
 
 
 def against(config: Config, rollout: Rollout, cases: Cases) -> Rollout:
-    """A rollout in which others play some seats of some groups; the ticket says which. Their groups have the tag `against`.
+    """A rollout in which others play some seats of some groups; the ticket says which. Their groups have the tag `against`, the other
+    groups of a contest `even`.
 
     Args:
         config: of the run.
@@ -134,7 +135,8 @@ def against(config: Config, rollout: Rollout, cases: Cases) -> Rollout:
         drawn, ends = Rng("opponents", cast.seed, ticket).uniform(), itertools.accumulate(share for share, *_ in each)
         case = next((case for end, case in zip(ends, each, strict=True) if drawn < end), None)
         if case is None:
-            return await rollout(task, cast, ticket)
+            group = await rollout(task, cast, ticket)
+            return replace(group, tags={**group.tags, EVEN: True}) if world_of(task.env).facts.forfeits else group
         _, mine, name = case
         group = await rollout(task, facing(cast, seats, mine, player(name, task.env)), ticket)
         return replace(group, tags={**group.tags, AGAINST: name})
@@ -149,7 +151,8 @@ def mixture(config: Config) -> Cases:
         ConfigError: somebody is to play the other seats of what has one, or a curriculum can never climb.
     """
     shares = {name: share for name, share in config.rollout.opponents.items() if share}
-    _check_climbs(config, sum(shares.values()))
+    if not shares:
+        _check_climbs(config)
     worlds = list(dict.fromkeys(place.world for place in drawn_places(config))) if shares else []
     if shares and not any(len(seats_in(name)) > 1 for name in worlds):
         there = config.data or " and ".join(worlds) or config.env.name
@@ -160,7 +163,7 @@ def mixture(config: Config) -> Cases:
     return [(share, "", name) for name, share in sorted(shares.items())]
 
 
-def _check_climbs(config: Config, share: float) -> None:
+def _check_climbs(config: Config) -> None:
     """Refuse a curriculum of a game against equals: one seat of each match wins, however well they play."""
     if env_of(config) not in names("world"):
         return
@@ -168,11 +171,11 @@ def _check_climbs(config: Config, share: float) -> None:
     for part in getattr(sampler, "parts", (sampler,)):
         if not isinstance(part, Curriculum) or len(part.levels) < 2 or not (facts := world_of(part.env).facts).forfeits:
             continue
-        most, high = share + (1 - share) / len(facts.seats), part.band[1]
+        most, high = 1 / len(facts.seats), part.band[1]
         if most < high:
             raise ConfigError(
-                f"the curriculum of {part.env} climbs at a success of {high:g}, and with the policy against itself in {1 - share:.0%} of "
-                f"the groups it is at most {most:.3g}: set rollout.opponents={{random=1.0}}, or sampler.control.high below it"
+                f"the curriculum of {part.env} climbs at a success of {high:g}, and the policy against itself has at most {most:.3g}: let "
+                "others play in some groups, by which it then climbs (rollout.opponents={random=0.5}), or set sampler.control.high below it"
             )
 
 

@@ -12,6 +12,9 @@ from quintain.samplers.draws import choice, mixed, uniform
 from quintain.samplers.worlds import SEEDS, Place, SamplerError, check_shard, task_of
 from quintain.types import Group, Task
 
+# tag of groups in which the policy played every seat of a contest: half of them win, however well they play
+EVEN = "even"
+
 
 class Mixture:
     """Draws from the parts that `mixture` describes."""
@@ -128,6 +131,8 @@ class Curriculum:
         task = group.task
         if task.env != self.env or task.level != self.levels[self._at(state)] or not group.trajectories:
             return state
+        if group.tags.get(EVEN):
+            return state
         solved = sum(r > 0.5 for r in group.rewards) / len(group.rewards)
         recent = [*state["recent"], solved]
         if len(recent) < self.window:
@@ -158,7 +163,8 @@ def curriculum(
 
     With p the share of episodes with a reward above 1/2 among the last `window` groups of the current level: p >=
     `high` moves one level up, p < `low` one down. One task in five is of an earlier level, so that nothing is
-    forgotten. Several processes climb together, by the groups of all.
+    forgotten. Several processes climb together, by the groups of all. Where others play seats of a game in some groups
+    (`rollout.opponents`), only those count.
 
     Args:
         env: name of the world.

@@ -197,6 +197,8 @@ def test_a_curriculum_climbs_by_the_groups_of_all_ranks(run):
     assert after(apart) == [[0, 2, 4], [1, 3]] and not worlds("W").everyones
     inner = {"name": "curriculum", "env": "W", "levels": [2, 4]}
     assert [len(state["inner"]["recent"]) for state in after(recycle(inner))] == [5, 5]
+    every = [replace(g, tags={"even": True} if g.ticket % 2 else {}) for g in every]
+    assert [len(state["recent"]) for state in after(climbs)] == [3, 3], "those of a game against oneself say nothing"
 
 
 def test_a_rank_that_lost_its_state_stops_all_before_anything_changes(run):

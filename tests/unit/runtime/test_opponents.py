@@ -36,6 +36,7 @@ from quintain.runtime.opponents import against, facing, joined, oracle_move, riv
 from quintain.runtime.playing import make_reward, make_rollout, training_only
 from quintain.runtime.stage import make_stage, tasks, world_sampler
 from quintain.types import Group, Request, Sampling, Stop, Trajectory
+from quintain.worlds.kernel import Facts
 
 
 def duel(*more: str) -> configs.Config:
@@ -264,11 +265,7 @@ def test_evaluations_have_opponents_of_their_own():
         (["rollout.opponents.random=-0.5"], "greater than or equal to 0"),
         (
             ["sampler.name=curriculum", "env.levels=[0,1]"],
-            "NimDuel climbs at a success of 0.8, .* in 100% of the groups it is at most 0.5: set rollout.opp",
-        ),
-        (
-            ["sampler.name=curriculum", "env.levels=[0,1]", "rollout.opponents.random=0.5"],
-            "in 50% of the groups it is at most 0.75: set",
+            "NimDuel climbs at a success of 0.8, and the policy against itself has at most 0.5: let others play .*rollout.opp",
         ),
     ],
 )
@@ -278,10 +275,22 @@ def test_opponents_in_training_that_cannot_be(words, said):
 
 
 @pytest.mark.parametrize(
-    "more", [["rollout.opponents.random=0.75"], ["sampler.control.high=0.4"], ["sampler.levels=[1]"]]
+    "more", [["rollout.opponents.random=0.25"], ["sampler.control.high=0.4"], ["sampler.levels=[1]"]]
 )
 def test_a_curriculum_of_a_game_that_may_climb_is_taken(more):
     check(duel("sampler={name='curriculum', levels=[0,1]}", "model.words=NimDuel:0-9", *more))
+
+
+@pytest.mark.parametrize("contest", [True, False])
+async def test_a_curriculum_climbs_by_groups_with_opponents_and_in_games_played_together_by_all(contest, monkeypatch):
+    monkeypatch.setattr(Facts, "forfeits", contest)
+    config = duel("level=0", "sampler.name=curriculum", "rollout.opponents.random=0.5")
+    sampler, cast = world_sampler(config, "train", 0, (0, 1)), builtin("random", config)
+    rollout, state = make_rollout(config, 1, **training_only(config)), sampler.init()
+    groups = [await rollout(task, cast, ticket) for ticket, task in enumerate(held_out(config, 12, 5))]
+    counted = [len((state := sampler.observe(state, group))["recent"]) for group in groups]
+    assert counted == list(itertools.accumulate(not contest or "against" in group.tags for group in groups))
+    assert 0 < sum("against" in group.tags for group in groups) < 12
 
 
 async def test_who_is_named_for_a_group_plays_in_it_and_the_draw_hangs_on_the_seed_alone():
