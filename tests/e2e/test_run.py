@@ -248,6 +248,22 @@ def test_a_run_in_which_every_episode_crashes_ends_with_the_cause(algorithm, tmp
     assert len(rewards(tmp_path / "tiny")) < 3
 
 
+@pytest.mark.parametrize(("taught", "left"), [(0, ["tiny"]), (1, ["tiny", "tiny-2"])])
+def test_a_run_that_fails_in_its_first_evaluation_leaves_its_folder_only_if_it_was_taught(
+    taught, left, tmp_path, monkeypatch, capsys
+):
+    words = ["train", "tiny", *QUIET, f"run.folder={tmp_path}", "eval.instances=4", "run.steps=1", "warm_start.demos=4"]
+    words += [f"warm_start.steps={taught}", "eval.final_instances=4"]
+    with monkeypatch.context() as patched:
+        failing(patched, 10**9)
+        assert main(words) == 1
+    said = capsys.readouterr().err
+    assert "every one of 4 episodes failed" in said
+    assert (f"mended, go on with: quintain train --resume {tmp_path / 'tiny'}" in said) == bool(taught)
+    assert main(words) == 0 and sorted(p.name for p in tmp_path.iterdir()) == left
+    assert not taught or main(["train", "--resume", str(tmp_path / "tiny")]) == 0
+
+
 def test_a_step_in_which_every_episode_crashed_is_told_once(tmp_path, monkeypatch, capsys):
     failing(monkeypatch, 2 * 8 * 4)
     folder = start(tmp_path, "run.steps=4", "algorithm.gate=[]", "warm_start.steps=0")

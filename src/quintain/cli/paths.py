@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from quintain.config import Config, ConfigError
+from quintain.ledger import RunDir
+
+WORTH = ("sft", "played", "trained", "eval")  # events of what was learned, played or scored
 
 
 def absolute(config: Config) -> Config:
@@ -30,6 +33,23 @@ def empty(folder: Path) -> Path:
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty; choose another folder")
     return folder
+
+
+def unused(folder: Path) -> Path:
+    """`folder`, or folder-2, folder-3... if a run is there already: a new run never touches an old one."""
+    number, free = 1, folder
+    while (free / "run.json").exists():
+        number += 1
+        free = folder.with_name(f"{folder.name}-{number}")
+    return free
+
+
+def worthless(folder: Path) -> bool:
+    """Whether a new run that failed holds nothing: it has no checkpoint, or only that of its beginning, and no event of `WORTH`."""
+    if not any((folder / "checkpoints").glob("step-*")):
+        return True
+    with RunDir.open(folder) as store:
+        return store.steps() == [0] and not any(store.events(WORTH))
 
 
 def _is_file(word: Any) -> bool:

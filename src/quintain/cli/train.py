@@ -17,7 +17,7 @@ from typing import Any
 
 from quintain import config as configs
 from quintain.cli.args import sources
-from quintain.cli.paths import absolute
+from quintain.cli.paths import absolute, unused, worthless
 from quintain.cli.restarts import EXPLAINED, FORKS, STEPPED, Supervisor
 from quintain.ledger import RunDir, RunMoved
 from quintain.registry import require_extra
@@ -151,7 +151,7 @@ def without(arguments: Sequence[str], option: str) -> list[str]:
 
 
 def begin(config: configs.Config, *, fresh: bool, tell: int | None = None) -> int:
-    """Start a run; what fails before its first checkpoint leaves no folder behind, and no name taken."""
+    """Start a run; what fails before anything was learned, played or scored leaves no folder behind, and no name taken."""
     check(config)
     config = fitted(absolute(config))
     folder = Path(config.run.folder) / config.run.name
@@ -165,11 +165,15 @@ def begin(config: configs.Config, *, fresh: bool, tell: int | None = None) -> in
     except (StallError, LearnerLost, RunMoved):
         raise  # the run goes on, if it is started again
     except QuintainError:
-        if not any((folder / "checkpoints").glob("step-*")):
+        if worthless(folder):
             shutil.rmtree(folder, ignore_errors=True)
             if old and old.aside.exists():
                 old.back()
                 print(f"the run in {old.folder} is as it was", file=sys.stderr)
+        else:
+            print(
+                f"once that is mended, go on with: quintain train --resume {shlex.quote(str(folder))}", file=sys.stderr
+            )
         raise
     finally:
         if old and old.aside.exists():
@@ -289,15 +293,6 @@ def not_begun(folder: Path, count: int) -> dict[str, Any]:
         end = {"reason": "drained", "step": store.newest() or 0}
         Keeper(store, Ranks(size=count)).stopped(end["step"], end["reason"])
     return end
-
-
-def unused(folder: Path) -> Path:
-    """`folder`, or folder-2, folder-3... if a run is there already: a new run never touches an old one."""
-    number, free = 1, folder
-    while (free / "run.json").exists():
-        number += 1
-        free = folder.with_name(f"{folder.name}-{number}")
-    return free
 
 
 def _where(config: configs.Config, folder: Path) -> str:
