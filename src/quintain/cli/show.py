@@ -50,8 +50,11 @@ def main(arguments: list[str]) -> int:
             )
         kept = [(g, t) for g in groups for t in g.trajectories]
         steps = [step for step, _ in store.metrics()] if not kept and given.step is not None else []
+        off = "" if kept else _off(store)
     if steps and given.step not in steps:
         raise UnknownName(f"there is no step {given.step}; {given.run} has the steps {min(steps)} to {max(steps)}")
+    if off and not given.list:
+        raise UnknownName(off)
     if steps:
         raise UnknownName(
             f"step {given.step} has no trajectory: it trained and dropped no group, or run.record kept none of them; `quintain show "
@@ -59,12 +62,19 @@ def main(arguments: list[str]) -> int:
         )
     if given.list:
         kept.sort(key=lambda pair: pair[0].ticket)  # they are written as they are trained on
-        print(json.dumps(_rows(kept), indent=1) if given.json else "\n".join(_listed(kept)) or "none was kept")
+        print(
+            json.dumps(_rows(kept), indent=1)
+            if given.json
+            else "\n".join(_listed(kept)) or off or "no episode is over yet"
+        )
         return 0
+    if not kept:
+        raise UnknownName(f"{given.run} has no trajectory: no episode is over yet")
     found = [(g, t) for g, t in kept if t.id == given.id or not given.id]
     if not found:
-        there = f"the run kept {len(kept)}, such as {kept[-1][1].id}; --list names them" if kept else "none was kept"
-        raise UnknownName(f"there is no trajectory {given.id!r}: {there}")
+        raise UnknownName(
+            f"there is no trajectory {given.id!r}: the run kept {len(kept)}, such as {kept[-1][1].id}; --list names them"
+        )
     group, trajectory = found[-1]
     if given.json:
         print(json.dumps({"task": codec.encode(group.task), "trajectory": codec.encode(trajectory)}))
@@ -76,6 +86,18 @@ def main(arguments: list[str]) -> int:
     for line in legend(group, trajectory):
         print(f"\x1b[2m{line}\x1b[0m" if colour else line)
     return 0
+
+
+def _off(store: Any) -> str:
+    """What to say of a run that keeps no trajectory, and what would keep some; "" where its config keeps them."""
+    from quintain import config as configs
+
+    if configs.make(store.path / "config.toml").run.record != "none":
+        return ""
+    return (
+        f"{store.path} has no trajectory, as run.record is 'none'; this one keeps those of the steps to come: "
+        f"quintain train --resume {shlex.quote(str(store.path))} run.record=all"
+    )
 
 
 def _rows(kept: Sequence[tuple[Group, Trajectory]]) -> list[dict[str, Any]]:

@@ -126,7 +126,18 @@ def test_a_page_that_cannot_be_written_into_the_run_folder_may_go_elsewhere(run,
 
 def test_a_trajectory_that_is_not_there_is_no_list_of_fifty(run, capsys):
     assert main(["show", str(run), "9.9"]) == 1
-    assert "there is no trajectory '9.9': none was kept" in capsys.readouterr().err
+    assert f"{run} has no trajectory: no episode is over yet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["3.0"], ["--step", "1"], ["--list"]])
+def test_a_run_that_keeps_no_trajectory_names_the_setting(words, run, capsys):
+    (run / "config.toml").write_text(make("tiny", overrides=["run.record=none"]).toml())
+    assert main(["show", str(run), *words]) == int("--list" not in words)
+    told = "".join(capsys.readouterr())
+    assert (
+        f"no trajectory, as run.record is 'none'; this one keeps those of the steps to come: quintain train --resume {run} run"
+        in told
+    )
 
 
 def test_a_step_without_a_trajectory_is_named(run, capsys):
