@@ -122,17 +122,26 @@ class Standstill:
         """What to say of a step with these metrics: "" unless it is the last of `limit` that trained nothing.
 
         Or it is the last of the run, and none trained anything since it was begun or resumed. A step trains nothing without tokens, or
-        where every gradient is 0; a batch that was skipped is told of elsewhere.
+        where every gradient is 0; a batch that was skipped is told of elsewhere, and so is a step whose episodes failed: it says nothing of
+        the tasks, and counts as if it had not been.
         """
-        idle = not row.get("tokens", 1.0) or not row.get("grad_norm", 1.0)
-        self._rows = [*self._rows, row] if idle and not row.get("skipped") and not self.told else []
-        self._seen += 1
-        if len(self._rows) < self.limit and not (step + 1 == self.steps and len(self._rows) == self._seen):
+        if not _outage(row):
+            idle = not row.get("tokens", 1.0) or not row.get("grad_norm", 1.0)
+            self._rows = [*self._rows, row] if idle and not row.get("skipped") and not self.told else []
+            self._seen += 1
+        last = step + 1 == self.steps and len(self._rows) == self._seen > 0
+        if self.told or (len(self._rows) < self.limit and not last):
             return ""
         self.told = True
         total = {name: sum(r.get(name, 0.0) for r in self._rows) for name in (*COUNTED, *MEANT)}
         which = f"the last {len(self._rows)} steps" if len(self._rows) > 1 else "the last step"
         return f"{which} trained nothing: {_idle(total, len(self._rows))}"
+
+
+def _outage(row: Mapping[str, float]) -> bool:
+    """Whether nearly all episodes of a step failed (see `failed`), by its metrics."""
+    stops = (Stop.crashed, Stop.timeout, *(() if row.get("turns") else (Stop.truncated_tokens,)))
+    return sum(row.get(f"stop/{stop}", 0.0) for stop in stops) >= SHARE
 
 
 def _idle(total: Mapping[str, float], steps: int) -> str:

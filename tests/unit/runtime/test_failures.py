@@ -126,6 +126,23 @@ def test_a_step_that_trains_begins_the_count_anew_and_a_short_run_is_told_of_at_
     assert not some.warning({**IDLE, "tokens": 5.0, "grad_norm": 0.1}) and not some.warning(IDLE, step=6)
 
 
+def test_steps_whose_episodes_failed_say_nothing_of_the_tasks():
+    """They are told of by `Failures`: what was idle before and after them counts on."""
+    for outage in ({"stop/crashed": 0.7, "stop/timeout": 0.25}, {"turns": 0.0, "stop/truncated_tokens": 1.0}):
+        down = {**IDLE, **outage}
+        short = Standstill(3)
+        assert [short.warning(down, step) for step in range(3)] == ["", "", ""]
+        watch = Standstill(100)
+        assert not any(map(watch.warning, [IDLE] * 9 + [down] * 9)) and watch.warning(IDLE).startswith(
+            "the last 10 steps"
+        )
+        assert not watch.warning(down), "once"
+        late = Standstill(3)
+        said = [late.warning(row, step) for step, row in enumerate((down, IDLE, down))]
+        assert said[:2] == ["", ""] and said[2].startswith("the last step trained nothing")
+    assert Standstill(1).warning({**IDLE, "stop/truncated_tokens": 1.0}), "they were played"
+
+
 def test_an_evaluation_fails_where_no_rank_had_an_episode_that_got_through():
     def with_another(failed: int):
         return lambda own: {"episodes": own["episodes"] + 2, "failed": own["failed"] + failed}
