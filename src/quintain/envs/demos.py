@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from quintain.envs.course import Course, NoDemonstration, asked
-from quintain.envs.world import WorldEnv
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
 from quintain.messages import Message, Text
 from quintain.ports import SOLO
 from quintain.types import QuintainError, Task
@@ -216,11 +217,21 @@ def demonstrations(
 
 
 def attempt(env: WorldEnv, task: Task, how: Manner = PLAIN) -> list[tuple[Turn, ...]] | NoDemonstration:
-    """The turns of the seats that earned the reward, or why there are none; see `demonstrate`."""
+    """The turns of the seats that earned the reward, or why there are none; see `demonstrate`.
+
+    A task of another world than that of `env` is played in its own, through the same scaffold.
+    """
     try:
-        return _good(env, task, how)
+        return _good(env if task.env == env.facts.name else _elsewhere(task.env, env.scaffold), task, how)
     except NoDemonstration as error:
         return error
+
+
+def _elsewhere(name: str, scaffold: Scaffold) -> WorldEnv:
+    world = world_of(name)
+    if not hasattr(world, "solve"):
+        raise NoDemonstration(f"{name} has no oracle")
+    return WorldEnv(world, scaffold)
 
 
 def attempts(env: WorldEnv, tasks: Iterable[Task], how: Manner = PLAIN) -> Iterator[Attempt]:

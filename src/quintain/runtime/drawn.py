@@ -51,7 +51,7 @@ def check_drawn(config: Config) -> None:
 
 
 def where(config: Config) -> str:
-    """Where a run trains, for people, and where it is warmed up and evaluated if that is another world.
+    """Where a run trains, for people, where nothing is demonstrated, and where it is evaluated if that is another world.
 
     Example:
         >>> from quintain import config as configs
@@ -66,8 +66,9 @@ def where(config: Config) -> str:
         worlds = together.setdefault(_levels(place), [])
         worlds += [] if place.world in worlds else [place.world]
     told = " and ".join(f"{', '.join(worlds)} level {levels}" for levels, worlds in together.items())
-    if config.warm_start.steps and any(place.world != played.world for place in drawn):
-        told += f"; warm start in {played.world}"
+    mute = dict.fromkeys(place.world for place in drawn if not hasattr(world_of(place.world), "solve"))
+    if config.warm_start.steps and mute:
+        told += f"; no warm start in {', '.join(mute)}, which has no oracle"
     if (config.eval.instances or config.eval.final_instances) and together != {_levels(played): [played.world]}:
         told += f"; evaluated in {played.world} level {_levels(played)}"
     return told

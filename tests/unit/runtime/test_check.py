@@ -10,6 +10,7 @@ import pytest
 
 from quintain.cli.train import _where
 from quintain.config import ConfigError, make
+from quintain.envs.world import world_of
 from quintain.runtime.check import check, check_playing
 from quintain.runtime.drawn import drawn_places, told_places
 from quintain.samplers.worlds import Worlds
@@ -134,7 +135,7 @@ def test_a_rollout_that_remembers_is_refused_where_no_checkpoint_keeps_it(tmp_pa
             check(make("tiny", overrides=[*words, more]))
 
 
-def test_a_run_says_where_it_trains_and_where_else_it_is_warmed_up_and_evaluated(tmp_path):
+def test_a_run_says_where_it_trains_and_where_it_is_not_warmed_up_and_where_else_evaluated(tmp_path, monkeypatch):
     none = ["eval.instances=0", "eval.final_instances=0"]
     told = {
         ("level=[0,1]", "warm_start.steps=3"): "KeyDoor level 0-1;",
@@ -142,7 +143,7 @@ def test_a_run_says_where_it_trains_and_where_else_it_is_warmed_up_and_evaluated
             TWO,
             "warm_start.steps=3",
             "eval.instances=4",
-        ): "KeyDoor, FourRooms level 0; warm start in KeyDoor; evaluated in KeyDoor level 0;",
+        ): "KeyDoor, FourRooms level 0; evaluated in KeyDoor level 0;",
         (
             'sampler={name="mixture",parts=[{name="worlds"},{name="worlds",levels=[3,1]}]}',
             *none,
@@ -151,6 +152,10 @@ def test_a_run_says_where_it_trains_and_where_else_it_is_warmed_up_and_evaluated
     }
     for words, said in told.items():
         assert f": {said} 1 process" in _where(make("tiny", overrides=[*words]), tmp_path)
+    with monkeypatch.context() as patched:
+        patched.delattr(type(world_of("FourRooms")), "solve")
+        mute = _where(make("tiny", overrides=[TWO, "warm_start.steps=3"]), tmp_path)
+    assert "; no warm start in FourRooms, which has no oracle; " in mute
     alone = _where(make("tiny", overrides=["eval.against=oracle", "eval.instances=4"]), tmp_path)
     assert "against" not in alone, "a recipe may say so for all worlds"
     assert "eval.against" not in _where(make("tiny", overrides=["eval.against=oracle", *none]), tmp_path)

@@ -8,16 +8,19 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 from quintain.cli import main
-from quintain.envs.demos import CannotDemonstrate, Manner, NoDemonstration, demonstrations
+from quintain.envs.demos import CannotDemonstrate, Manner, NoDemonstration, demonstrate, demonstrations
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.runtime import spread as spreading
 from quintain.runtime.spread import spread
+from quintain.runtime.stage import drawn
+from quintain.samplers.blends import mixture
 from quintain.types import Task
 
 WORDS = Scaffold.of({"style": "words"})
@@ -59,6 +62,19 @@ def test_they_are_the_same_in_the_same_order(name, how, helpers):
     assert list(spread(env, tasks(name), 25, 3, Manner(**how))) == alone
     assert len(helpers) == 3
     assert all(helper.process.returncode == -signal.SIGKILL for helper in helpers), "nobody is left behind"
+
+
+def test_tasks_of_several_worlds_are_played_in_their_own_and_passed_over_where_there_is_no_oracle(helpers, monkeypatch):
+    parts = [{"name": "worlds", "env": name} for name in ("KeyDoor", "LightsOut")]
+    env, mixed = WorldEnv(world_of("KeyDoor"), WORDS), mixture(*parts, weights=[3, 1], levels=[0])
+    alone = list(demonstrations(env, drawn(mixed), 40))
+    assert Counter(task.env for task, _ in alone) == {"KeyDoor": 33, "LightsOut": 7}
+    for task, turns in alone:
+        assert turns == demonstrate(WorldEnv(world_of(task.env), WORDS), task)
+    assert list(spread(env, drawn(mixed), 40, 2)) == alone and helpers
+    monkeypatch.delattr(type(world_of("LightsOut")), "solve")
+    left = [made for made in alone if made[0].env == "KeyDoor"]
+    assert list(demonstrations(env, drawn(mixed), 33)) == left
 
 
 def test_the_helpers_do_the_work(helpers, monkeypatch):
