@@ -61,10 +61,10 @@ def brief(value: float) -> str:
     """A number for an axis.
 
     Example:
-        >>> brief(12000.0), brief(0.25), brief(3e-6)
-        ('12k', '0.25', '3e-06')
+        >>> brief(12000.0), brief(5e-4), brief(3e-6)
+        ('12k', '0.0005', '3e-06')
     """
-    if value and abs(value) < 1e-3:
+    if value and abs(value) < 1e-4:  # the ticks of an axis are written alike where that is short
         return f"{value:.0e}"
     return f"{value / 1000:g}k" if abs(value) >= 10000 else f"{value:g}"
 
@@ -110,7 +110,7 @@ def lines(
     if not every:
         return ""
     low, high = min([*every, *([] if floor is None else [floor])]), max(every)
-    pad = (high - low or abs(high) or 1.0) * 0.06
+    pad = (high - low or abs(high)) * 0.06 or 1.0  # of nothing but 0
     frame = Frame(x=(min(across), max(across)), y=(low if low == floor else low - pad, high + pad))
     body = _axes(frame, unit)
     for colour, (xs, ys) in zip(COLOURS, series.values(), strict=False):

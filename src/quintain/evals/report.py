@@ -17,7 +17,7 @@ from quintain.evals.diagnose import findings
 from quintain.evals.page import PAGE, STYLE
 from quintain.ledger import ReadOnlyRun, RunDir
 from quintain.messages import png_of
-from quintain.runtime.opponents import ITSELF, rival
+from quintain.runtime.opponents import AGAINST, ITSELF, rival
 from quintain.types import Group, Kind, Message, Node, QuintainError, Trajectory
 
 Rows = Sequence[tuple[int, Mapping[str, float]]]
@@ -242,7 +242,8 @@ def _sample(config: configs.Config, group: Group, t: Trajectory) -> str:
         picture = f'<img alt="end" src="{pictures[turn]}">' if turn < len(pictures) else ""
         cells.append(f'<div class="turn">{picture}{"".join(said)}</div>')
     head = f"reward {t.reward:g} · {t.stop} after {t.turns} turn{'s' * (t.turns != 1)}"
-    small = html.escape(f"{group.task.key} · policy version {t.versions[1]} · trajectory {t.id}")
+    against = f"against {group.tags[AGAINST]} · " if AGAINST in group.tags else ""
+    small = html.escape(f"{against}{group.task.key} · policy version {t.versions[1]} · trajectory {t.id}")
     return (
         f'<details><summary>{head} <small>{small}</small></summary><div class="turns">{"".join(cells)}</div></details>'
     )

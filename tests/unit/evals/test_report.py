@@ -13,7 +13,7 @@ from quintain.config import make
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.evals.chart import lines
-from quintain.evals.report import _pictures, write_report
+from quintain.evals.report import _pictures, _sample, write_report
 from quintain.learn.ranks import Ranks
 from quintain.ledger import RunDir
 from quintain.runtime.keeper import Keeper
@@ -114,6 +114,9 @@ def test_games_of_two_seats_have_the_pictures_of_each(run):
         pictures = _pictures(config, both, t)
         assert len(pictures) == len(texts) + 1 == len(set(pictures))
     assert _pictures(config, Group(task=task, trajectories=(first,)), first) == [], "nobody knows what the other did"
+    assert "against" not in _sample(config, both, first)
+    alone = Group(task=task, trajectories=(first,), tags={"against": "random"})
+    assert "<small>against random · t · policy" in _sample(config, alone, first)
 
 
 def test_a_page_that_cannot_be_written_into_the_run_folder_may_go_elsewhere(run, capsys, tmp_path):
@@ -168,3 +171,10 @@ def test_a_band_goes_no_further_than_the_values_of_its_line():
     bottom = max(float(y) for y in re.findall(r'<line class="grid"[^>]* y1="([\d.]+)"', drawn))
     band = re.search(r'<polygon[^>]*points="([^"]*)"', drawn).group(1).split()
     assert max(float(point.split(",")[1]) for point in band) == bottom
+
+
+def test_the_ticks_of_an_axis_are_written_alike_and_nothing_but_0_is_no_noise():
+    def told(*ys: float) -> list[str]:
+        return re.findall(r'text-anchor="end">([^<]+)<', lines("t", {"n": ([0, 1], ys)}, floor=0.0))[:-1]
+
+    assert told(0.0, 1e-3) == ["0", "0.0005", "0.001"] and told(0.0, 0.0) == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
