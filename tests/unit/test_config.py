@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from quintain import config as configs
 from quintain.config import Config, ConfigError, make
+from quintain.ledger import RunDir
 from quintain.registry import UnknownName, build
 
 
@@ -193,6 +194,23 @@ def test_later_sources_win_and_parts_are_replaced_whole():
 def test_errors_name_key_value_and_fix(override, error, told):
     with pytest.raises(error, match=told):
         make(overrides=[override])
+
+
+def test_a_file_may_begin_with_a_mark_of_the_byte_order_and_end_its_lines_as_windows_does(tmp_path):
+    text = '[run]\r\nname = "bömé"\r\n'
+    (tmp_path / "own.toml").write_bytes(f"\ufeff{text}".encode())
+    assert make(tmp_path / "own.toml").run.name == "bömé"
+    with RunDir.create(tmp_path / "run", text) as run:
+        (tmp_path / "run" / "config.toml").write_bytes(f"\ufeff{text}".encode())
+        assert tomllib.loads(run.config) == {"run": {"name": "bömé"}}
+
+
+@pytest.mark.parametrize("value", [3, "three", [{"steps": 3}]])
+def test_what_should_be_a_table_is_told_so(value):
+    with pytest.raises(
+        ConfigError, match=r"run is .*: it is a table of settings; write run.KEY=VALUE, or in a file \[run\]"
+    ):
+        make({"run": value})
 
 
 def test_unknown_keys_in_files_name_the_nearest(tmp_path):

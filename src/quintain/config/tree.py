@@ -34,9 +34,9 @@ class Form(Generic[Model]):
 
 
 def parse(path: Path, form: Form[Any]) -> dict[str, Any]:
-    """The tree in a TOML file, as it stands there."""
+    """The tree in a TOML file, as it stands there; a mark of the byte order, as some editors write it, is no part of it."""
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise form.wrong(f"{path} is not TOML: {error}") from error
 
@@ -101,6 +101,8 @@ def fit(tree: Mapping[str, Any], form: Form[Model]) -> Model:
     if path[-1] == "[key]":  # a key of a table that takes only some
         path.pop()
         raise form.wrong(f"there is no {'.'.join(path)}: a name there {said.removeprefix('input ')}")
+    if first["type"] == "model_type":
+        said = f"it is a table of settings; write {'.'.join(path)}.KEY=VALUE, or in a file [{'.'.join(path)}] and below it KEY = VALUE"
     if first["type"] == "dict_type":
         name = ".".join(path)
         said += f"; write '{name}={{KEY=VALUE}}' (with the quotes; 0.5, not .5), or {name}.KEY=VALUE"

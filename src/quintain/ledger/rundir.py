@@ -209,7 +209,7 @@ class RunDir:
     @property
     def config(self) -> str:
         """The text of `config.toml`."""
-        return (self.path / "config.toml").read_text()
+        return (self.path / "config.toml").read_text("utf-8-sig")  # it may have been edited
 
     @property
     def agreed(self) -> str:
