@@ -64,12 +64,15 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
 
 
 def _seconds(store: RunDir) -> float:
-    """The time from the making of the run to its last event, without the breaks between a stop and going on."""
-    events = [line.event for line in store.lines(["issued", "trained", "eval", "sft", "stopped"], dead=True)]
-    told = sorted((e.time, e.kind == "stopped") for e in events)
+    """The time from the making of the run to its last event, without the breaks between a stop and going on.
+
+    It goes by the order in which the first process wrote them: a clock may be set back amid a run, which then costs no time.
+    """
+    lines = store.lines(["issued", "trained", "eval", "sft", "stopped"], dead=True)
+    told = [(line.event.time, line.event.kind == "stopped") for line in lines if line.rank == 0]
     begun = json.loads((store.path / "run.json").read_text())["created"]
     moments = [(begun, False), *told]
-    return sum(after - before for (before, stopped), (after, _) in itertools.pairwise(moments) if not stopped)
+    return sum(max(0.0, after - before) for (before, stopped), (after, _) in itertools.pairwise(moments) if not stopped)
 
 
 def _moved(store: RunDir) -> tuple[float, str]:

@@ -178,3 +178,11 @@ def test_the_ticks_of_an_axis_are_written_alike_and_nothing_but_0_is_no_noise():
         return re.findall(r'text-anchor="end">([^<]+)<', lines("t", {"n": ([0, 1], ys)}, floor=0.0))[:-1]
 
     assert told(0.0, 1e-3) == ["0", "0.0005", "0.001"] and told(0.0, 0.0) == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
+
+
+def test_a_clock_that_is_set_back_costs_a_run_no_time(run):
+    begun = json.loads((run / "run.json").read_text())["created"]
+    with RunDir.open(run, "a") as store:
+        for seconds in (3650, 50, 55):
+            store.append(Event(time=begun + seconds, step=3, actor="run", kind="issued", payload={"ticket": seconds}))
+    assert " · 55 s</p>" in write_report(run).read_text()
