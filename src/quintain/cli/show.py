@@ -38,38 +38,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)
     from quintain import codec
-    from quintain.ledger import RunDir
-    from quintain.ledger.audit import ticket_of
     from quintain.registry import UnknownName
 
-    with RunDir.open(given.run) as store:
-        groups = list(store.groups(step=given.step))
-        if given.step is not None:  # what a gate or the window left out is nowhere else to be seen
-            groups += store.groups(
-                tickets=[ticket_of(line.event.payload) for line in store.lines(["dropped"], step=given.step)]
-            )
-        kept = [(g, t) for g in groups for t in g.trajectories]
-        steps = [step for step, _ in store.metrics()] if not kept and given.step is not None else []
-        off = "" if kept else _off(store)
-    if steps and given.step not in steps:
-        raise UnknownName(f"there is no step {given.step}; {given.run} has the steps {min(steps)} to {max(steps)}")
-    if off and not given.list:
-        raise UnknownName(off)
-    if steps:
-        raise UnknownName(
-            f"step {given.step} has no trajectory: it trained and dropped no group, or run.record kept none of them; `quintain show "
-            f"{shlex.quote(str(given.run))} --list` has those of other steps"
-        )
+    kept, lacking = _kept(given.run, given.step)
     if given.list:
         kept.sort(key=lambda pair: pair[0].ticket)  # they are written as they are trained on
-        print(
-            json.dumps(_rows(kept), indent=1)
-            if given.json
-            else "\n".join(_listed(kept)) or off or "no episode is over yet"
-        )
+        print(json.dumps(_rows(kept), indent=1) if given.json else "\n".join(_listed(kept)) or lacking)
         return 0
     if not kept:
-        raise UnknownName(f"{given.run} has no trajectory: no episode is over yet")
+        raise UnknownName(lacking)
     found = [(g, t) for g, t in kept if t.id == given.id or not given.id]
     if not found:
         raise UnknownName(
@@ -86,6 +63,35 @@ def main(arguments: list[str]) -> int:
     for line in legend(group, trajectory):
         print(f"\x1b[2m{line}\x1b[0m" if colour else line)
     return 0
+
+
+def _kept(run: Path, only: int | None) -> tuple[list[tuple[Group, Trajectory]], str]:
+    """The trajectories of a run, or of one of its steps, and what to say if there are none.
+
+    Raises:
+        UnknownName: there is no such step, or it has none where others may.
+    """
+    from quintain.ledger import RunDir
+    from quintain.ledger.audit import ticket_of
+    from quintain.registry import UnknownName
+
+    with RunDir.open(run) as store:
+        groups = list(store.groups(step=only))
+        if only is not None:  # what a gate or the window left out is nowhere else to be seen
+            groups += store.groups(
+                tickets=[ticket_of(line.event.payload) for line in store.lines(["dropped"], step=only)]
+            )
+        kept = [(g, t) for g in groups for t in g.trajectories]
+        steps = [step for step, _ in store.metrics()] if not kept and only is not None else []
+        off = "" if kept else _off(store)
+    if steps and only not in steps:
+        raise UnknownName(f"there is no step {only}; {run} has the steps {min(steps)} to {max(steps)}")
+    if steps and not off:
+        raise UnknownName(
+            f"step {only} has no trajectory: it trained and dropped no group, or run.record kept none of them; `quintain show "
+            f"{shlex.quote(str(run))} --list` has those of other steps"
+        )
+    return kept, off or f"{run} has no trajectory: no episode is over yet"
 
 
 def _off(store: Any) -> str:
