@@ -15,6 +15,7 @@ from quintain.worlds.engines.csp.sheet import Form, Sheet, layout_of, parse_capt
 from quintain.worlds.engines.csp.solve import Solver
 from quintain.worlds.kernel import GenerationError, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
+from quintain.worlds.suite.logic import paths
 from quintain.worlds.suite.logic.mini_sudoku import mini_sudoku, mini_sudoku_steps, regions, rules
 
 WHOLE, STEPS = mini_sudoku(), mini_sudoku_steps()
@@ -296,3 +297,11 @@ def test_a_table_does_not_grow_without_end(monkeypatch) -> None:
     table = csp_rules._Table(lambda key: key * key)
     for key in (*range(100), *range(3)):
         assert table[key] == key * key and len(table) <= 8
+
+
+def test_the_cells_beside_a_set_are_worked_out_once(monkeypatch) -> None:
+    near = paths.Near(4, True)
+    assert near[1 << 5 | 1 << 15] == sum(1 << c for c in (0, 1, 2, 4, 6, 8, 9, 10, 11, 14))
+    assert list(near) == [1 << 5 | 1 << 15]
+    monkeypatch.setattr(paths, "KEPT", 3)
+    assert len([near[n] for n in range(1, 20)]) == 19 and len(near) <= 3

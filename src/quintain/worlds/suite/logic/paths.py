@@ -25,6 +25,7 @@ from quintain.worlds.suite.logic.sums import END, all_numbers, facts
 Knobs = Mapping[str, Any]
 TELLING = """By i-j: on the way from i to j no other free cell is left; alone: no other number reaches the cell; failed tries are out. So"""
 MOST = 1060  # characters of what follows it
+KEPT = 1 << 14  # sets of places whose neighbours are remembered
 
 
 @functools.lru_cache(maxsize=64)
@@ -41,7 +42,7 @@ def around(size: int, corners: bool) -> tuple[Ints, ...]:
 
 
 class Near(dict[int, int]):
-    """Places on a square grid -> all places beside some of them, with `corners` also diagonally; those of one place are remembered."""
+    """Places on a square grid -> all places beside some of them, with `corners` also diagonally; a search meets many again."""
 
     __slots__ = ("corners", "full", "inner", "size")
 
@@ -55,8 +56,9 @@ class Near(dict[int, int]):
         east, west = (places & inner) << 1, places >> 1 & inner
         line = places | east | west if self.corners else places
         found = (east | west | line << size | line >> size) & self.full
-        if not places & (places - 1):
-            self[places] = found
+        if len(self) >= KEPT:
+            self.clear()
+        self[places] = found
         return found
 
 
