@@ -25,6 +25,7 @@ _OPEN, _CLOSED = "([{\"'`*“‘", ")]}\"'`*”’"
 _GAPS = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
 _MARKS = re.compile(r"[()\[\]{}\"'`*“”‘’]+|[-=]*(?:>|→|⇒)|(?<=[a-z])_(?=[a-z])", re.IGNORECASE)
 _ROWS = re.compile(r"\n|" + NESTED)  # of a table, which has another meaning without them
+_SINGLE = re.compile(r"\[?(?:\[[^\W\d_]+\] ?){2,}\]?")  # words in a bracket each are no rows
 _WAYS: dict[str, str] = dict(zip("↑↓←→⬆⬇⬅➡", ("up", "down", "left", "right") * 2, strict=True))
 _POINT = re.compile(r"^(?:[-*•]|\d{1,2}[.)])\s+(?=[^\d\s])")  # of a list; before a digit it may be a sign
 _DASHES = str.maketrans("–—−", "---")
@@ -155,6 +156,8 @@ def _spelled(text: str) -> Iterator[str]:
         yield _END.sub("", inner)
     if _ROWS.search(plain):
         yield plain.replace("'", "").replace('"', "")
+        if _SINGLE.fullmatch(folded):
+            yield _fold(re.sub(r"[\[\]]", " ", folded))
         return
     if len(plain) > LONG:
         return

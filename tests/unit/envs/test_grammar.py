@@ -169,6 +169,9 @@ def test_long_texts_cost_little() -> None:
         ('"up".', ['"up"', "up"]),
         ("[(a, b)]", ["[(a b)]", "a b"]),
         ("(a, b), (c, d)", ["(a b) (c d)", "a b) (c d"]),  # rows stay rows
+        ("[H], [K]", ["[H] [K]", "H] [K", "H K"]),
+        ("[[H], [K]]", ["[[H] [K]]", "H] [K", "H K"]),
+        ("[1], [2]", ["[1] [2]", "1] [2"]),
         ("go to warm", ["to warm", "warm"]),
         ("- 3", []),  # it may be less than nothing
         ("1 _ 2", []),  # an empty cell

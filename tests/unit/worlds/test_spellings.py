@@ -46,12 +46,24 @@ SURVO = "7 2 11 8 / 5 9 12 3 / 1 10 4 6"
         ("DotTally", ("20, 8", "1. 20\n2. 8", "1) 20 2) 8", "1: 20, 2: 8"), "20 8"),
         (
             "DotTally",
-            ("green any: 3, gold disc: 2", "- green = 3\n- gold discs = 2", "1. **Green any**: 3\n2. **Disc gold**: 2"),
+            (
+                "green any: 3, gold disc: 2",
+                "green any 3; gold disc 2",
+                "- green = 3\n- gold discs = 2",
+                "1. **Green any**: 3\n2. **Disc gold**: 2",
+            ),
             "green: 3 disc gold: 2",
         ),
         (
             "BlockCount",
-            ("red: 2, green: 5", "r=2 g=5", "- **Red**: 2\n- **Green**: 5", "1. red: 2\n2. green: 5"),
+            (
+                "red: 2, green: 5",
+                "red 2, green 5",
+                "- Red 2\n- Green 5",
+                "r=2 g=5",
+                "- **Red**: 2\n- **Green**: 5",
+                "1. red: 2\n2. green: 5",
+            ),
             "r: 2 g: 5",
         ),
         (
@@ -280,6 +292,9 @@ def test_where_from_comes_first_in_whatever_order_it_is_told(name: str, texts: t
         ("CrusadeKnights", ("Nc3 a2", "Nc3xa2", "knight c3 to a2"), "c3 a2"),
         ("ChessLegal", ("Kf2 Ke1", "f2, Ke1"), "f2 e1"),
         ("Breakthrough", ("d3 takes c2", "d3xc2", "d3/c2", "d3=c2", "(d3) (c2)", "X d3 c2", "X: d3 c2"), "d3 c2"),
+        ("TopoOrder", ("[C], [A], [B]", "[[C], [A], [B]]"), "C A B"),
+        ("MazeEye", ("[f], [l], [f]", "[forward], [left], [forward]"), "f l f"),
+        ("ColourMin", ("[A], [C]", "A / C"), "A / C"),
         ("NimGame", ("heap A 2", "Heap A-2", "A/2", "take 2 from heap A"), "A-2"),
         ("TicTacToe", ("X b3", "x: b3", "X at b3"), "b3"),
         ("Gomoku", ("o b3", "O at b3"), "b3"),

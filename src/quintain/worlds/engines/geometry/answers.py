@@ -82,8 +82,8 @@ class Form:
         low: fewest entries.
         high: most entries.
         least: smallest number of a single one, so that stray digits are no answers.
-        heads: words that a number may have before it and a colon, or `=`, with what each says; an answer with them before all of
-            its numbers has each number behind what they say.
+        heads: words that a number may have before it and a colon, `=` or, where commas or lines part them, a blank, with what each says; an
+            answer with them before all of its numbers has each number behind what they say.
 
     Example:
         >>> Form(of="name", unordered=True).read(" c, a and B ").key, Form(of="name").read("CAB").key
@@ -131,9 +131,10 @@ class Form:
 
     def _headless(self, text: str) -> tuple[str, Words]:
         """A text without the words before its numbers, and what these say."""
-        if not self.heads or not re.search("[:=]", text):
+        if not self.heads or not re.search("[:=,;\n]", text):
             return text, ()
-        head = rf"\b((?:(?:{'|'.join(self.heads)})\s+)*(?:{'|'.join(self.heads)}))\s*[:=]\s*(?=\d)"
+        sign = r"\s*[:=]\s*" if re.search("[:=]", text) else r"\s+"  # in `red 2 green 5` the 2 may belong to green
+        head = rf"\b((?:(?:{'|'.join(self.heads)})\s+)*(?:{'|'.join(self.heads)})){sign}(?=\d)"
         said = [sorted({self.heads[word]: 0 for word in found.split()}) for found in re.findall(head, text)]
         return re.sub(head, " ", text), tuple([" ".join(words).strip() for words in said])
 
