@@ -73,10 +73,7 @@ HOMES = {
     "rollout": ("quintain.rollouts",),
     "reward": ("quintain.rewards",),
     "advantage": ("quintain.advantages", "quintain.gates", "quintain.rewards"),
-    "unit": ("quintain.advantages",),
-    "key": ("quintain.advantages",),
-    "baseline": ("quintain.advantages",),
-    "scale": ("quintain.advantages",),
+    **dict.fromkeys(("unit", "key", "baseline", "scale"), ("quintain.advantages",)),
     "gate": ("quintain.gates",),
     "objective": ("quintain.objectives",),
     "memory": ("quintain.memory",),
@@ -84,9 +81,7 @@ HOMES = {
     "engine": ("quintain.engines",),
     "env": ("quintain.envs",),
     "gateway": ("quintain.serve",),
-    "optimizer": ("quintain.learn",),
-    "schedule": ("quintain.learn",),
-    "precision": ("quintain.learn",),
+    **dict.fromkeys(("optimizer", "schedule", "precision"), ("quintain.learn",)),
     "merge": ("quintain.models",),
 }
 
@@ -166,9 +161,7 @@ def _plain(value: Any) -> Any:
 
 def load(kind: str) -> None:
     """Import every module in which factories of `kind` live, but for those that need what is not installed."""
-    for home in HOMES.get(kind, ()):
-        if importlib.util.find_spec(home) is None:
-            continue
+    for home in filter(importlib.util.find_spec, HOMES.get(kind, ())):
         for info in pkgutil.walk_packages(getattr(importlib.import_module(home), "__path__", ()), f"{home}."):
             try:
                 if not info.name.rsplit(".", 1)[-1].startswith("_"):
@@ -379,11 +372,8 @@ def _user_module(name: str) -> ModuleType:
 
 def _rebuild(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return (
-            build(value["kind"], value)
-            if "kind" in value and "name" in value
-            else {k: _rebuild(v) for k, v in value.items()}
-        )
+        part = "kind" in value and "name" in value
+        return build(value["kind"], value) if part else {k: _rebuild(v) for k, v in value.items()}
     return [_rebuild(v) for v in value] if isinstance(value, list) else value
 
 

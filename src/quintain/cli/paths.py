@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
 from quintain.config import Config, ConfigError
 from quintain.ledger import RunDir
+from quintain.types import QuintainError
 
 WORTH = ("sft", "played", "trained", "eval")  # events of what was learned, played or scored
 
@@ -48,8 +50,9 @@ def worthless(folder: Path) -> bool:
     """Whether a new run that failed holds nothing: it has no checkpoint, or only that of its beginning, and no event of `WORTH`."""
     if not any((folder / "checkpoints").glob("step-*")):
         return True
-    with RunDir.open(folder) as store:
+    with contextlib.suppress(QuintainError), RunDir.open(folder) as store:
         return store.steps() == [0] and not any(store.events(WORTH))
+    return False  # what cannot be read is kept
 
 
 def _is_file(word: Any) -> bool:
