@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quintain.types import Group, Kind, Node, Role, Stop, Trajectory
+from quintain.types import Group, Kind, Node, QuintainError, Role, Stop, Trajectory
 from quintain.worlds.kernel import Facts
 
 STOPS = {
@@ -95,10 +95,14 @@ def _kept(run: Path, only: int | None) -> tuple[list[tuple[Group, Trajectory]], 
 
 
 def _off(store: Any) -> str:
-    """What to say of a run that keeps no trajectory, and what would keep some; "" where its config keeps them."""
+    """What to say of a run that keeps no trajectory, and what would keep some; "" where its config keeps them, or cannot be read."""
     from quintain import config as configs
 
-    if configs.make(store.path / "config.toml").run.record != "none":
+    try:
+        record = configs.make(store.path / "config.toml").run.record
+    except (QuintainError, OSError):
+        return ""
+    if record != "none":
         return ""
     return (
         f"{store.path} has no trajectory, as run.record is 'none'; this one keeps those of the steps to come: "
