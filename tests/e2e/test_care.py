@@ -63,8 +63,9 @@ def test_a_run_in_which_no_episode_gets_through_any_more_ends(tmp_path, monkeypa
     ):
         start(tmp_path, "run.steps=30", "rollout.max_turns=4")
     with RunDir.open(tmp_path / "tiny") as store:
-        books, rows = audit(store), [m for _, m in store.metrics()]
+        books, rows, blamed = audit(store), [m for _, m in store.metrics()], list(store.events(["quarantine"]))
     assert books.ok and 10 < len(rows) < 20
+    assert {e.step for e in blamed} <= {len(rows) - 11}, "the step amid which the env went, no later one"
 
 
 def test_failed_episodes_are_left_out_where_asked(tmp_path, monkeypatch):

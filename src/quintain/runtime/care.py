@@ -8,7 +8,8 @@ from typing import Any
 from quintain.parts import Reward, Sampler, State
 from quintain.rollouts.race import apart
 from quintain.runtime.bias import BiasMeter
-from quintain.runtime.quarantine import DRAWS, Quarantine, without_failed
+from quintain.runtime.failures import failed
+from quintain.runtime.quarantine import DRAWS, Quarantine, key_of, without_failed
 from quintain.types import Group, Task
 from quintain.window import WITHHELD
 
@@ -69,10 +70,16 @@ class Care:
         """Why a gate dropped a ticket: because it is poison, where it is, else what the gate says."""
         return "quarantine" if ticket in self.refused else why
 
-    def see(self, group: Group, write: Write) -> None:
-        """Take in a group whose ticket a step concluded; they come in the order of their tickets."""
-        if fact := self.quarantine.see(group):
-            write("quarantine", {"ticket": group.ticket, **fact})
+    def see(self, groups: Sequence[Group], write: Write) -> None:
+        """Take in the groups that a step concluded, in the order of their tickets.
+
+        Where no episode of several tasks got through, what they all ask has gone, and none of them is to blame.
+        """
+        if len({key_of(g.task) for g in groups}) > 1 and all(failed(t) for g in groups for t in g.trajectories):
+            return
+        for group in groups:
+            if fact := self.quarantine.see(group):
+                write("quarantine", {"ticket": group.ticket, **fact})
 
     def env_died(self, fact: Mapping[str, Any]) -> None:
         """Count a worker of envs that died, once: every actor that had envs in one of a cluster tells of it."""

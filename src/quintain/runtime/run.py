@@ -184,8 +184,7 @@ class LocalRun:
         over = sorted({*done, *(ticket.index for ticket, _ in self.window.dropped)} & self._groups.keys())
         ended = [self._groups.pop(ticket) for ticket in over]  # after a checkpoint others are played again
         self.sampler_state = self.keeper.observed(self.parts.sampler, ended, self.sampler_state)
-        for group in ended:
-            self.care.see(group, lambda kind, fact: self.keeper.write(step, kind, fact))
+        self.care.see(ended, lambda kind, fact: self.keeper.write(step, kind, fact))
         proof = self.parts.proof.row() if self.parts.proof is not None else {}
         counted = self.window.counts() | measure.engines(self.cast) | proof
         row = self.keeper.reduce(measure.played(fresh, shown, groups, step) | counted)

@@ -126,10 +126,17 @@ def test_what_is_poison_is_dropped_with_a_reason_and_written_down():
     bad, good = group(crashed("a"), crashed("b"), ticket=4), group(trajectory("c"), trajectory("d"), ticket=5, key="u")
     kept, why = care.sift((bad, good))
     assert kept == (good,) and why == {4: "quarantine"}
-    for one in (bad, good):
-        care.see(one, lambda kind, fact: wrote.append((kind, fact["ticket"], fact["task"], fact["tries"])))
+    care.see((bad, good), lambda kind, fact: wrote.append((kind, fact["ticket"], fact["task"], fact["tries"])))
     assert wrote == [("quarantine", 4, "t", 2)] and care.row(dict, False) == {"quarantined": 1.0}
     assert care.row(lambda own: {**own, "env_deaths": 2.0}, False) == {"quarantined": 1.0, "env_deaths": 2.0}, "of all"
+
+
+def test_no_task_is_to_blame_where_no_episode_of_any_got_through():
+    care, bad, worse = Care(quarantine=1), group(crashed(), key="1"), group(crashed(), key="2")
+    care.see((bad, worse), lambda kind, fact: pytest.fail("none is set aside"))
+    assert not care.quarantine.poison and not care.quarantine.tries
+    care.see((bad, worse, group(trajectory("a"), key="3")), lambda kind, fact: None)
+    assert set(care.quarantine.poison) == {"e:1", "e:2"}, "others got through beside them"
 
 
 def test_failed_episodes_are_left_out_of_baselines_where_asked():
@@ -152,13 +159,13 @@ class Round:
 
 def test_poison_is_not_drawn_again_and_nothing_else_to_draw_is_an_error():
     care, state, drawn = Care(quarantine=1), 0, []
-    care.see(group(crashed(), key="1"), lambda kind, fact: None)
+    care.see((group(crashed(), key="1"),), lambda kind, fact: None)
     for _ in range(4):
         task, state = care.draw(Round(3), state)
         drawn.append(task.key)
     assert drawn == ["0", "2", "0", "2"]
     for key in "02":
-        care.see(group(crashed(), key=key), lambda kind, fact: None)
+        care.see((group(crashed(), key=key),), lambda kind, fact: None)
     with pytest.raises(OnlyPoison, match="no disk"):
         care.draw(Round(3), state)
     restored = Care(quarantine=1)
