@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from quintain.envs.world import WorldEnv
 from quintain.ports import SOLO
@@ -51,7 +53,7 @@ class Course:
         Raises:
             NoDemonstration: the oracle has no plan from here.
         """
-        if self.due is None or self.due != self.env.state:
+        if self.due is None or not same(self.due, self.env.state):
             self.plan = None
             self.drawn.clear()
         move, reason = self._announced() if shows_all(self.env.world) else self._guessed()
@@ -117,6 +119,22 @@ def asked(env: WorldEnv, seat: str = SOLO) -> Any:
     if not foresees(env.facts.name):
         return env.state
     return env.world.rebuild(env.world.view(env.state, seat).caption(2), seat)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two states are equal; those of a world of one's own may hold arrays, which `==` compares entry by entry.
+
+    Example:
+        >>> same((1, np.array([2, 3])), (1, np.array([2, 3]))), same(np.array([2, 3]), np.array([2, 4]))
+        (True, False)
+    """
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    if type(one) is type(other) and is_dataclass(one):
+        return all(same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one) if f.compare)
+    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        return all(map(same, one, other))
+    return bool(one == other)
 
 
 def foresees(name: str) -> bool:

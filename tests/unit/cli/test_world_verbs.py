@@ -171,6 +171,17 @@ def changed(folder, capsys, name: str, old: str, new: str) -> str:
     return str(file)
 
 
+@pytest.mark.usefixtures("registered_for_now")
+def test_states_of_a_world_of_ones_own_may_hold_arrays(tmp_path, capsys):
+    file = changed(tmp_path, capsys, "arrayed", "    goal: int\n", "    goal: int\n    walls: Any = None\n")
+    code = Path(file).read_text().replace(").state != state)", ").state.at != state.at)")
+    made = "import numpy\n        walls = numpy.zeros(3)\n        walls.flags.writeable = False\n        "
+    after = "after = replace(state, at=to"
+    Path(file).write_text(code.replace(f"{after})", f"{made}{after}, walls=walls)"))
+    assert main(["demos", file, "-n", "3"]) == 0 and main(["eval", "oracle", file, "-n", "3"]) == 0
+    assert "success 1.000" in capsys.readouterr().out
+
+
 PLANNED = "return Plan((CHOICES["
 
 

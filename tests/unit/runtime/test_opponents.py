@@ -32,7 +32,7 @@ from quintain.runtime.measure import by_opponent
 from quintain.runtime.measure import played as by_step
 from quintain.runtime.measure import seen as measured
 from quintain.runtime.newmodel import write_model
-from quintain.runtime.opponents import against, facing, joined, oracle_move, rival, sides
+from quintain.runtime.opponents import Oracle, against, facing, joined, oracle_move, rival, sides
 from quintain.runtime.playing import make_reward, make_rollout, training_only
 from quintain.runtime.stage import make_stage, tasks, world_sampler
 from quintain.types import Group, Request, Sampling, Stop, Trajectory
@@ -396,6 +396,26 @@ def test_who_is_named_goes_before_who_the_config_names():
     asked = Request(session="0", prompt=(), sampling=Sampling(), key=(0, 0, 0, 1, 0))
     (best,) = {casts[1].engines["first"].act([], state, replace(asked, key=(k, 0, 0, 1, 0))) for k in range(20)}
     assert best == oracle_move(world_of("NimDuel"), state, "first", asked), "random moves would differ"
+
+
+@pytest.mark.parametrize("world", ["FreeCell", "SpiderDeal", "Klondike"])
+async def test_the_oracle_goes_on_with_a_plan_that_is_certain(world):
+    config = configs.make(overrides=[f"world={world}", "level=8"])
+    assert summary(await played("oracle", "", config, 8))["success"] == 1.0, (
+        "asked anew each turn it goes round in circles"
+    )
+
+
+def test_the_oracle_makes_another_plan_where_the_state_is_not_the_one_due():
+    world, oracle = world_of("Hanoi"), Oracle()
+    state = world.start(3, 4)
+    moves = [move.key for move in world.solve(state, "agent").moves]
+    asked = Request(session="0", prompt=(), sampling=Sampling(), key=(0, 0, 0, 1, 0))
+    assert [oracle(world, state, "agent", asked) for _ in range(3)] == [moves[0]] * 3, "nobody made the move"
+    for key in moves:
+        assert oracle(world, state, "agent", asked) == key
+        state = world.step(state, {"agent": world.read(key, "agent")}).state
+    assert not oracle.due
 
 
 def test_temperature_0_is_the_players_alone():
