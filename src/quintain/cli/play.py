@@ -66,11 +66,13 @@ class Table:
     """One seat of one world, with undo and hints; `single`: keys are pressed one by one, where the moves are few and go somewhere."""
 
     def __init__(self, task: Task, single: bool = False) -> None:
+        from quintain.envs.course import Way
         from quintain.envs.scaffold import Scaffold
         from quintain.envs.world import WorldEnv, world_of
         from quintain.worlds.knobs import lexicon
 
         self.env = WorldEnv(world_of(task.env), Scaffold(grammar="free", rules=False))
+        self.way = Way(self.env.world)
         self.task, self.picture = task, 0
         self.seat, self.warned = self.env.facts.seats[0], False
         self._begin()
@@ -156,10 +158,10 @@ class Table:
 
     def _hint(self) -> str:
         from quintain.worlds.kernel import Plan, Unknown
-        from quintain.worlds.own import BadWorld, solved
+        from quintain.worlds.own import BadWorld
 
         try:
-            plan = solved(self.env.world, self.env.state, self.seat)
+            plan = self.way.ask(self.env.state, self.seat)
         except BadWorld as error:
             return f"no help: {error}"
         if isinstance(plan, Plan):

@@ -27,6 +27,39 @@ class NoDemonstration(QuintainError):
     """The oracle has no plan for a task, or its plan did not earn the reward."""
 
 
+class Way:
+    """The oracle of a world, asked move by move: a plan that is certain, in a world of one seat, is gone on with as states follow it.
+
+    The plans of one state and of the next need not lead on from each other.
+
+    Example:
+        >>> from quintain.envs.world import world_of
+        >>> world = world_of("Hanoi")
+        >>> state, way = world.start(3, 4), Way(world)
+        >>> plan = way.ask(state, SOLO)
+        >>> way.ask(world.step(state, {SOLO: plan.moves[0]}).state, SOLO).moves == plan.moves[1:]
+        True
+    """
+
+    def __init__(self, world: World[Any]) -> None:
+        self.world = world
+        self.rest: Plan | None = None  # of the last plan, from the state that its first move leads to
+        self.due: Any = None  # that state
+
+    def ask(self, state: Any, seat: str) -> Answer:
+        """What it says of a state.
+
+        Raises:
+            BadWorld: the world has no oracle, or it says what is no answer.
+        """
+        plan: Answer = self.rest if self.rest and same(self.due, state) else solved(self.world, state, seat)
+        self.rest = None
+        if isinstance(plan, Plan) and plan.exact and len(plan.moves) > 1 and len(self.world.facts.seats) == 1:
+            self.rest = replace(plan, moves=plan.moves[1:], first=())
+            self.due = self.world.step(state, {seat: plan.moves[0]}).state
+        return plan
+
+
 class Course:
     """The oracle's way through one episode, drawn evenly among equally good moves.
 

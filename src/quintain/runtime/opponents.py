@@ -11,7 +11,7 @@ from typing import Any
 
 from quintain.config import Config, ConfigError
 from quintain.engines.scripted import Player
-from quintain.envs.course import same
+from quintain.envs.course import Way
 from quintain.envs.grammar import GRAMMARS
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import world_of
@@ -24,7 +24,6 @@ from quintain.samplers.blends import EVEN, Curriculum
 from quintain.types import Group, Message, Request, Task
 from quintain.worlds.kernel import Plan
 from quintain.worlds.noise import Rng
-from quintain.worlds.own import solved
 
 ITSELF = "policy"  # who plays the other seats where nobody else does
 AGAINST = "against"  # tag of groups in which somebody else played them: who
@@ -39,33 +38,22 @@ def random_move(world: Any, state: Any, seat: str, request: Request) -> str:
 
 
 class Oracle:
-    """The oracle's moves; a random one where it has no plan.
-
-    It goes on with a plan that is certain, in a world of one seat, as long as the states follow it: the plans of one state and of the next
-    need not lead on from each other.
-    """
+    """The oracle's moves, a random one where it has no plan; it keeps to its way through each session."""
 
     def __init__(self) -> None:
-        self.due: dict[
-            tuple[str, str], tuple[Any, tuple[Any, ...]]
-        ] = {}  # of sessions: a state, and the moves from there
+        self.ways: dict[tuple[str, str], Way] = {}  # by world and session
 
     def __call__(self, world: Any, state: Any, seat: str, request: Request) -> str:
         key = (world.facts.name, request.session)
-        there, moves = self.due.pop(key, (None, ()))
-        if not moves or not same(there, state):
-            plan = solved(world, state, seat)
-            if not isinstance(plan, Plan) or not (plan.first or plan.moves):
-                return random_move(world, state, seat, request)
-            move = random.Random(str(request.key)).choice(plan.first or plan.moves[:1])
-            certain = plan.exact and len(world.facts.seats) == 1
-            moves = plan.moves if certain and plan.moves and move == plan.moves[0] else (move,)
-        move, *rest = moves
-        if rest:
-            self.due[key] = (world.step(state, {seat: move}).state, tuple(rest))
-        if len(self.due) > SESSIONS:  # some were given up; whoever is forgotten is asked anew
-            del self.due[next(iter(self.due))]
-        return move.key
+        way = self.ways.pop(key, None) or Way(world)
+        plan = way.ask(state, seat)
+        if way.rest:
+            self.ways[key] = way
+        if len(self.ways) > SESSIONS:  # some were given up; whoever is forgotten is asked anew
+            del self.ways[next(iter(self.ways))]
+        if isinstance(plan, Plan) and (plan.first or plan.moves):
+            return random.Random(str(request.key)).choice(plan.first or plan.moves[:1]).key
+        return random_move(world, state, seat, request)
 
 
 SESSIONS = 4096

@@ -142,7 +142,8 @@ def test_play_follows_moves_undo_hint_and_nonsense(capsys, monkeypatch):
     assert [line for line in shown.splitlines() if line.startswith("turn")][-1].startswith("turn 2/")
 
 
-def test_play_can_be_won_by_its_own_hints(capsys, monkeypatch):
+@pytest.mark.parametrize(("world", "level"), [("KeyDoor", "1"), ("Klondike", "8")])
+def test_play_can_be_won_by_its_own_hints(world, level, capsys, monkeypatch):
     class Hinted:
         def __init__(self) -> None:
             self.ask = True
@@ -160,8 +161,8 @@ def test_play_can_be_won_by_its_own_hints(capsys, monkeypatch):
 
     stdin = Hinted()
     monkeypatch.setattr(sys, "stdin", stdin)
-    assert main(["play", "KeyDoor", "--level", "1"]) == 0
-    assert "solved in" in stdin.last
+    assert main(["play", world, "--level", level, "--seed", "1"]) == 0
+    assert "solved in" in stdin.last and "not solved" not in stdin.last
 
 
 def test_a_picture_in_half_blocks_has_its_colours():

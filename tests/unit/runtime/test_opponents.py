@@ -415,7 +415,7 @@ def test_the_oracle_makes_another_plan_where_the_state_is_not_the_one_due():
     for key in moves:
         assert oracle(world, state, "agent", asked) == key
         state = world.step(state, {"agent": world.read(key, "agent")}).state
-    assert not oracle.due
+    assert not oracle.ways
 
 
 def test_temperature_0_is_the_players_alone():
