@@ -12,7 +12,7 @@ from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.cards.deck import CARDS, NAMES, RANKS, SUITS, Sheet, deck_of, note, wide_note
 from quintain.worlds.engines.cards.piles import CELL, DRAW, HOME, WASTE, Kind, Step, Table, after, steps, won
-from quintain.worlds.engines.cards.piles_solve import solved, steady
+from quintain.worlds.engines.cards.piles_solve import solved
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, GenerationError, Move, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
@@ -156,7 +156,7 @@ class PatienceGame:
         """A way to the end. Where cards are hidden, one that would work if they lay in one order that nothing seen excludes."""
         hidden = not state.kind.open and (any(state.under) or state.stock)
         seen = self.rebuild(self.caption(state, 0, 2), 0) if hidden else state
-        found = steady(seen.kind if hidden else state.kind, seen.table, NODES)
+        found = solved(seen.kind if hidden else state.kind, seen.table, NODES)
         if found.way is None:
             if hidden:
                 legal = self.legal(state)

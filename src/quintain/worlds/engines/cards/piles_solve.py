@@ -8,7 +8,7 @@ import itertools
 from typing import NamedTuple
 
 from quintain.types import Ints
-from quintain.worlds.engines.cards.piles import CELL, DRAW, WASTE, Kind, Step, Table, after, steps, won
+from quintain.worlds.engines.cards.piles import DRAW, Kind, Step, Table, after, steps, won
 
 
 class Found(NamedTuple):
@@ -73,51 +73,6 @@ def solved(kind: Kind, table: Table, limit: int) -> Found:
             count += 1
             heapq.heappush(heap, (distance(kind, new) * 4 + (step == DRAW), -count, new, same))
     return Found(None, True, opened)
-
-
-def steady(kind: Kind, table: Table, limit: int) -> Found:
-    """What `solved` finds, in Klondike such that who asks again after each step does not go round in circles.
-
-    Tables that turning the stock over and moving cards to and fro among the columns make of each other all lead to the same step that
-    cannot be taken back, each by the shortest way: what `solved` says of one of them.
-    """
-    if kind.game != "klondike":
-        return solved(kind, table, limit)
-    piles, under, cells, homes, stock, waste = table
-    cards = (*waste, *stock[::-1])
-    came = _kin(kind, (piles, under, cells, homes, cards[::-1], ()))
-    here = min(came)
-    found = solved(kind, here, limit)
-    if found.way is None:
-        return found
-    turned, rest = 0, [*found.way]
-    while rest:
-        if rest[0] == DRAW:
-            turned += 1
-        elif rest[0][0] == WASTE or (new := after(kind, here, rest[0])) not in came:
-            break  # this step cannot be taken back
-        else:
-            here = new
-        del rest[0]
-    way = [DRAW] * ((turned - len(waste)) % (len(cards) + 1))
-    while (link := came[here]) is not None:
-        here, step = link
-        way.insert(0, step)
-    return found._replace(way=(*way, *rest))
-
-
-def _kin(kind: Kind, table: Table) -> dict[Table, tuple[Table, Step] | None]:
-    """The tables to which moves among the columns lead that can be taken back, each with the one before it and the step from there."""
-    came: dict[Table, tuple[Table, Step] | None] = {table: None}
-    queue = [table]
-    for here in queue:  # grows while it is walked
-        for step in steps(kind, here):
-            if step[2] < CELL and step != DRAW and (new := after(kind, here, step)) not in came:
-                back = (step[2], step[1], step[0])
-                if back in steps(kind, new) and after(kind, new, back) == here:
-                    came[new] = (here, step)
-                    queue.append(new)
-    return came
 
 
 def _same(kind: Kind, table: Table) -> object:
