@@ -18,6 +18,7 @@ TOOL = "act"
 LONG = 400  # characters of an action that may have words around it
 LONGEST = 20_000  # characters of a message that are looked at, from its end
 _TAG = re.compile(r"<action>((?:(?!</?action>).)*)</action>", re.DOTALL)
+_THINKS, _THOUGHT = re.compile(r"<think(?:ing)?>"), re.compile(r"</think(?:ing)?>")
 _WORD = re.compile(r"(?:[−–—-](?=\d))?[^\W_]+(?:['’][^\W_]+)*")  # a number with a sign is another one
 _END = re.compile(r"(?<=[^\s.])[.!]$")
 _PART = re.compile(r"[,;.!?(\n]")
@@ -64,13 +65,19 @@ class Grammar:
     words: Callable[[Message], Iterator[str]] = lambda message: iter(())
 
 
+def _spoken(message: Message) -> str:
+    """What a message says aloud: what was thought, up to a last `</think>` and from a `<think>` on that was never closed, is no answer."""
+    text = message.text
+    return _THINKS.split(_THOUGHT.split(text)[-1], maxsplit=1)[0] if "think" in text else text
+
+
 def _word(message: Message) -> Iterator[str]:
-    yield message.text.strip()
+    yield _spoken(message).strip()
 
 
 def _free(message: Message) -> Iterator[str]:
     """The whole text, then what follows the last `action:`, all of it or up to the first stop, then the last line."""
-    text = message.text[-LONGEST:].strip()
+    text = _spoken(message)[-LONGEST:].strip()
     yield text
     at = text.lower().rfind("action:")
     if at >= 0:
@@ -82,19 +89,19 @@ def _free(message: Message) -> Iterator[str]:
 
 def _words(message: Message) -> Iterator[str]:
     """The words of a text that names no `action:`, but for those that it denies, as in `not go up`."""
-    text = message.text[-LONGEST // 10 :]
+    text = _spoken(message)[-LONGEST // 10 :]
     yield from () if "action:" in text.lower() else _WORD.findall(_NOT.sub(" ", text))
 
 
 def _tagged(message: Message) -> Iterator[str]:
-    found = _TAG.findall(message.text[-LONGEST:])
+    found = _TAG.findall(_spoken(message)[-LONGEST:])
     if found:
         yield found[-1].strip()
 
 
 def _json(message: Message) -> Iterator[str]:
     """The last JSON object with the key `action` that stands in the text."""
-    text = message.text[-LONGEST:]
+    text = _spoken(message)[-LONGEST:]
     at = text.rfind('"action"')
     start = text.rfind("{", 0, at) if at >= 0 else -1
     if start < 0:

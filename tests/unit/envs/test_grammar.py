@@ -67,6 +67,21 @@ def test_a_call_that_cannot_be_written_down_is_no_action() -> None:
         assert not list(GRAMMARS["tool"].find(Message(Role.assistant, (called,))))
 
 
+@pytest.mark.parametrize("grammar", ["word", "free", "tagged", "json"])
+def test_what_was_only_thought_is_no_answer(grammar: str) -> None:
+    env = WorldEnv(world_of("EmptyRoom"), Scaffold(grammar=grammar))
+    up, left = (GRAMMARS[grammar].write(way).text for way in ("up", "left"))
+
+    def read(text: str) -> str | None:
+        move = env.reader.read(Message.of("assistant", text), "agent")
+        return move and move.key
+
+    assert read(f"<think>{up}</think>{left}") == read(f"{up}\n</think>\n\n{left}") == "left"
+    assert read(f"<think>\n\n</think>\n\n{left}") == read(f"{left}\n<think>or {up}") == "left"
+    for thought in (f"<think>{up}</think>", f"<think>\n{up}\n</think>\n", f"<thinking>{up}", f"<think>so\n{up}"):
+        assert read(thought) is read(f"{thought}</think> I am at a loss.") is None
+
+
 def test_free_text_is_searched_from_the_likeliest_place() -> None:
     assert found("free", "Down is a wall.\nAction: up.")[1] == "up"
     assert found("free", "I could go down.\nup")[1] == "up"
