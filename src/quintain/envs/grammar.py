@@ -30,6 +30,14 @@ _SINGLE = re.compile(r"\[?(?:\[[^\W\d_]+\] ?){2,}\]?")  # words in a bracket eac
 _WAYS: dict[str, str] = dict(zip("↑↓←→⬆⬇⬅➡", ("up", "down", "left", "right") * 2, strict=True))
 _POINT = re.compile(r"^(?:[-*•]|\d{1,2}[.)])\s+(?=[^\d\s])")  # of a list; before a digit it may be a sign
 _DASHES = str.maketrans("–—−", "---")
+_UNSEEN = dict.fromkeys(
+    (0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFE0F, 0xFEFF)
+)  # signs that show nothing, as of an emoji's form
+_SEEN_AS = (
+    {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+    | {0xA0: " ", 0x202F: " ", 0x3000: " ", 0x2011: "-"}
+    | _UNSEEN
+)
 _VERB = re.compile(
     r"(?:please |i |i'll |let's |we )*(?:try|go|move|play|push|slide|step|walk|place|put|choose|select|pick|take|give|bid)[ :]+",
     re.IGNORECASE,
@@ -89,7 +97,7 @@ def _free(message: Message) -> Iterator[str]:
 
 def _words(message: Message) -> Iterator[str]:
     """The words of a text that names no `action:`, but for those that it denies, as in `not go up`."""
-    text = _spoken(message)[-LONGEST // 10 :]
+    text = _usual(_spoken(message)[-LONGEST // 10 :])
     yield from () if "action:" in text.lower() else _WORD.findall(_NOT.sub(" ", text))
 
 
@@ -116,10 +124,11 @@ def _json(message: Message) -> Iterator[str]:
 def spellings(text: str) -> Iterator[str]:
     """An action's text as it is, then with less and less beside it.
 
-    First without `answer:` before it and a box of LaTeX around it, without the rule and the heading of a table, without a final full
-    stop, with one blank for every gap and comma, out of brackets and quotes; then, in texts of one line, without any brackets, quotes
-    and arrows, without the verb it begins with, and without the small words between, where from before where to. Worlds read the
-    first that they can: each of these means something to some of them.
+    Signs that show nothing are left out, and wide ones and hard blanks are the usual ones. First without `answer:` before it and a box of
+    LaTeX around it, without the rule and the heading of a table, without a final full stop, with one blank for every gap and comma, out
+    of brackets and quotes; then, in texts of one line, without any brackets, quotes and arrows, without the verb it begins with, and
+    without the small words between, where from before where to. Worlds read the first that they can: each of these means something to
+    some of them.
 
     Example:
         >>> list(spellings("pour  a,b.")), list(spellings('"(a, b)"'))
@@ -137,6 +146,7 @@ def spellings(text: str) -> Iterator[str]:
 
 
 def _spelled(text: str) -> Iterator[str]:
+    text = _usual(text)
     yield text
     if label := _LABEL.match(text):
         text = text[label.end() :]
@@ -180,6 +190,11 @@ def _spelled(text: str) -> Iterator[str]:
         filled = _fold(_FILL.sub(" ", ordered))
         yield filled
         yield _CELL.sub(r"\1\2", filled)
+
+
+def _usual(text: str) -> str:
+    """A text without signs that show nothing, and with the usual ones for wide ones and hard blanks."""
+    return text if text.isascii() else text.translate(_SEEN_AS)
 
 
 def _titles(head: str, rest: str) -> bool:

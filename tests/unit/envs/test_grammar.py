@@ -199,6 +199,27 @@ def test_small_faults_are_mended_last(text: str, others: list[str]) -> None:
     assert list(spellings(text)) == [text, *others]
 
 
+@pytest.mark.parametrize("grammar", ["free", "tagged"])
+@pytest.mark.parametrize(
+    ("name", "text", "key"),
+    [
+        ("EmptyRoom", "\u200bup\u200b", "up"),
+        ("EmptyRoom", "\ufeffup", "up"),
+        ("EmptyRoom", "➡\ufe0f", "right"),
+        ("WaterSort", "2\u00a04", "2 4"),
+        ("WaterSort", "２ ４", "2 4"),
+        ("BubbleShot", "a\u202fleft", "a left"),
+        ("HoldemFree", "raise ８", "raise 8"),
+        ("Klondike", "3\u20115", "3-5"),
+        ("WildTTT", "a\u200b1 x", "a1 x"),
+    ],
+)
+def test_signs_that_look_alike_are_read_alike(grammar: str, name: str, text: str, key: str) -> None:
+    env = WorldEnv(world_of(name), Scaffold(grammar=grammar))
+    seat = env.facts.seats[0]
+    assert env.reader.read(GRAMMARS[grammar].write(text), seat) == env.world.read(key, seat) is not None
+
+
 @pytest.mark.parametrize(
     ("name", "text", "key"),
     [("MetroTrip", "2,H", "2 H"), ("WaterSort", "2  4.", "2 4"), ("RushHour", "h\tup\t3", "h up 3")],
