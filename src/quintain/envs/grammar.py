@@ -39,12 +39,29 @@ _SEEN_AS = (
     | _UNSEEN
 )
 _VERB = re.compile(
-    r"(?:please |i |i'll |let's |we )*(?:try|go|move|play|push|slide|step|walk|place|put|choose|select|pick|take|give|bid)[ :]+",
+    r"(?:so |please |i |i'll |let's |we )*(?:try|go|move|play|push|slide|step|walk|place|put|choose|select|pick|take|give|bid)[ :]+",
     re.IGNORECASE,
 )
 _FILL = re.compile(r"\b(?:from|to|into|onto|the|and|is|at|cell|square|pit|col(?:umn)?:?)\b:?", re.IGNORECASE)
-_LABEL = re.compile(r"\s*(?:(?:the|my)\s+)?(?:final\s+)?answer(?:\s+is\s*:?|\s*[:=])\s*", re.IGNORECASE)
-_BOXED = re.compile(r"[\s$]*\\boxed\{(?:\\text\{)?(.*?)\}{1,2}[\s$.]*", re.DOTALL)
+_LABEL = re.compile(
+    r"[\s*_#>]*(?:(?:so|thus|therefore),?\s+)?(?:(?:the|my)\s+)?(?:(?:final|next)\s+)?(?:answer|action|move|solution)[*_]*"
+    r"(?:\s+is\s*:?|\s*[:=]|[ \t]*\n)[\s*_]*",
+    re.IGNORECASE,
+)
+_BOXED = re.compile(
+    r"[\s$*]*\\(?:boxed|text|mathrm)\{(?:\\(?:text|textbf|mathrm|mathbf)\{)?(.*?)\}{1,2}[\s$.*]*", re.DOTALL
+)
+_WRAP = re.compile(  # a tag, a fence that may name its language, the signs of mathematics
+    r"\s*(?:<(b|strong|i|em|code|answer)>([^<]*)</\1>|```[\w+-]*[ \t]*\r?\n((?:(?!```).)*)```"
+    r"|\\\[((?:(?!\\\[).)*)\\\]|\\\(((?:(?!\\\().)*)\\\)|\$+([^$]*)\$+)[.!]?\s*",
+    re.DOTALL | re.IGNORECASE,
+)
+_BLOCKS = (
+    ("```", "```"),
+    ("\\[", "\\]"),
+    ("$$", "$$"),
+    ("<answer>", "</answer>"),
+)  # in which a last line may stand with its own lines around it
 _TABLE = re.compile(
     r"\s*+(?P<head>[^\n|]*+\|[^\n]*+)\n(?P<rule>[ \t|:-]++)\n"
 )  # its first row, and the rule below that
@@ -92,6 +109,9 @@ def _free(message: Message) -> Iterator[str]:
         said = text[at + len("action:") :].strip()
         yield said.rstrip(".")
         yield _PART.split(said, maxsplit=1)[0].strip()
+    for opening, closing in _BLOCKS:
+        if text.endswith(closing) and (at := text.rfind(opening, 0, -len(closing))) >= 0:
+            yield text[at:]
     yield text.rpartition("\n")[2].strip().rstrip(".")
 
 
@@ -147,10 +167,17 @@ def spellings(text: str) -> Iterator[str]:
 
 def _spelled(text: str) -> Iterator[str]:
     text = _usual(text)
+    if wrap := _WRAP.fullmatch(text):  # before any world reads letters of it, as in <b>
+        text = wrap[wrap.lastindex or 0].strip()
     yield text
     if label := _LABEL.match(text):
         text = text[label.end() :]
+        if label[0].count("**") % 2:
+            text = text.rstrip().removesuffix("**")
         yield text
+        if wrap := _WRAP.fullmatch(text):
+            text = wrap[wrap.lastindex or 0].strip()
+            yield text
     if boxed := _BOXED.fullmatch(text):
         text = boxed[1]
         yield text

@@ -229,6 +229,42 @@ def test_worlds_read_gaps_as_blanks(name: str, text: str, key: str) -> None:
     assert env.reader.read(GRAMMARS["word"].write(text), "agent") == env.world.read(key, "agent") is not None
 
 
+@pytest.mark.parametrize("grammar", ["free", "tagged"])
+@pytest.mark.parametrize(
+    "around",
+    [
+        "```text\n{}\n```",
+        "**Final answer:** {}",
+        "**Answer: {}**",
+        "### Answer\n{}",
+        "My move is {}.",
+        "**Action**: {}",
+        "So the answer is: **{}**.",
+        "So I choose {}.",
+        "\\[\n\\boxed{{{}}}\n\\]",
+        "**\\boxed{{{}}}**",
+        "$\\text{{{}}}$",
+        "\\({}\\)",
+        "<answer>\n{}\n</answer>",
+        "Answer:\n```\n{}\n```",
+    ],
+)
+def test_the_dress_of_an_answer_is_read_over(grammar: str, around: str) -> None:
+    for name, key in (("PipeTurn", "a1 3"), ("ChessGame", "e2 e4")):
+        env = WorldEnv(world_of(name), Scaffold(grammar=grammar))
+        text = GRAMMARS[grammar].write(around.format(key)).text
+        said = text if grammar == "tagged" or "### " in around else f"I could play a1 2, or a1 1.\n\n{text}"
+        move = env.reader.read(Message.of("assistant", said), "agent")
+        assert move == env.world.read(key, "agent") is not None
+
+
+@pytest.mark.parametrize("text", ["A C", "<b>A C</b>", "<strong>A C</strong>."])
+def test_a_tag_is_no_part_of_an_answer(text: str) -> None:
+    env = WorldEnv(world_of("ColourMix"), Scaffold())
+    move = env.reader.read(GRAMMARS["tagged"].write(text), "agent")
+    assert move and move.key == "A C"
+
+
 def test_what_names_an_answer_again_and_again_is_no_answer() -> None:
     assert list(spellings("answer: " * 2_400 + "up"))[1].startswith("answer: ")
     assert world_of("EmptyRoom").read(list(spellings("answer: up"))[-1], "agent") is not None
