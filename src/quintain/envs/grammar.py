@@ -6,13 +6,15 @@ A grammar takes the action's text out of a message and can write it back; the wo
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from quintain.messages import Message, Role, Text, Tool, ToolCall
 from quintain.worlds.cells import NESTED
+from quintain.worlds.kernel import Move
 
 TOOL = "act"
 LONG = 400  # characters of an action that may have words around it
@@ -70,7 +72,16 @@ _CELL = re.compile(r"\b([a-z])[ -](\d{1,2})\b", re.IGNORECASE)
 _BACK = re.compile(
     r"^(.*?)\b(?:(to|into|onto)\s+(\S.*?)|(\S+))\s+from\s+(\S.*)$", re.IGNORECASE
 )  # where to stands before where from
-_NOT = re.compile(r"(?:\b(?:not|never|cannot|avoid)|n['’]t)(?:[ \t]+[\w'’]+){1,3}", re.IGNORECASE)  # and what it denies
+_PLACE = r"(?:[a-z]?\d{1,3}|[a-z])\b"  # what an answer of many words is made of
+_DENIES = r"not|never|cannot|avoid|without|except|instead of|(?:rather|less|more|greater|other) than|(?:all|anything) but|at (?:least|most)"
+_WRONG = r"wrong|blocked|illegal|bad|impossible|forbidden|taken|occupied"
+_RIGHT = r"allowed|possible|legal|valid|good|right|correct|an option"
+_NOT = re.compile(  # what a text denies: after a word that does, before one, struck out, or only compared with
+    rf"(?:\b(?:{_DENIES})|n['’]t):?(?:[ \t]+[\w'’]+){{1,3}}(?:[ \t]+{_PLACE})*"
+    rf"|\b(?:{_PLACE}[ \t]+)*[\w'’]+[ \t]+(?:is|are|was|were|would be)(?:[ \t]+(?:{_WRONG})|(?:[ \t]+not|n['’]t)[ \t]+(?:{_RIGHT}))\b"
+    r"|~~[^~]*~~|[≠¬√][ \t]*\w+|[<>≤≥≈~][ \t]*\d[\w.]*|\d+\^\S+",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +129,17 @@ def _free(message: Message) -> Iterator[str]:
 def _words(message: Message) -> Iterator[str]:
     """The words of a text that names no `action:`, but for those that it denies, as in `not go up`."""
     text = _usual(_spoken(message)[-LONGEST // 10 :])
-    yield from () if "action:" in text.lower() else _WORD.findall(_NOT.sub(" ", text))
+    words = () if "action:" in text.lower() else _WORD.findall(_NOT.sub(" ", text))
+    yield from (word for word in words if word.lower() != "or")  # which some worlds read as o right
+
+
+def agreed(words: Iterable[str], read: Callable[[str], Move | None]) -> Move | None:
+    """The one action that single words name; None where two differ, or a word and the two that it begins: `raise`, in `raise 8`."""
+    said = list(words)
+    named = {move for word in said if (move := read(word)) is not None}
+    if len(named) == 1:
+        named |= {move for two in itertools.pairwise(said) if (move := read(" ".join(two))) is not None}
+    return named.pop() if len(named) == 1 else None
 
 
 def _tagged(message: Message) -> Iterator[str]:

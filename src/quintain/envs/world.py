@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from quintain.codec import decode, encode
-from quintain.envs.grammar import GRAMMARS, Grammar, act_tool, spellings
+from quintain.envs.grammar import GRAMMARS, Grammar, act_tool, agreed, spellings
 from quintain.envs.scaffold import REFUSED, SPARE, STYLES, Scaffold, sentences
 from quintain.envs.snapshots import BadSnapshot as BadSnapshot
 from quintain.envs.snapshots import sealed, verify
@@ -104,8 +104,7 @@ class Reader:
                 move = self.world.read(text, seat)
                 if move is not None:
                     return move
-        named = {move for word in self.grammar.words(message) if (move := self.world.read(word, seat)) is not None}
-        return named.pop() if len(named) == 1 else None
+        return agreed(self.grammar.words(message), lambda word: self.world.read(word, seat))
 
 
 class WorldEnv:

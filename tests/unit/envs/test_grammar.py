@@ -74,7 +74,7 @@ def test_what_was_only_thought_is_no_answer(grammar: str) -> None:
 
     def read(text: str) -> str | None:
         move = env.reader.read(Message.of("assistant", text), "agent")
-        return move and move.key
+        return move.key if move else None
 
     assert read(f"<think>{up}</think>{left}") == read(f"{up}\n</think>\n\n{left}") == "left"
     assert read(f"<think>\n\n</think>\n\n{left}") == read(f"{left}\n<think>or {up}") == "left"
@@ -104,6 +104,23 @@ def test_free_text_is_searched_from_the_likeliest_place() -> None:
         ("Blackjack", "I stand, since a hit would bust.", None),
         ("Gomoku", "I play E5, which blocks d4.", None),
         ("LiarsDice", "Action: 2x5, and no doubt", "2x5"),
+        ("EmptyRoom", "up is blocked, so left", "left"),
+        ("EmptyRoom", "up isn't possible", None),
+        ("EmptyRoom", "up is not blocked", "up"),
+        ("EmptyRoom", "anything but up", None),
+        ("EmptyRoom", "left instead of up", "left"),
+        ("EmptyRoom", "~~up~~ left", "left"),
+        ("AngleChase", "116 is wrong", None),
+        ("AngleChase", "≠ 116", None),
+        ("AngleChase", "26^2", None),
+        ("AngleChase", "not 26 but 116", None),
+        ("AngleChase", "It is more than 90, so 116", "116"),
+        ("HoldemFree", "raise 8 seems best", None),
+        ("HoldemFree", "a raise seems best", "raise"),
+        ("PipeTurn", "a1 3 as the way is open", None),
+        ("Klotski", "e right 1 or c up 1", None),
+        ("Klotski", "d right -1", None),
+        ("ChessLegal", "do not play c2 d2 e2 e1", None),
     ],
 )
 def test_single_words_of_free_text_count_where_they_name_one_action(name: str, text: str, key: str | None) -> None:
