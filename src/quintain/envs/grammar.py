@@ -19,6 +19,17 @@ from quintain.worlds.kernel import Move
 TOOL = "act"
 LONG = 400  # characters of an action that may have words around it
 LONGEST = 20_000  # characters of a message that are looked at, from its end
+BRACES = 8  # that are tried for the one that opens an object, as a reason in it may hold some
+WHY = {
+    "reasoning",
+    "reason",
+    "thought",
+    "thoughts",
+    "thinking",
+    "explanation",
+    "rationale",
+    "analysis",
+}  # keys beside `action`
 _TAG = re.compile(r"<action>((?:(?!</?action>).)*)</action>", re.DOTALL)
 _THINKS, _THOUGHT = re.compile(r"<think(?:ing)?>"), re.compile(r"</think(?:ing)?>")
 _WORD = re.compile(r"(?:[−–—-](?=\d))?[^\W_]+(?:['’][^\W_]+)*")  # a number with a sign is another one
@@ -151,15 +162,16 @@ def _tagged(message: Message) -> Iterator[str]:
 def _json(message: Message) -> Iterator[str]:
     """The last JSON object with the key `action` that stands in the text."""
     text = _spoken(message)[-LONGEST:]
-    at = text.rfind('"action"')
-    start = text.rfind("{", 0, at) if at >= 0 else -1
-    if start < 0:
-        return
-    try:
-        value, _ = json.JSONDecoder().raw_decode(text[start:])
-    except (ValueError, RecursionError):
-        return
-    yield from _value(value)
+    at = start = text.rfind('"action"')
+    for tried in range(BRACES):
+        start = text.rfind("{", 0, start) if start > 0 else -1
+        if start < 0:
+            return
+        with contextlib.suppress(ValueError, RecursionError):
+            value, length = json.JSONDecoder().raw_decode(text[start:])
+            if start + length > at or (not tried and "action" in value):  # an earlier object is not what was said last
+                yield from _value(value)
+                return
 
 
 def spellings(text: str) -> Iterator[str]:
@@ -267,7 +279,8 @@ def _fold(text: str) -> str:
 
 
 def _value(arguments: object) -> Iterator[str]:
-    if isinstance(arguments, dict) and set(arguments) == {"action"}:
+    """What stands for `action`, alone or beside why it was chosen."""
+    if isinstance(arguments, dict) and "action" in arguments and arguments.keys() - {"action"} <= WHY:
         action = arguments["action"]
         if isinstance(action, str):
             yield action.strip()
