@@ -90,7 +90,8 @@ _RIGHT = r"allowed|possible|legal|valid|good|right|correct|an option"
 _NOT = re.compile(  # what a text denies: after a word that does, before one, struck out, or only compared with
     rf"(?:\b(?:{_DENIES})|n['’]t):?(?:[ \t]+[\w'’]+){{1,3}}(?:[ \t]+{_PLACE})*"
     rf"|\b(?:{_PLACE}[ \t]+)*[\w'’]+[ \t]+(?:is|are|was|were|would be)(?:[ \t]+(?:{_WRONG})|(?:[ \t]+not|n['’]t)[ \t]+(?:{_RIGHT}))\b"
-    r"|~~[^~]*~~|[≠¬√][ \t]*\w+|[<>≤≥≈~][ \t]*\d[\w.]*|\d+\^\S+",
+    r"|~~[^~]*~~|[≠¬√][ \t]*\w+|[<>≤≥≈~][ \t]*\d[\w.]*|\d+(?:\^\S+|[ \t]*%)"
+    r"|\b\d+(?:[.,/+*×–-]\d+)+",  # a number that is part of another one, or of a sum
     re.IGNORECASE,
 )
 
