@@ -199,8 +199,8 @@ def spellings(text: str) -> Iterator[str]:
             yield found
 
 
-def _spelled(text: str) -> Iterator[str]:
-    text = _usual(text)
+def _undressed(text: str) -> Iterator[str]:
+    """A text out of its tag, fence or signs of mathematics, then without a label before it and a box around it."""
     if wrap := _WRAP.fullmatch(text):  # before any world reads letters of it, as in <b>
         text = wrap[wrap.lastindex or 0].strip()
     yield text
@@ -213,8 +213,14 @@ def _spelled(text: str) -> Iterator[str]:
             text = wrap[wrap.lastindex or 0].strip()
             yield text
     if boxed := _BOXED.fullmatch(text):
-        text = boxed[1]
-        yield text
+        yield boxed[1]
+
+
+def _spelled(text: str) -> Iterator[str]:
+    inner = ""
+    for inner in _undressed(_usual(text)):
+        yield inner
+    text = inner
     if (table := _TABLE.match(text)) and "--" in table["rule"]:
         rest = text[table.end() :]
         yield f"{table['head']}\n{rest}"  # as every table of Markdown has such a row, it may belong to the answer
