@@ -66,7 +66,7 @@ _BOXED = re.compile(
 )
 _WRAP = re.compile(  # a tag, a fence that may name its language, the signs of mathematics
     r"\s*(?:<(b|strong|i|em|code|answer)>([^<]*)</\1>|```[\w+-]*[ \t]*\r?\n((?:(?!```).)*)```"
-    r"|\\\[((?:(?!\\\[).)*)\\\]|\\\(((?:(?!\\\().)*)\\\)|\$+([^$]*)\$+)[.!]?\s*",
+    r"|\\\[((?:(?!\\\[).)*)\\\]|\\\(((?:(?!\\\().)*)\\\)|\${1,2}([^$]*)\${1,2})[.!]?\s*",
     re.DOTALL | re.IGNORECASE,
 )
 _BLOCKS = (
@@ -89,8 +89,8 @@ _WRONG = r"wrong|blocked|illegal|bad|impossible|forbidden|taken|occupied"
 _RIGHT = r"allowed|possible|legal|valid|good|right|correct|an option"
 _NOT = re.compile(  # what a text denies: after a word that does, before one, struck out, or only compared with
     rf"(?:\b(?:{_DENIES})|n['’]t):?(?:[ \t]+[\w'’]+){{1,3}}(?:[ \t]+{_PLACE})*"
-    rf"|\b(?:{_PLACE}[ \t]+)*[\w'’]+[ \t]+(?:is|are|was|were|would be)(?:[ \t]+(?:{_WRONG})|(?:[ \t]+not|n['’]t)[ \t]+(?:{_RIGHT}))\b"
-    r"|~~[^~]*~~|[≠¬√][ \t]*\w+|[<>≤≥≈~][ \t]*\d[\w.]*|\d+(?:\^\S+|[ \t]*%)"
+    rf"|\b(?:{_PLACE}[ \t]+){{0,12}}[\w'’]+[ \t]+(?:is|are|was|were|would be)(?:[ \t]+(?:{_WRONG})|(?:[ \t]+not|n['’]t)[ \t]+(?:{_RIGHT}))\b"
+    r"|~~[^~]*~~|[≠¬√][ \t]*\w+|[<>≤≥≈~][ \t]*\d[\w.]*|(?<!\d)\d+(?:\^\S+|[ \t]*%)"
     r"|\b\d+(?:[.,/+*×–-]\d+)+",  # a number that is part of another one, or of a sum
     re.IGNORECASE,
 )
