@@ -368,7 +368,9 @@ class Config(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=Fal
     cluster: ClusterSection = Field(default_factory=ClusterSection)
     eval: EvalSection = Field(default_factory=EvalSection)
     track: TrackSection = Field(default_factory=TrackSection)
-    data: str = Field("", description="prompts: a JSONL, JSON or Parquet file, or a Hugging Face dataset folder")
+    data: str = Field(
+        default="", description="prompts: a JSONL, JSON or Parquet file, or a Hugging Face dataset folder"
+    )
     columns: dict[str, str] = Field(
         default_factory=dict, description="column names of the data: prompt, answer, messages"
     )
