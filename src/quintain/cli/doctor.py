@@ -16,6 +16,7 @@ from quintain.types import QuintainError
 
 EXTRAS = {
     "train": ("torch", "transformers", "safetensors", "peft"),
+    "math": ("math_verify",),
     "track": ("tensorboard",),
     "vllm": ("vllm",),
     "ray": ("ray",),
@@ -107,7 +108,8 @@ def machine() -> dict[str, Any]:
     """What this machine offers."""
     present = {name: all(importlib.util.find_spec(m) for m in modules) for name, modules in EXTRAS.items()}
     found: dict[str, Any] = {"ok": True, "python": platform.python_version(), "cores": os.cpu_count()}
-    found["extras"] = [f"{name}: {'installed' if ok else 'missing'}" for name, ok in present.items()]
+    how = "missing; pip install 'quintain[{}]'"
+    found["extras"] = [f"{name}: {'installed' if ok else how.format(name)}" for name, ok in present.items()]
     if present["train"]:
         from quintain.learn.precision import named, pick_device
 

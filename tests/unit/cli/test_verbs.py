@@ -10,7 +10,9 @@ import random
 import shutil
 import subprocess
 import sys
+import tomllib
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
@@ -393,6 +395,21 @@ def test_an_evaluation_in_which_every_episode_crashes_is_no_score_of_0(capsys, m
 
 def test_doctor_without_a_run_looks_at_the_machine(capsys):
     assert "python" in told(capsys, "doctor")
+
+
+def test_doctor_tells_of_each_extra_and_how_it_is_had(capsys, monkeypatch):
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "math_verify" else found(name))
+    shown = told(capsys, "doctor")
+    for extra in project["optional-dependencies"].keys() - {
+        "peers",
+        "test",
+        "bench",
+        "dev",
+    }:  # what a checkout asks for
+        assert f"{extra}: " in shown
+    assert "math: missing; pip install 'quintain[math]'" in shown
 
 
 def test_a_gpu_is_told_by_its_name(monkeypatch):
