@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import tomllib
 from pathlib import Path
 
 import quintain
 from quintain import config
+from quintain.cli import doctor
 from quintain.simulate import claims
 
 ROOT = Path(__file__).parents[2]
@@ -36,3 +38,13 @@ def test_a_config_of_nothing_is_whole_for_those_who_read_types():
     section = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Config")
     fields = [node.value for node in section.body if isinstance(node, ast.AnnAssign)]
     assert len(fields) > 10 and not [ast.unparse(field) for field in fields if field.args]
+
+
+def test_doctor_tells_of_each_extra_and_how_it_is_had(monkeypatch):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "math_verify" else found(name))
+    told = doctor.machine()["extras"]
+    for_a_checkout = {"peers", "test", "bench", "dev"}
+    assert {line.split(":")[0] for line in told} == project["optional-dependencies"].keys() - for_a_checkout
+    assert "math: missing; pip install 'quintain[math]'" in told

@@ -112,6 +112,8 @@ def write(what: str, name: str, folder: Path) -> list[str]:
         told.append(
             "         first `pip install pytest` (in a checkout: `make setup-dev`), which is not installed here"
         )
+    if what == "algorithm" and not _installed("torch"):
+        told.append("         first `pip install 'quintain[train]'`: it stands on torch, which is not installed here")
     use = template.use.replace("NAME.py", str(folder / f"{name}.py"))
     return [*told, use.replace("NAME", name).replace("TITLE", title)]
 

@@ -10,9 +10,7 @@ import random
 import shutil
 import subprocess
 import sys
-import tomllib
 from contextlib import nullcontext
-from pathlib import Path
 
 import pytest
 
@@ -397,21 +395,6 @@ def test_doctor_without_a_run_looks_at_the_machine(capsys):
     assert "python" in told(capsys, "doctor")
 
 
-def test_doctor_tells_of_each_extra_and_how_it_is_had(capsys, monkeypatch):
-    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
-    found = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "math_verify" else found(name))
-    shown = told(capsys, "doctor")
-    for extra in project["optional-dependencies"].keys() - {
-        "peers",
-        "test",
-        "bench",
-        "dev",
-    }:  # what a checkout asks for
-        assert f"{extra}: " in shown
-    assert "math: missing; pip install 'quintain[math]'" in shown
-
-
 def test_a_gpu_is_told_by_its_name(monkeypatch):
     import torch
 
@@ -450,8 +433,11 @@ def test_new_files_work_and_their_tests_pass(what, tmp_path, capsys):
 def test_new_says_how_to_get_what_runs_its_test(tmp_path, capsys, monkeypatch):
     assert "pip install" not in told(capsys, "new", "reward", "first_one", "--into", str(tmp_path))
     found = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "pytest" else found(name))
-    assert "`pip install pytest`" in told(capsys, "new", "reward", "second_one", "--into", str(tmp_path))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in ("pytest", "torch") else found(name))
+    reward, algorithm = (
+        told(capsys, "new", what, f"my_{what}", "--into", str(tmp_path)) for what in ("reward", "algorithm")
+    )
+    assert "`pip install pytest`" in reward and "torch" not in reward and "`pip install 'quintain[train]'`" in algorithm
 
 
 def test_a_new_model_goes_into_the_folder_that_is_named(tmp_path, capsys):
