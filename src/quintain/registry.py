@@ -395,4 +395,5 @@ def missing(error: ModuleNotFoundError) -> MissingExtra | None:
 
 
 def _lacks(packages: str, extra: str) -> MissingExtra:
-    return MissingExtra(f"this needs {packages}, which is not installed; run: pip install 'quintain[{extra}]'")
+    verb = "are" if ", " in packages else "is"
+    return MissingExtra(f"this needs {packages}, which {verb} not installed; run: pip install 'quintain[{extra}]'")

@@ -92,6 +92,8 @@ def test_a_name_is_taken_once():
 def test_a_missing_extra_says_how_to_install_it():
     with pytest.raises(MissingExtra, match=r"pip install 'quintain\[vllm\]'"):
         require_extra("vllm", "a_module_that_does_not_exist")
+    with pytest.raises(MissingExtra, match="this needs no_module, nor_this, which are not installed;"):
+        require_extra("vllm", "no_module", "nor_this")
     require_extra("train", "json")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import tomllib
 from pathlib import Path
 
@@ -48,3 +49,15 @@ def test_doctor_tells_of_each_extra_and_how_it_is_had(monkeypatch):
     for_a_checkout = {"peers", "test", "bench", "dev"}
     assert {line.split(":")[0] for line in told} == project["optional-dependencies"].keys() - for_a_checkout
     assert "math: missing; pip install 'quintain[math]'" in told
+
+
+def test_what_the_package_tells_of_a_checkout_it_says_so():
+    for path in PACKAGE.rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        prose = {
+            id(node.value) for node in nodes if isinstance(node, ast.Expr)
+        }  # docstrings, for those who read the source
+        for node in nodes:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+                sends = re.search(r"docs/|`make [a-z]|examples/|benchmarks/", node.value)
+                assert not sends or "in a checkout: " in node.value, f"{path}:{node.lineno}"

@@ -76,7 +76,8 @@ def refuse_env(word: str) -> None:
     if word in names("env") and word not in names("world"):
         raise UnknownName(
             f"{word} is an env of a recipe and no world, and only worlds are played by hand, offered, written as data or named alone; "
-            f"set env.name={word} and its options for `quintain train model=FOLDER` or `quintain eval URL --model NAME` (docs/adapters.md)"
+            f"set env.name={word} and its options for `quintain train model=FOLDER` or `quintain eval URL --model NAME` "
+            "(in a checkout: docs/adapters.md)"
         )
 
 

@@ -108,7 +108,8 @@ def interpreter(settings: Settings) -> str:
     if not settings.python:
         if importlib.util.find_spec("vllm") is None:
             raise MissingExtra(
-                "engine.name is 'vllm', and vLLM is not installed here: run `make venv-vllm` and set "
+                "engine.name is 'vllm', and vLLM is not installed here: make an environment for it, by `python3 -m venv .venv-vllm` "
+                "and `.venv-vllm/bin/pip install vllm` (in a checkout: `make venv-vllm`), and set "
                 "engine.options.python=.venv-vllm/bin/python, or pip install 'quintain[vllm]'"
             )
         return sys.executable
