@@ -89,6 +89,15 @@ def test_links_of_the_readme_lead_somewhere():
         assert (ROOT / target).exists(), target
 
 
+def test_pages_that_send_to_the_examples_say_who_has_them():
+    pages = [path for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")) if "examples/" in path.read_text()]
+    assert len(pages) > 2
+    for page in pages:
+        assert re.search(
+            r"of a checkout, or the source distribution|in a checkout and in the source", page.read_text()
+        ), page
+
+
 @pytest.mark.parametrize("kind", sorted(HOMES.keys() - {"world"}))
 def test_what_is_read_from_the_source_is_what_is_registered(kind):
     own = [
