@@ -18,10 +18,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quintain.engines.errors import EngineError
+from quintain.engines.errors import EngineError, TurnRefused
 
 AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}  # answers after which the same request may succeed
 LONGEST_WAIT_S = 60.0
+UNFIT = {400, 413, 422}  # answers that are about what was sent, not about who sends or how often
+_FULL = re.compile(
+    r"context[_ -]?(?:length|window|size)|prompt is too long|too many (?:input )?tokens|input token count", re.I
+)
+_FILTERED = re.compile(r"content[_ ](?:filter|policy|management)|ResponsibleAI|data_inspection_failed|moderation", re.I)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +56,9 @@ class Manners:
 
 
 class _Refused(Exception):
-    def __init__(self, text: str, again: bool, after_s: float = 0.0) -> None:
+    def __init__(self, text: str, again: bool, after_s: float = 0.0, code: int = 0) -> None:
         super().__init__(text)
-        self.again, self.after_s = again, after_s
+        self.again, self.after_s, self.code = again, after_s, code
 
 
 class Wire:
@@ -76,6 +81,7 @@ class Wire:
         self.url: str = base if versioned else f"{base}/v1"
         self.manners: Manners = manners or Manners()
         self.tries: int = 0  # requests sent, retries included
+        self.answered: bool = False  # some request was
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if key_env:
             key = os.environ.get(key_env)
@@ -92,6 +98,7 @@ class Wire:
 
         Raises:
             EngineError: the server refuses, or still fails after all tries.
+            TurnRefused: it refuses this conversation, and has answered others.
         """
         if self._slots is None:
             self._slots = asyncio.Semaphore(self.manners.concurrency)
@@ -100,12 +107,21 @@ class Wire:
             for attempt in range(self.manners.retries + 1):
                 try:
                     self.tries += 1
-                    return await _in_thread(lambda: self._send(path, body))
+                    answer = await _in_thread(lambda: self._send(path, body))
+                    self.answered = True
+                    return answer
                 except _Refused as error:
                     if not error.again or attempt == self.manners.retries:
-                        raise EngineError(f"{self.url}{path}: {error} (try {attempt + 1})") from None
+                        raise self._failure(error, f"{self.url}{path}: {error} (try {attempt + 1})") from None
                     await asyncio.sleep(max(error.after_s, self._wait(body, attempt)))
         raise AssertionError("the last try returns or raises")
+
+    def _failure(self, error: _Refused, text: str) -> EngineError:
+        """Settings that do not fit are refused from the first request on; what comes later, or names its cause, is one conversation's."""
+        full, filtered = error.code == 413 or _FULL.search(text) is not None, _FILTERED.search(text) is not None
+        if error.code in UNFIT and (self.answered or full or filtered):
+            return TurnRefused(text, full)
+        return EngineError(text)
 
     def _wait(self, body: bytes, attempt: int) -> float:
         """Doubling waits, each cut by up to a half that depends on the request, so that peers spread out."""
@@ -123,7 +139,7 @@ class Wire:
                 said = error.read(500).decode(errors="replace")
             after = error.headers.get("Retry-After", "")
             wait = min(float(after), LONGEST_WAIT_S) if after.replace(".", "", 1).isdigit() else 0.0
-            raise _Refused(f"HTTP {error.code}: {said}", error.code in AGAIN, wait) from None
+            raise _Refused(f"HTTP {error.code}: {said}", error.code in AGAIN, wait, error.code) from None
         except (OSError, http.client.HTTPException) as error:  # no connection, a reset, a time-out
             raise _Refused(f"{type(error).__name__}: {error}", again=True) from None
         except ValueError as error:

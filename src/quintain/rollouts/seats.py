@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from quintain.codec import digest_of
+from quintain.engines.errors import TurnRefused
 from quintain.parts import Cast
 from quintain.render import toolcalls
 from quintain.rollouts.hints import Hint, place, told
@@ -211,7 +212,12 @@ class Seat:
         request = Request(session=self.session, prompt=self.path, sampling=self.sampling, key=key)
         start = perf_counter()
         with waiting("engine", key[1:3], self.role):
-            completion = await self.engine.converse(self.history, self.tools, request, self.state)
+            try:
+                completion = await self.engine.converse(self.history, self.tools, request, self.state)
+            except TurnRefused as error:  # others are answered: it is this conversation's own end
+                self.stop = Stop.truncated_tokens if error.full else Stop.crashed
+                self.events.append(writable(f"{'full' if error.full else self.stop}: {error}"[:600]))
+                return None
         seconds = perf_counter() - start
         message = toolcalls.said(completion.text)
         if self.renderer is not None:

@@ -199,7 +199,10 @@ def refuse_failures(groups: Sequence[Group], sums: Callable[[Mapping[str, float]
 
 def failed(t: Trajectory) -> bool:
     """Whether the env ended the episode by a fault, or its prompt left no room to speak."""
-    return t.stop in (Stop.crashed, Stop.timeout) or (t.stop is Stop.truncated_tokens and not t.turns)
+    return t.stop in (Stop.crashed, Stop.timeout) or (
+        t.stop is Stop.truncated_tokens
+        and not (t.turns or t.turn_rewards)  # what is said in messages is no sampled turn
+    )
 
 
 def told(events: tuple[str, ...], stop: Stop) -> str:

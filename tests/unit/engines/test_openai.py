@@ -16,6 +16,7 @@ from quintain.parts import Cast
 from quintain.ports import SOLO, Engine
 from quintain.render import toolcalls
 from quintain.rollouts.episodes import episodes
+from quintain.runtime.failures import failed
 from quintain.types import (
     Feedback,
     Image,
@@ -211,6 +212,49 @@ async def test_failures_that_last_are_one_error_with_the_servers_words(serve):
         server.reply = lambda path, body, a=answer: a
         with pytest.raises(EngineError, match=said):
             await engine_of(server).converse([M("user", "x")], (), ask(), None)
+
+
+FULL = b'{"error": {"message": "maximum context length is 9 tokens", "code": "context_length_exceeded"}}'
+
+
+@pytest.mark.parametrize(
+    ("refusal", "first", "stop", "event"),
+    [
+        ((400, {}, FULL), 2, Stop.truncated_tokens, "full: http.*context length is 9"),
+        ((413, {}, b"too large"), 2, Stop.truncated_tokens, "full: .*HTTP 413"),
+        ((400, {}, b'{"error": {"code": "content_filter"}}'), 0, Stop.crashed, "crashed: .*content_filter"),
+        ((400, {}, b"roles must alternate"), 2, Stop.crashed, "crashed: .*roles must alternate"),
+    ],
+)
+async def test_a_conversation_that_is_refused_ends_its_own_episode(serve, refusal, first, stop, event):
+    class Env:
+        def __init__(self, task):
+            self.left = 3
+
+        async def reset(self, task):
+            return {SOLO: Feedback(messages=(M("user", "go"),))}
+
+        async def step(self, actions):
+            self.left -= 1
+            return {SOLO: Feedback(messages=(M("user", "on"),), stop=None if self.left else Stop.done)}
+
+        async def close(self):
+            pass
+
+    server = serve(lambda path, body: chat("x") if len(server.asked) != first + 1 else refusal)
+    cast = Cast(env=Env, engines={"policy": engine_of(server)}, renderers={})
+    rows = [await episodes(group_size=1)(Task(key="k", env="e"), cast, at) for at in (0, 1)]
+    (one,), (two,) = (group.trajectories for group in rows)
+    assert (one.stop, len(one.turn_rewards)) == (stop, first) and re.search(event, one.events[-1])
+    assert (two.stop, len(two.turn_rewards)) == (Stop.done, 3)
+    assert failed(one) == (stop is Stop.crashed) and not failed(two)
+
+
+async def test_settings_that_a_server_refuses_from_the_first_request_on_are_an_error(serve):
+    server = serve(lambda path, body: (422, {}, b"extra field: seed"))
+    with pytest.raises(EngineError, match="HTTP 422") as caught:
+        await engine_of(server).converse([M("user", "x")], (), ask(), None)
+    assert type(caught.value) is EngineError
 
 
 async def test_no_server_is_an_error(free_port):
