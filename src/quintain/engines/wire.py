@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import email.utils
 import hashlib
 import http.client
 import json
@@ -11,6 +12,7 @@ import math
 import os
 import re
 import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -137,16 +139,35 @@ class Wire:
         except urllib.error.HTTPError as error:
             with error:
                 said = error.read(500).decode(errors="replace")
-            after = error.headers.get("Retry-After", "")
-            wait = min(float(after), LONGEST_WAIT_S) if after.replace(".", "", 1).isdigit() else 0.0
-            raise _Refused(f"HTTP {error.code}: {said}", error.code in AGAIN, wait, error.code) from None
+            wait = min(_seconds(error.headers.get("Retry-After", "")), LONGEST_WAIT_S)
+            raise self._refusal(error.code, f"HTTP {error.code}: {said}", wait) from None
         except (OSError, http.client.HTTPException) as error:  # no connection, a reset, a time-out
             raise _Refused(f"{type(error).__name__}: {error}", again=True) from None
         except ValueError as error:
             raise _Refused(f"the answer is not JSON: {error}", again=True) from None
         if not isinstance(data, dict):
             raise _Refused(f"the answer is a {type(data).__name__}, not an object", again=False)
+        if isinstance(error := data.get("error"), dict) and not data.get("choices"):
+            code = error.get("code")  # of whom a proxy asked, under a status of its own
+            raise self._refusal(
+                code if isinstance(code, int) else 0, f"the answer is an error: {json.dumps(error)[:500]}"
+            )
         return data
+
+    def _refusal(self, code: int, said: str, after_s: float = 0.0) -> _Refused:
+        """What a server said with a status, without the key, which some repeat."""
+        key = self._headers.get("Authorization", "").removeprefix("Bearer ")
+        return _Refused(said.replace(key, "(the key)") if key else said, code in AGAIN, after_s, code)
+
+
+def _seconds(after: str) -> float:
+    """The header `Retry-After`, which holds seconds or a date, from now; 0 for anything else."""
+    if after.replace(".", "", 1).isdigit():
+        return float(after)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(after).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 async def _in_thread(work: Callable[[], Any]) -> Any:

@@ -1,9 +1,11 @@
 import asyncio
 import base64
+import email.utils
 import io
 import json
 import re
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 from quintain.cli import main
 from quintain.engines.errors import EngineError
 from quintain.engines.openai import ChatApi, TokenApi, chat_turns, openai
+from quintain.engines.wire import _seconds
 from quintain.parts import Cast
 from quintain.ports import SOLO, Engine
 from quintain.render import toolcalls
@@ -197,6 +200,41 @@ async def test_failures_that_may_pass_are_tried_again(serve):
     engine = openai(server.url, "m", key_env="", manners={**QUICK, "retries": 3})
     assert (await engine.converse([M("user", "x")], (), ask(), None)).text == "ok"
     assert len(server.asked) == 4
+
+
+async def test_an_error_under_a_status_of_success_is_tried_again_where_it_may_pass(serve):
+    bad = [{"error": {"code": 502, "message": "Provider returned error"}}]
+    server = serve(lambda path, body: bad.pop(0) if bad else chat("ok"))
+    engine = engine_of(server)
+    assert (await engine.converse([M("user", "x")], (), ask(), None)).text == "ok"
+    assert len(server.asked) == 2
+    server.reply = lambda path, body: {"error": {"code": 402, "message": "no credits"}}
+    with pytest.raises(EngineError, match=r"an error: .*no credits.* \(try 1\)"):
+        await engine.converse([M("user", "x")], (), ask(), None)
+
+
+@pytest.mark.parametrize(
+    ("after", "least"),
+    [
+        ("2", 2.0),
+        ("0.5", 0.5),
+        (email.utils.formatdate(time.time() + 3600, usegmt=True), 3000.0),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("soon", 0.0),
+        ("", 0.0),
+    ],
+    ids=["seconds", "part of one", "date", "past", "words", "none"],  # the same in every process
+)
+def test_a_server_says_when_to_come_back_in_seconds_or_by_date(after, least):
+    assert least <= _seconds(after) <= (3600.0 if least > 60 else least)
+
+
+async def test_a_key_that_a_server_repeats_is_not_told(serve, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sesame-9")
+    server = serve(lambda path, body: (401, {}, b"wrong key: Bearer sesame-9"))
+    engine = openai(server.url, "m", key_env="MY_KEY", manners=QUICK)
+    with pytest.raises(EngineError, match=r"HTTP 401: wrong key: Bearer \(the key\)"):
+        await engine.converse([M("user", "x")], (), ask(), None)
 
 
 async def test_failures_that_last_are_one_error_with_the_servers_words(serve):
