@@ -150,11 +150,11 @@ def _tasks(given: argparse.Namespace, name: str, levels: Sequence[int]) -> Itera
 
 def _line(env: Any, task: Task, turns: Any) -> dict[str, Any]:
     """A demonstration with its provenance."""
-    from quintain.engines.openai import chat_turns
+    from quintain.engines.wire import alternating, chat_turns
 
     messages = [told for turn in turns for m in (*turn.messages, turn.answer) for told in chat_turns(m)]
     return {
-        "messages": _alternating(messages),
+        "messages": alternating(messages),
         "imitate": [not turn.slip for turn in turns],
         "world": task.env,
         "seat": turns[0].seat,
@@ -167,21 +167,6 @@ def _line(env: Any, task: Task, turns: Any) -> dict[str, Any]:
         "params": dict(task.params),
         "version": __version__,
     }
-
-
-def _alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages to the user that follow each other as one: many chat templates refuse two, as of a seat that moves second."""
-    joined: list[dict[str, Any]] = []
-    for told in messages:
-        if joined and joined[-1]["role"] == told["role"] == "user":
-            parts = joined.pop()["content"], told["content"]
-            if all(isinstance(part, str) for part in parts):
-                told = {**told, "content": "\n".join(parts)}
-            else:
-                first, then = ([{"type": "text", "text": p}] if isinstance(p, str) else p for p in parts)
-                told = {**told, "content": [*first, {"type": "text", "text": "\n"}, *then]}
-        joined.append(told)
-    return joined
 
 
 def _count(n: int, word: str) -> str:

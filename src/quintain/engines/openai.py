@@ -10,24 +10,19 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from quintain.engines.errors import EngineError
-from quintain.engines.wire import Manners, Wire
-from quintain.messages import png_of
+from quintain.engines.wire import Manners, Wire, alternating, chat_turns
 from quintain.registry import register
 from quintain.render import toolcalls
 from quintain.types import (
     Completion,
     Floats,
-    Image,
     Ints,
     Message,
     Request,
-    Role,
     Sampling,
     Span,
-    Text,
     Tool,
     ToolCall,
-    ToolResult,
     Weights,
 )
 
@@ -102,7 +97,7 @@ class ChatApi:
         Raises:
             EngineError: the server refuses or fails for good, or its answer has no choice.
         """
-        payload: dict[str, Any] = {"messages": [turn for m in messages for turn in chat_turns(m)]}
+        payload: dict[str, Any] = {"messages": alternating([turn for m in messages for turn in chat_turns(m)])}
         payload |= _sampling(request)
         if tools:
             payload["tools"] = [_tool(t) for t in tools]
@@ -338,33 +333,6 @@ def _top(held: Mapping[str, Any], sampling: Sampling) -> tuple[tuple[Ints, ...],
     return ids, tuple(tuple(float(v) for _, v in row) for row in ordered)
 
 
-def chat_turns(message: Message) -> list[dict[str, Any]]:
-    """A message in the form of the chat API: tool calls and results in their own fields, pictures as data URLs."""
-    results = [p for p in message.parts if isinstance(p, ToolResult)]
-    turns: list[dict[str, Any]] = [
-        {"role": "tool", "tool_call_id": r.id, "content": r.text} if r.id else {"role": "user", "content": r.text}
-        for r in results
-    ]
-    calls = message.tool_calls
-    text = "".join(p.text for p in message.parts if isinstance(p, Text))
-    if calls:
-        text = text.partition(toolcalls.OPEN)[0].strip()
-    if text or calls or not turns:
-        turn: dict[str, Any] = {"role": str(message.role), "content": text}
-        if message.images:
-            pictures = [{"type": "image_url", "image_url": {"url": _data_url(i)}} for i in message.images]
-            turn["content"] = [{"type": "text", "text": text}, *pictures]
-        if calls and message.role is Role.assistant:
-            turn["tool_calls"] = [_as_call(c) for c in calls]
-        turns.append(turn)
-    return turns
-
-
-def _as_call(call: ToolCall) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": json.dumps(dict(call.arguments), ensure_ascii=False)}
-    return {"id": call.id, "type": "function", "function": function}
-
-
 def _call(data: Mapping[str, Any]) -> ToolCall:
     function = data.get("function") or {}
     try:
@@ -379,9 +347,3 @@ def _tool(tool: Tool) -> dict[str, Any]:
     parameters = dict(tool.parameters) or {"type": "object", "properties": {}}
     function = {"name": tool.name, "description": tool.description, "parameters": parameters}
     return {"type": "function", "function": function}
-
-
-def _data_url(image: Image) -> str:
-    if image.pixels is None:
-        raise EngineError(f"the picture {image.hash!r} is known by its hash only; its pixels are needed to send it")
-    return "data:image/png;base64," + png_of(image.pixels)

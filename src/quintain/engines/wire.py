@@ -1,4 +1,4 @@
-"""JSON over HTTP for engines that live on a server: limits, retries with jitter, cancellation."""
+"""JSON over HTTP for engines on a server (limits, retries with jitter, cancellation), and messages in the form of the chat API."""
 
 from __future__ import annotations
 
@@ -21,9 +21,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from quintain.engines.errors import EngineError, TurnRefused
+from quintain.messages import png_of
+from quintain.render import toolcalls
+from quintain.types import Image, Message, Role, Text, ToolCall, ToolResult
 
 AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}  # answers after which the same request may succeed
 LONGEST_WAIT_S = 60.0
+SILENCE = "(no answer)"  # stands for an empty answer in a conversation, as many servers refuse one without text
 UNFIT = {400, 413, 422}  # answers that are about what was sent, not about who sends or how often
 _FULL = re.compile(
     r"context[_ -]?(?:length|window|size)|prompt is too long|too many (?:input )?tokens|input token count", re.I
@@ -194,3 +198,52 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
 
     threading.Thread(target=run, daemon=True, name="quintain-wire").start()
     return await future
+
+
+def chat_turns(message: Message) -> list[dict[str, Any]]:
+    """A message in the form of the chat API: tool calls and results in their own fields, pictures as data URLs."""
+    results = [p for p in message.parts if isinstance(p, ToolResult)]
+    turns: list[dict[str, Any]] = [
+        {"role": "tool", "tool_call_id": r.id, "content": r.text} if r.id else {"role": "user", "content": r.text}
+        for r in results
+    ]
+    calls = message.tool_calls
+    text = "".join(p.text for p in message.parts if isinstance(p, Text))
+    if calls:
+        text = text.partition(toolcalls.OPEN)[0].strip()
+    if text or calls or not turns:
+        silent = message.role is Role.assistant and not calls and not text.strip()
+        turn: dict[str, Any] = {"role": str(message.role), "content": SILENCE if silent else text}
+        if message.images:
+            pictures = [{"type": "image_url", "image_url": {"url": _data_url(i)}} for i in message.images]
+            turn["content"] = [{"type": "text", "text": text}, *pictures]
+        if calls and message.role is Role.assistant:
+            turn["tool_calls"] = [_as_call(c) for c in calls]
+        turns.append(turn)
+    return turns
+
+
+def _as_call(call: ToolCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": json.dumps(dict(call.arguments), ensure_ascii=False)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Messages to the user that follow each other as one: many chat templates refuse two, as of a seat that moves second."""
+    joined: list[dict[str, Any]] = []
+    for told in messages:
+        if joined and joined[-1]["role"] == told["role"] == "user":
+            parts = joined.pop()["content"], told["content"]
+            if all(isinstance(part, str) for part in parts):
+                told = {**told, "content": "\n".join(parts)}
+            else:
+                first, then = ([{"type": "text", "text": p}] if isinstance(p, str) else p for p in parts)
+                told = {**told, "content": [*first, {"type": "text", "text": "\n"}, *then]}
+        joined.append(told)
+    return joined
+
+
+def _data_url(image: Image) -> str:
+    if image.pixels is None:
+        raise EngineError(f"the picture {image.hash!r} is known by its hash only; its pixels are needed to send it")
+    return "data:image/png;base64," + png_of(image.pixels)

@@ -13,8 +13,8 @@ import pytest
 
 from quintain.cli import main
 from quintain.engines.errors import EngineError
-from quintain.engines.openai import ChatApi, TokenApi, chat_turns, openai
-from quintain.engines.wire import _seconds
+from quintain.engines.openai import ChatApi, TokenApi, openai
+from quintain.engines.wire import _seconds, chat_turns
 from quintain.parts import Cast
 from quintain.ports import SOLO, Engine
 from quintain.render import toolcalls
@@ -425,6 +425,24 @@ def test_keys_come_from_the_environment_and_urls_are_checked(monkeypatch):
         openai("http://127.0.0.1:1", "m", key_env="MY_KEY")
     with pytest.raises(EngineError, match="not an http or https URL"):
         openai("file:///etc/passwd", "m", key_env="")
+
+
+async def test_what_servers_with_strict_templates_refuse_is_not_sent(serve):
+    server = serve(lambda path, body: chat("ok"))
+    picture = Image(pixels=np.zeros((2, 2, 3), np.uint8))
+    told = [
+        M("system", "s"),
+        M("user", "rules"),
+        M("user", "board"),
+        M("assistant", " "),
+        M("user", "a"),
+        M("user", "b", picture),
+    ]
+    await engine_of(server).converse(told, (), ask(), None)
+    sent = server.asked[0][1]["messages"]
+    assert [turn["role"] for turn in sent] == ["system", "user", "assistant", "user"]
+    assert sent[1]["content"] == "rules\nboard" and sent[2]["content"] == "(no answer)"
+    assert [part.get("text") for part in sent[3]["content"]] == ["a", "\n", "b", None]
 
 
 def test_messages_in_the_form_of_the_api():
