@@ -173,7 +173,13 @@ def _told(player: str, found: dict[str, Any]) -> None:
 def _used(cast: Cast) -> dict[str, Any]:
     """What a server says of its use, as `used`; nothing of players without one."""
     used = getattr(cast.engines.get("policy"), "used", {})
-    return {"used": {name: int(value) for name, value in used.items()}} if used else {}
+    if cut := used.get("cut_answers"):
+        _warn(
+            f"{cut:,.0f} of {used['requests']:,.0f} answers were cut at {cast.sampling.max_tokens:,} tokens, and count as they stand; "
+            "rollout.max_tokens gives them more"
+        )
+    # a cost has a fraction, tokens have none
+    return {"used": {name: int(v) if v == int(v) else round(v, 6) for name, v in used.items()}} if used else {}
 
 
 def _spent(found: dict[str, Any]) -> str:

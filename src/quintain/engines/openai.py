@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -48,6 +50,8 @@ class _Remote:
             data = await job
             self.used.update({"requests": 1, **_usage(data)})  # pyrefly: ignore
             return data
+        except EngineError as error:
+            raise _with_advice(error, ours) from None
         except asyncio.CancelledError:
             if job in self.given_up:
                 return None
@@ -86,7 +90,9 @@ class ChatApi:
 
     @property
     def used(self) -> Mapping[str, float]:
-        """Sums over all answers: `requests`, and what the server says of its use, such as `prompt_tokens`."""
+        """Sums over all answers: `requests`, what the server says of its use, such as `prompt_tokens`, and, where there were any,
+        `cut_answers` (at their token limit) and `refused_answers`.
+        """
         return self._remote.used
 
     async def converse(
@@ -105,12 +111,18 @@ class ChatApi:
         if data is None:
             return ABORTED
         choice = _choice(data, self._remote.wire.url)
-        said = choice.get("message") or {}
+        said = choice.get("message")
+        if not isinstance(said, Mapping):
+            said = {}
         calls = [_call(c) for c in said.get("tool_calls") or ()]
-        text = _text(said.get("content"))
+        text = _text(said.get("content")) or _text(said.get("refusal"))
         if calls:
             text = f"{text}\n{toolcalls.write(calls)}" if text else toolcalls.write(calls)
         finish = "length" if choice.get("finish_reason") == "length" else "stop"
+        if finish == "length":
+            self._remote.used["cut_answers"] += 1
+        elif choice.get("finish_reason") == "content_filter" or said.get("refusal"):
+            self._remote.used["refused_answers"] += 1
         return Completion(tokens=(), logprobs=(), finish=finish, spans=(), text=text, usage=_usage(data))
 
     async def generate(self, request: Request) -> Completion:
@@ -297,6 +309,15 @@ def _sampling(request: Request) -> dict[str, Any]:
     return out
 
 
+def _with_advice(error: EngineError, sent: Collection[str]) -> EngineError:
+    """An error that names fields of ours which the server does not take, with the way to leave them out; others as they are."""
+    named = [name for name in FIELDS if name in sent and re.search(rf"\b{name}\b", str(error))]
+    if type(error) is not EngineError or not named or not re.search(r"HTTP 4(00|22)", str(error)):
+        return error
+    instead = " engine.options.body.max_completion_tokens=4096" if "max_tokens" in named else ""
+    return EngineError(f'{error}; to leave it out, say engine.name=openai "engine.options.omit={named}"{instead}')
+
+
 def _choice(data: Mapping[str, Any], url: str) -> Mapping[str, Any]:
     choices = data.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
@@ -312,7 +333,9 @@ def _text(content: Any) -> str:
 
 
 def _usage(data: Mapping[str, Any]) -> dict[str, float]:
-    return {k: float(v) for k, v in (data.get("usage") or {}).items() if isinstance(v, int | float)}
+    held = data.get("usage")
+    numbers = held.items() if isinstance(held, Mapping) else ()
+    return {k: float(v) for k, v in numbers if isinstance(v, int | float) and math.isfinite(v)}
 
 
 def _ids(choice: Mapping[str, Any], held: Mapping[str, Any]) -> Ints | None:

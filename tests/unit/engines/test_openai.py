@@ -486,6 +486,42 @@ def test_an_evaluation_asks_as_it_is_told_and_says_what_it_used(serve, capsys):
     assert " requests, " in capsys.readouterr().out
 
 
+def test_an_evaluation_says_what_was_cut_refused_and_paid(serve, capsys):
+    def reply(path, body):
+        said = chat(None, refusal="I cannot.") if len(server.asked) % 2 else chat("")
+        said["choices"][0]["finish_reason"] = "stop" if len(server.asked) % 2 else "length"
+        return said | {"usage": {"cost": 0.00125, "odd": float("nan"), "prompt_tokens": 7}}
+
+    server = serve(reply)
+    assert main(["eval", server.url, "KeyDoor", "-n", "1", "--model", "m", "--key-env", "", "--json"]) == 0
+    told = capsys.readouterr()
+    turns = len(server.asked)
+    assert json.loads(told.out)["used"] == {
+        "requests": turns,
+        "cost": round(0.00125 * turns, 6),
+        "prompt_tokens": 7 * turns,
+        "cut_answers": turns // 2,
+        "refused_answers": turns - turns // 2,
+    }
+    assert f"{turns // 2} of {turns} answers were cut at 1,024 tokens" in told.err and "rollout.max_tokens" in told.err
+    assert server.asked[1][1]["messages"][1] == {"role": "assistant", "content": "I cannot."}
+
+
+def test_an_odd_answer_is_no_traceback(serve, capsys):
+    server = serve(lambda path, body: {"choices": [{"message": "left"}], "usage": "none"})
+    assert main(["eval", server.url, "KeyDoor", "-n", "1", "--model", "m", "--key-env", ""]) == 0
+    assert "malformed turns 100.0 %" in capsys.readouterr().out
+
+
+async def test_a_field_that_a_server_does_not_take_is_named_with_the_way_to_leave_it_out(serve):
+    server = serve(lambda path, body: (400, {}, b"Unsupported parameter: 'max_tokens'"))
+    with pytest.raises(EngineError, match=r"engine\.options\.omit=\['max_tokens'\]\" engine.options.body.max_comp"):
+        await engine_of(server).converse([M("user", "x")], (), ask(), None)
+    with pytest.raises(EngineError) as caught:
+        await engine_of(server, omit=["max_tokens"]).converse([M("user", "x")], (), ask(), None)
+    assert "to leave it out" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
