@@ -18,7 +18,7 @@ from typing import Any
 from quintain import config as configs
 from quintain.cli.args import levels_of, sources
 from quintain.parts import Cast
-from quintain.types import Group
+from quintain.types import Group, QuintainError
 from quintain.waits import Paced
 
 APART = 7919  # the seed of held-out instances, unless said
@@ -109,18 +109,17 @@ def _suite(given: argparse.Namespace) -> int:
     options = {"model": given.model, "key_env": given.key_env}
     casts = suites.casting(given.player, suite, files, overrides, options)
     start = time.perf_counter()
-    played = asyncio.run(
-        suites.play_suite(suite, casts, given.k, _calm if given.greedy else lambda cast: cast, Paced(), _warn)
-    )
-    setting = (
-        [f"model {given.model}"] * bool(given.model)
-        + ["greedy"] * given.greedy
-        + [f"k={given.k}"] * (given.k > 1)
-        + overrides
-    )
+    whose = {"player": given.player, "setting": _setting(given, overrides), "digest": suite.digest(), "files": files}
+    part = _part(given, suite, whose, casts(suite.worlds[0])[1])
+    calm = _calm if given.greedy else lambda cast: cast
+    try:
+        played = asyncio.run(suites.play_suite(suite, casts, given.k, calm, Paced(), _warn, part))
+    except (QuintainError, KeyboardInterrupt):
+        _cut_off(suite, part)
+        raise
     found = {
         "player": given.player,
-        "setting": ", ".join(setting),
+        "setting": whose["setting"],
         "seconds": time.perf_counter() - start,
         **suites.summed(suite, played),
         **_used(casts(suite.worlds[0])[1]),
@@ -133,7 +132,38 @@ def _suite(given: argparse.Namespace) -> int:
     if given.out is not None:
         kept = suite_page.keep(found, given.out)
         print(f"  kept; see {kept}", file=sys.stderr if given.json else sys.stdout)
+        getattr(part, "close", bool)()
     return 0
+
+
+def _setting(given: argparse.Namespace, overrides: Sequence[str]) -> str:
+    """What sets evaluations of a player apart."""
+    own = [f"model {given.model}"] * bool(given.model) + ["greedy"] * given.greedy + [f"k={given.k}"] * (given.k > 1)
+    return ", ".join([*own, *overrides])
+
+
+def _part(given: argparse.Namespace, suite: Any, whose: dict[str, Any], cast: Cast) -> dict[str, Any]:
+    """Where the worlds of a suite go as they end: with `--out` and a URL a file, which holds those of the same one that was cut off."""
+    from quintain.evals import suite_page
+
+    if given.out is None or not given.player.startswith(("http://", "https://")):
+        return {}  # others cost nothing, or are not the same the next time
+    part = suite_page.Unfinished(given.out, suite.name, whose, cast.engines["policy"].used)  # pyrefly: ignore
+    _warn(f"{len(part)} of {len(suite.worlds)} worlds were played before, and are not played again" * bool(part))
+    return part
+
+
+def _cut_off(suite: Any, part: dict[str, Any]) -> None:
+    """Say what the worlds that were played came to, and where an evaluation that ended early goes on."""
+    from quintain.evals import suite_page, suites
+
+    if not part:
+        return
+    each = ", ".join(f"{world} {suites.score(rows)['success']:.2f}" for world, rows in part.items())
+    way = "with --out FOLDER, what is played behind a URL is kept, and the same command goes on after it"
+    if isinstance(part, suite_page.Unfinished):
+        way = f"they are kept in {part.path}, and the same command goes on after them"
+    _warn(f"ended after {len(part)} of {len(suite.worlds)} worlds ({each}); {way}")
 
 
 def _own_setting(player: str, files: list[str]) -> None:
@@ -185,6 +215,19 @@ def _used(cast: Cast) -> dict[str, Any]:
 def _spent(found: dict[str, Any]) -> str:
     used = [f"{value:,} {name.replace('_', ' ')}" for name, value in found.get("used", {}).items()]
     return f"; {', '.join(used)}" if used else ""
+
+
+def _no_result(kept: list[Group], count: int, cast: Cast) -> None:
+    """Say what the instances that were played came to before an evaluation ended early."""
+    from quintain.evals.stats import summary
+
+    if kept:
+        told = summary(kept)
+        low, high = told["interval"]
+        _warn(
+            f"ended after {len(kept)} of {count} instances{_spent(_used(cast))}; success of those {told['success']:.3f} ({low:.3f} to "
+            f"{high:.3f}), malformed turns {100 * told['malformed']:.1f} %: this is no result, as short episodes end first"
+        )
 
 
 def _carried(given: argparse.Namespace, home: dict[str, Any]) -> dict[str, Any]:
@@ -282,8 +325,16 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     start = time.perf_counter()
     rollout, reward, far = make_rollout(config, given.k), make_reward(config), Paced()
     tellers = [partial(_from_seat, far, cast, config) for cast in casts]
-    plays = [partial(play, drawn, cast, rollout, reward, far=tell) for cast, tell in zip(casts, tellers, strict=True)]
-    groups = asyncio.run(_played(plays, casts))
+    kept: list[Group] = []
+    plays = [
+        partial(play, drawn, cast, rollout, reward, far=tell, kept=kept)
+        for cast, tell in zip(casts, tellers, strict=True)
+    ]
+    try:
+        groups = asyncio.run(_played(plays, casts))
+    except (QuintainError, KeyboardInterrupt):
+        _no_result(kept, len(drawn) * len(casts), casts[0])
+        raise
     _warn(refuse_failures(groups))
     split = rows_of(config, config.eval.split) if config.data else config.eval.split
     where = f"{config.data or f'{config.env.name} level ' + ','.join(map(str, config.env.levels))} ({split})"

@@ -11,7 +11,7 @@ class EngineError(QuintainError):
     """
 
 
-class TurnRefused(EngineError):
+class TurnRefused(QuintainError):
     """A server refuses to answer one conversation and answers others: it ends the episode, not what plays it.
 
     Args:

@@ -102,6 +102,7 @@ class ChatApi:
 
         Raises:
             EngineError: the server refuses or fails for good, or its answer has no choice.
+            TurnRefused: it refuses this conversation, and answers others.
         """
         payload: dict[str, Any] = {"messages": alternating([turn for m in messages for turn in chat_turns(m)])}
         payload |= _sampling(request)
@@ -312,7 +313,7 @@ def _sampling(request: Request) -> dict[str, Any]:
 def _with_advice(error: EngineError, sent: Collection[str]) -> EngineError:
     """An error that names fields of ours which the server does not take, with the way to leave them out; others as they are."""
     named = [name for name in FIELDS if name in sent and re.search(rf"\b{name}\b", str(error))]
-    if type(error) is not EngineError or not named or not re.search(r"HTTP 4(00|22)", str(error)):
+    if not named or not re.search(r"HTTP 4(00|22)", str(error)):
         return error
     instead = " engine.options.body.max_completion_tokens=4096" if "max_tokens" in named else ""
     return EngineError(f'{error}; to leave it out, say engine.name=openai "engine.options.omit={named}"{instead}')

@@ -122,7 +122,7 @@ class Wire:
                     await asyncio.sleep(max(error.after_s, self._wait(body, attempt)))
         raise AssertionError("the last try returns or raises")
 
-    def _failure(self, error: _Refused, text: str) -> EngineError:
+    def _failure(self, error: _Refused, text: str) -> EngineError | TurnRefused:
         """Settings that do not fit are refused from the first request on; what comes later, or names its cause, is one conversation's."""
         full, filtered = error.code == 413 or _FULL.search(text) is not None, _FILTERED.search(text) is not None
         if error.code in UNFIT and (self.answered or full or filtered):

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import html
 import json
 import os
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from quintain.envs.files import beside
 from quintain.evals import chart
 from quintain.evals.page import STYLE
+from quintain.evals.suites import Played
 from quintain.types import QuintainError
 
 SHOWN = 6  # players on a chart
@@ -47,6 +52,41 @@ def ready(folder: Path, suite: str) -> Path:
     os.rmdir(beside(record, tempfile.mkdtemp))
     _rows(record)
     return record
+
+
+class Unfinished(dict[str, list[Played]]):
+    """Worlds of an evaluation as they end, kept in a file of the folder until `close`, so that the same one goes on where it was cut off.
+
+    Args:
+        folder: that keeps the evaluations.
+        suite: its name.
+        whose: what an evaluation must share to go on; each other one has a file of its own.
+        used: the sums of the server's use, which go on too.
+    """
+
+    def __init__(self, folder: Path, suite: str, whose: Mapping[str, Any], used: Counter[str]) -> None:
+        super().__init__()
+        mark = hashlib.blake2b(json.dumps(dict(whose)).encode(), digest_size=4).hexdigest()
+        self.path, self.used = folder / f"suite-{suite}-{mark}.part", used
+        lines: list[Any] = []
+        if self.path.exists():
+            with contextlib.suppress(ValueError):  # the last line may be torn
+                lines.extend(map(json.loads, self.path.read_text(encoding="utf-8").splitlines()))
+            self.path.write_text("", encoding="utf-8")
+        for line in lines:
+            used.clear()
+            used.update(line["used"])
+            self[line["world"]] = [Played(**row) for row in line["played"]]
+
+    def __setitem__(self, world: str, played: list[Played]) -> None:
+        line = {"world": world, "played": [asdict(row) for row in played], "used": dict(self.used)}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        super().__setitem__(world, played)
+
+    def close(self) -> None:
+        """The evaluation is whole, and kept elsewhere."""
+        self.path.unlink(missing_ok=True)
 
 
 def keep(found: Mapping[str, Any], folder: Path) -> Path:

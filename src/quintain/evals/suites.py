@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -70,7 +70,8 @@ async def play_suite(
     change: Callable[[Cast], Cast] = lambda cast: cast,
     far: Callable[[str], None] = lambda text: None,
     warn: Callable[[str], None] = lambda text: None,
-) -> dict[str, list[Played]]:
+    found: MutableMapping[str, list[Played]] | None = None,
+) -> Mapping[str, list[Played]]:
     """Play world after world, so that no more than one world's episodes are held; engines are closed at the end.
 
     Args:
@@ -80,11 +81,12 @@ async def play_suite(
         change: what becomes of a cast before it plays.
         far: is told after each instance how far it is.
         warn: is told after each world of its episodes that failed, "" where none did.
+        found: takes each world as it ends; those that it has are not played.
     """
-    found: dict[str, list[Played]] = {}
+    found = {} if found is None else found
     cast: Cast | None = None
     try:
-        for world in suite.worlds:
+        for world in [world for world in suite.worlds if world not in found]:
             config, cast = casts(world)
             where = f"{world}, {len(found) + 1} of {len(suite.worlds)} worlds"
             groups = await _world(suite.tasks(world), config, change(cast), tries, partial(_told, far, where))
@@ -142,7 +144,7 @@ def score(played: Sequence[Played]) -> dict[str, Any]:
     }
 
 
-def summed(suite: Suite, found: dict[str, list[Played]]) -> dict[str, Any]:
+def summed(suite: Suite, found: Mapping[str, list[Played]]) -> dict[str, Any]:
     """The whole suite, each domain and each world, as JSON values."""
     domains = {domain: [p for w in there for p in found[w]] for domain, there in suite.domains.items()}
     return {
@@ -153,7 +155,7 @@ def summed(suite: Suite, found: dict[str, list[Played]]) -> dict[str, Any]:
         "digest": suite.digest(),
         **score([p for rows in found.values() for p in rows]),
         "domains": {name: {"worlds": len(suite.domains[name]), **score(rows)} for name, rows in domains.items()},
-        "worlds": {name: score(rows)["success"] for name, rows in found.items()},
+        "worlds": {name: score(found[name])["success"] for name in suite.worlds},
     }
 
 

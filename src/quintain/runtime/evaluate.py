@@ -33,8 +33,11 @@ async def play(
     reward: Reward,
     at_once: int = 256,
     far: Callable[[str], None] = lambda text: None,
+    kept: list[Group] | None = None,
 ) -> list[Group]:
     """Play and score every task, `at_once` at a time; groups come back in the order of the tasks; `far` is told how far it is.
+
+    Those that are over are added to `kept` as they end, for who is told of them where the rest comes to nothing.
 
     Special cases: with a deterministic engine the result is a function of tasks, cast and seed alone.
     """
@@ -45,6 +48,8 @@ async def play(
             nonlocal played
             group = await reward(await rollout(task, cast, FIRST_TICKET + index))
             played += 1
+            if kept is not None:
+                kept.append(group)
             far(f"{played} of {len(tasks)} instances")
             return group
 

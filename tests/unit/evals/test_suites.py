@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,11 +15,13 @@ import pytest
 
 from quintain.cli import main
 from quintain.config import ConfigError
+from quintain.engines.errors import EngineError
 from quintain.envs.suites import COUNT, Suite, digest_of, suite_of
 from quintain.envs.suites import suites as every
 from quintain.envs.world import WorldEnv
 from quintain.evals import suite_page, suites
-from quintain.registry import UnknownName, entries
+from quintain.registry import UnknownName, build, entries
+from quintain.types import Completion
 from quintain.worlds.kernel import check_level
 
 SMALL = Suite(name="small", domains={"spatial": ("EmptyRoom", "KeyDoor"), "games": ("NimGame",)}, levels=(0, 2))
@@ -142,6 +145,62 @@ def test_the_verb_prints_domains_and_keeps_what_was_found(tmp_path, capsys, monk
     monkeypatch.setattr(suites, "play_suite", lambda *given: pytest.fail("played before it is known where to"))
     assert main([*words[:-1], str(tmp_path / "file")]) == 1 and "file" in capsys.readouterr().err
     assert "2 evaluations of 1 players" in (tmp_path / "kept" / "suite-spatial.html").read_text()
+
+
+class Talker:
+    """A model behind a URL that answers `left`, and is gone after `left` requests."""
+
+    used: Counter[str]
+    left = 10**9
+
+    def __init__(self):
+        self.used = Counter()
+
+    async def converse(self, messages, tools, request, state):
+        if self.left <= 0:
+            raise EngineError("http://there: gone")
+        type(self).left -= 1
+        self.used.update({"requests": 1})
+        return Completion(tokens=(), logprobs=(), finish="stop", spans=(), text="<action>left</action>")
+
+    async def abort(self, session):
+        pass
+
+
+def test_an_evaluation_behind_a_url_that_is_cut_off_goes_on_after_the_worlds_that_it_played(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(Talker, "left", 10**9)
+    monkeypatch.setattr("quintain.envs.suites.suite_of", lambda name: SMALL)
+    monkeypatch.setattr("quintain.evals.players.build", lambda f, part: Talker() if f == "engine" else build(f, part))
+    words = ["eval", "http://there", "--suite", "small", "--model", "m", "--key-env", "", "--json"]
+    assert main(words) == 0
+    whole, count = json.loads(capsys.readouterr().out), 10**9 - Talker.left
+    monkeypatch.setattr(Talker, "left", count - 5)  # amid the last world
+    words += ["--out", str(tmp_path / "kept")]
+    assert main(words) == 1
+    said = capsys.readouterr().err
+    assert "ended after 2 of 3 worlds (EmptyRoom 0." in said and "the same command goes on" in said and "gone" in said
+    (part,) = (tmp_path / "kept").iterdir()
+    with part.open("a") as file:
+        file.write('{"torn": ')
+    Talker.left, asked = 10**9, count
+    assert main([*words, "-k", "2"]) == 0  # another one begins anew, and leaves the file
+    assert part.exists() and "were played before" not in capsys.readouterr().err
+    Talker.left = 10**9
+    assert main(words) == 0
+    told = capsys.readouterr()
+    assert "2 of 3 worlds were played before" in told.err and 10**9 - Talker.left < asked
+    assert {**json.loads(told.out), "seconds": 0} == {**whole, "seconds": 0} and not part.exists()
+
+
+def test_what_was_played_is_told_where_the_rest_comes_to_nothing(capsys, monkeypatch):
+    monkeypatch.setattr("quintain.evals.players.build", lambda f, part: Talker() if f == "engine" else build(f, part))
+    monkeypatch.setattr(Talker, "left", 12 * 4 + 5)
+    monkeypatch.setattr("quintain.runtime.evaluate.asyncio.Semaphore", lambda n: asyncio.locks.Semaphore(1))
+    assert main(["eval", "http://there", "KeyDoor", "-n", "9", "--model", "m", "--key-env", ""]) == 1
+    said = capsys.readouterr().err
+    assert "ended after 4 of 9 instances; 53 requests; success of those 0.000 (" in said and "gone" in said
 
 
 @pytest.mark.parametrize(
