@@ -82,6 +82,11 @@ class Wire:
     def __init__(self, url: str, key_env: str = "", manners: Manners | None = None) -> None:
         if not url.startswith(("http://", "https://")):
             raise EngineError(f"{url!r} is not an http or https URL")
+        if "@" in urllib.parse.urlsplit(url).netloc:  # results and errors would repeat it
+            raise EngineError(
+                "the URL holds a user or a password before @; leave it out, and set an environment variable to the key "
+                "(OPENAI_API_KEY, or the one that key_env, --key-env names)"
+            )
         base = url.rstrip("/")
         versioned = any(re.fullmatch(r"v\d\w*", part) for part in urllib.parse.urlsplit(base).path.split("/"))
         self.url: str = base if versioned else f"{base}/v1"

@@ -425,6 +425,9 @@ def test_keys_come_from_the_environment_and_urls_are_checked(monkeypatch):
         openai("http://127.0.0.1:1", "m", key_env="MY_KEY")
     with pytest.raises(EngineError, match="not an http or https URL"):
         openai("file:///etc/passwd", "m", key_env="")
+    with pytest.raises(EngineError, match="before @; leave it out") as caught:
+        openai("http://me:sesame@127.0.0.1:1/v1", "m", key_env="")
+    assert "sesame" not in str(caught.value)
 
 
 async def test_what_servers_with_strict_templates_refuse_is_not_sent(serve):
