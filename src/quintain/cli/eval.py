@@ -201,20 +201,30 @@ def _told(player: str, found: dict[str, Any]) -> None:
 
 
 def _used(cast: Cast) -> dict[str, Any]:
-    """What a server says of its use, as `used`; nothing of players without one."""
+    """What a server says of its use, as `used`, and that of the other side, as `used_against`; nothing of players without one."""
     used = getattr(cast.engines.get("policy"), "used", {})
     if cut := used.get("cut_answers"):
         _warn(
             f"{cut:,.0f} of {used['requests']:,.0f} answers were cut at {cast.sampling.max_tokens:,} tokens, and count as they stand; "
             "rollout.max_tokens gives them more"
         )
-    # a cost has a fraction, tokens have none
-    return {"used": {name: int(v) if v == int(v) else round(v, 6) for name, v in used.items()}} if used else {}
+    theirs = next((other for name in cast.frozen if (other := getattr(cast.engines.get(name), "used", {}))), {})
+    return {
+        # a cost has a fraction, tokens have none
+        name: {what: int(v) if v == int(v) else round(v, 6) for what, v in sums.items()}
+        for name, sums in (("used", used), ("used_against", theirs))
+        if sums
+    }
 
 
 def _spent(found: dict[str, Any]) -> str:
-    used = [f"{value:,} {name.replace('_', ' ')}" for name, value in found.get("used", {}).items()]
-    return f"; {', '.join(used)}" if used else ""
+    told = {
+        name: ", ".join(f"{value:,} {what.replace('_', ' ')}" for what, value in found.get(name, {}).items())
+        for name in ("used", "used_against")
+    }
+    return f"; {told['used']}" * bool(told["used"]) + f"; by the other side {told['used_against']}" * bool(
+        told["used_against"]
+    )
 
 
 def _no_result(kept: list[Group], count: int, cast: Cast) -> None:

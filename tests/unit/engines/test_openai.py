@@ -510,6 +510,16 @@ def test_an_evaluation_says_what_was_cut_refused_and_paid(serve, capsys):
     assert server.asked[1][1]["messages"][1] == {"role": "assistant", "content": "I cannot."}
 
 
+def test_the_use_of_an_opponent_behind_a_url_is_told(serve, capsys):
+    server = serve(lambda path, body: chat("<action>1</action>"))
+    words = ["eval", "random", "NimDuel", "-n", "2", "--against", server.url, "--model", "m", "--key-env", ""]
+    assert main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["used_against"] == {"requests": len(server.asked)}
+    before = len(server.asked)
+    assert before and main(words) == 0
+    assert f"; by the other side {len(server.asked) - before} requests" in capsys.readouterr().out
+
+
 def test_an_odd_answer_is_no_traceback(serve, capsys):
     server = serve(lambda path, body: {"choices": [{"message": "left"}], "usage": "none"})
     assert main(["eval", server.url, "KeyDoor", "-n", "1", "--model", "m", "--key-env", ""]) == 0
