@@ -34,6 +34,19 @@ class EpisodeLost(QuintainError):
     """An env lost its episode through no fault of its own (the process that held it is gone): it may be played again."""
 
 
+class TurnRefused(QuintainError):
+    """A server refuses to answer one conversation and answers others: it ends the episode, not what plays it.
+
+    Args:
+        text: what the server said.
+        full: the conversation is longer than the model's context.
+    """
+
+    def __init__(self, text: str, full: bool = False) -> None:
+        super().__init__(text)
+        self.full = full
+
+
 class EnvsGone(QuintainError):
     """No env will answer any more; unlike an env's own errors it ends the run, not the episode."""
 

@@ -11,19 +11,6 @@ class EngineError(QuintainError):
     """
 
 
-class TurnRefused(QuintainError):
-    """A server refuses to answer one conversation and answers others: it ends the episode, not what plays it.
-
-    Args:
-        text: what the server said.
-        full: the conversation is longer than the model's context.
-    """
-
-    def __init__(self, text: str, full: bool = False) -> None:
-        super().__init__(text)
-        self.full = full
-
-
 class EngineDown(QuintainError):
     """An engine's server or process is gone and does not come back by itself; another engine may serve its requests."""
 

@@ -20,8 +20,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quintain.engines.errors import EngineError, TurnRefused
+from quintain.engines.errors import EngineError
 from quintain.messages import png_of
+from quintain.ports import TurnRefused
 from quintain.render import toolcalls
 from quintain.types import Image, Message, Role, Text, ToolCall, ToolResult
 

@@ -83,13 +83,15 @@ _CELL = re.compile(r"\b([a-z])[ -](\d{1,2})\b", re.IGNORECASE)
 _BACK = re.compile(
     r"^(.*?)\b(?:(to|into|onto)\s+(\S.*?)|(\S+))\s+from\s+(\S.*)$", re.IGNORECASE
 )  # where to stands before where from
+_DENIED = re.compile(r"[^\w<{]*not\b", re.IGNORECASE)
 _PLACE = r"(?:[a-z]?\d{1,3}|[a-z])\b"  # what an answer of many words is made of
 _DENIES = r"not|never|cannot|avoid|without|except|instead of|(?:rather|less|more|greater|other) than|(?:all|anything) but|at (?:least|most)"
 _WRONG = r"wrong|blocked|illegal|bad|impossible|forbidden|taken|occupied"
 _RIGHT = r"allowed|possible|legal|valid|good|right|correct|an option"
 _NOT = re.compile(  # what a text denies: after a word that does, before one, struck out, or only compared with
-    rf"(?:\b(?:{_DENIES})|n['’]t):?(?:[ \t]+[\w'’]+){{1,3}}(?:[ \t]+{_PLACE})*"
-    rf"|\b(?:{_PLACE}[ \t]+){{0,12}}[\w'’]+[ \t]+(?:is|are|was|were|would be)(?:[ \t]+(?:{_WRONG})|(?:[ \t]+not|n['’]t)[ \t]+(?:{_RIGHT}))\b"
+    rf"(?:\b(?:{_DENIES})|n['’]t)[:*]*(?:[ \t]+[\w'’]+){{1,3}}(?:[ \t]+{_PLACE})*"
+    rf"|\b(?:{_PLACE}[ \t]+){{0,12}}[\w'’]+[ \t]+(?:is|are|was|were|would be)"
+    rf"(?:[ \t]+(?:{_WRONG})|(?:[ \t]+not|n['’]t)[ \t]+(?:{_RIGHT}))\b"
     r"|~~[^~]*~~|[≠¬√][ \t]*\w+|[<>≤≥≈~][ \t]*\d[\w.]*|(?<!\d)\d+(?:\^\S+|[ \t]*%)"
     r"|\b\d+(?:[.,/+*×–-]\d+)+",  # a number that is part of another one, or of a sum
     re.IGNORECASE,
@@ -182,7 +184,7 @@ def spellings(text: str) -> Iterator[str]:
     LaTeX around it, without the rule and the heading of a table, without a final full stop, with one blank for every gap and comma, out
     of brackets and quotes; then, in texts of one line, without any brackets, quotes and arrows, without the verb it begins with, and
     without the small words between, where from before where to. Worlds read the first that they can: each of these means something to
-    some of them.
+    some of them. What begins with `not` has none: to some it would be a label of the list behind it.
 
     Example:
         >>> list(spellings("pour  a,b.")), list(spellings('"(a, b)"'))
@@ -193,7 +195,7 @@ def spellings(text: str) -> Iterator[str]:
         'b2 c3'
     """
     seen = {""}
-    for found in _spelled(text):
+    for found in () if _DENIED.match(text) else _spelled(text):
         if found not in seen:
             seen.add(found)
             yield found

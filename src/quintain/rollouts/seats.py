@@ -9,8 +9,8 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from quintain.codec import digest_of
-from quintain.engines.errors import TurnRefused
 from quintain.parts import Cast
+from quintain.ports import TurnRefused
 from quintain.render import toolcalls
 from quintain.rollouts.hints import Hint, place, told
 from quintain.types import (

@@ -299,3 +299,15 @@ def test_a_tag_is_no_part_of_an_answer(text: str) -> None:
 def test_what_names_an_answer_again_and_again_is_no_answer() -> None:
     assert list(spellings("answer: " * 2_400 + "up"))[1].startswith("answer: ")
     assert world_of("EmptyRoom").read(list(spellings("answer: up"))[-1], "agent") is not None
+
+
+@pytest.mark.parametrize("world", ["NQueens", "KnightsKnaves", "Tents", "KeyDoor"])
+@pytest.mark.parametrize("denied", ["not: {}", "**Not:** {}", "not {}"])
+@pytest.mark.parametrize("grammar", ["word", "free", "tagged"])
+def test_an_answer_that_is_denied_is_not_played(world: str, denied: str, grammar: str) -> None:
+    env = WorldEnv(world_of(world), Scaffold(grammar=grammar))
+    env.begin(Task(key="k", env=world, seed=3, level=4))
+    right = env.world.solve(env.state, "agent").moves[0].key
+    write = "<action>{}</action>".format if grammar == "tagged" else str
+    assert env.reader.look(Message.of("assistant", write(right)), "agent").key == right
+    assert env.reader.look(Message.of("assistant", write(denied.format(right))), "agent") is None
