@@ -28,6 +28,7 @@ from quintain.types import Image, Message, Role, Text, ToolCall, ToolResult
 
 AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}  # answers after which the same request may succeed
 LONGEST_WAIT_S = 60.0
+FIRST = 4  # further tries where no server has answered yet
 SILENCE = "(no answer)"  # stands for an empty answer in a conversation, as many servers refuse one without text
 UNFIT = {400, 413, 422}  # answers that are about what was sent, not about who sends or how often
 _FULL = re.compile(
@@ -123,10 +124,14 @@ class Wire:
                     self.answered = True
                     return answer
                 except _Refused as error:
-                    if not error.again or attempt == self.manners.retries:
+                    if not error.again or attempt == self.manners.retries or (attempt >= FIRST and self._unmet(error)):
                         raise self._failure(error, f"{self.url}{path}: {error} (try {attempt + 1})") from None
                     await asyncio.sleep(max(error.after_s, self._wait(body, attempt)))
         raise AssertionError("the last try returns or raises")
+
+    def _unmet(self, error: _Refused) -> bool:
+        """Whether nobody has ever answered: the URL may be wrong, and is not waited for as long as a server that is busy."""
+        return not error.code and not self.answered
 
     def _failure(self, error: _Refused, text: str) -> EngineError | TurnRefused:
         """Settings that do not fit are refused from the first request on; what comes later, or names its cause, is one conversation's."""

@@ -301,6 +301,18 @@ async def test_no_server_is_an_error(free_port):
         await engine.converse([M("user", "x")], (), ask(), None)
 
 
+async def test_who_never_answered_is_not_waited_for_as_long_as_who_did(serve, free_port):
+    patient = {"wait_s": 0.001, "retries": 7}
+    engine = openai(f"http://127.0.0.1:{free_port}", "m", key_env="", manners=patient)
+    with pytest.raises(EngineError, match=r"try 5\)"):
+        await engine.converse([M("user", "x")], (), ask(), None)
+    server = serve(lambda path, body: chat("left"))
+    assert (await engine.converse([M("user", "x")], (), ask(), None)).text == "left"
+    server.close()
+    with pytest.raises(EngineError, match=r"try 8\)"):
+        await engine.converse([M("user", "x")], (), ask(), None)
+
+
 async def test_a_server_that_hangs_is_given_up(serve):
     gate = threading.Event()
     server = serve(lambda path, body: gate.wait(10) and chat("late"))
