@@ -104,9 +104,11 @@ def optimizer(section: LearnerSection, steps: int) -> Any:
 
 
 def narrower(config: Config, model: Any) -> str:
-    """What a run says where its model reads fewer tokens than `model.context`, which more of that does not mend; else ""."""
-    most = context_limit(model)
-    if most >= config.model.context:
+    """What a run says where its model reads fewer tokens than `model.context`, which more of that does not mend; else "".
+
+    Where learners are elsewhere this process has no model (None), and says nothing.
+    """
+    if model is None or (most := context_limit(model)) >= config.model.context:
         return ""
     return f"model.context is {config.model.context}, and the model reads at most {most} tokens: paths end there"
 

@@ -24,3 +24,7 @@ def test_the_supervised_steps_are_taken_as_the_learner_section_says():
         made.close()
     assert teacher.recipe.lr == 0.125 and teacher.plan.minibatches == teacher.plan.epochs == 1
     assert teacher.precision.scale is learner.precision.scale is None
+
+
+def test_where_learners_are_elsewhere_nothing_is_said_of_what_their_model_reads():
+    assert policy.narrower(configs.make("tiny"), None) == ""
