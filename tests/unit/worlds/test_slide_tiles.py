@@ -153,3 +153,10 @@ def test_sides_are_checked():
 def test_synonyms():
     assert WORLD.read(" North ", SOLO) == WORLD.read("u", SOLO) == tiles.CHOICES["up"]
     assert WORLD.read("7", SOLO) is None
+
+
+def test_a_plan_fits_into_the_turns_where_the_shortest_takes_too_long_to_find():
+    state = WORLD.start(976003, 6)
+    assert tiles_solve.shortest_plan(state.tiles, 4, 4).plan is None, "else another instance is wanted here"
+    plan = WORLD.solve(state, SOLO)
+    assert len(plan.moves) <= WORLD.turns(state) and played(state, plan).done

@@ -13,7 +13,7 @@ from collections import deque
 from typing import NamedTuple
 
 SHORTEST_NODES = 30_000
-HASTES = ((2, 20_000), (3, 40_000), (6, 120_000))  # weight of the estimate while any plan will do, nodes
+HASTES = ((2, 60_000), (3, 60_000), (6, 120_000))  # weight of the estimate while any plan will do, nodes
 
 Counts = tuple[tuple[int, ...], ...]  # [line where the tile is][line where it belongs]
 
