@@ -132,7 +132,8 @@ def _suite(given: argparse.Namespace) -> int:
     if given.out is not None:
         kept = suite_page.keep(found, given.out)
         print(f"  kept; see {kept}", file=sys.stderr if given.json else sys.stdout)
-        getattr(part, "close", bool)()
+        if isinstance(part, suite_page.Unfinished):
+            part.close()
     return 0
 
 
@@ -218,13 +219,11 @@ def _used(cast: Cast) -> dict[str, Any]:
 
 
 def _spent(found: dict[str, Any]) -> str:
-    told = {
-        name: ", ".join(f"{value:,} {what.replace('_', ' ')}" for what, value in found.get(name, {}).items())
-        for name in ("used", "used_against")
-    }
-    return f"; {told['used']}" * bool(told["used"]) + f"; by the other side {told['used_against']}" * bool(
-        told["used_against"]
-    )
+    told = ""
+    for name, by in (("used", ""), ("used_against", "by the other side ")):
+        if sums := found.get(name):
+            told += f"; {by}" + ", ".join(f"{value:,} {what.replace('_', ' ')}" for what, value in sums.items())
+    return told
 
 
 def _no_result(kept: list[Group], count: int, cast: Cast) -> None:
