@@ -39,7 +39,7 @@ def checked(world: Any, name: str) -> Any:
             f"{name}: what is registered gave {quoted(world)}; it should return a world, such as `return {name}()`"
         )
     if lacks := [f"`{part}`" for part in PARTS if not hasattr(world, part)]:
-        raise BadWorld(f"{name} has no {' and no '.join(lacks)}, which every world has (docs/own.md)")
+        raise BadWorld(f"{name} has no {' and no '.join(lacks)}, which every world has (in a checkout: docs/own.md)")
     seats, levels, schema = world.facts.seats, getattr(world, "levels", None), world.schema
     if not isinstance(seats, tuple) or not seats or not all(isinstance(seat, str) for seat in seats):
         raise _wrong(world, "facts", seats, "a tuple of names as `seats`, such as ('agent',)")
@@ -70,7 +70,7 @@ def solved(world: Any, state: Any, seat: str) -> Answer:
     if not hasattr(world, "solve"):
         raise BadWorld(
             f"{_name(world)} has no `solve`, which the player `oracle`, demonstrations and the warm start ask for moves: write it "
-            "(docs/own.md), or do without: evaluate `random` or a policy, train with warm_start.steps=0"
+            "(in a checkout: docs/own.md), or do without: evaluate `random` or a policy, train with warm_start.steps=0"
         )
     answer = world.solve(state, seat)
     if isinstance(answer, Unsolvable | Unknown):

@@ -346,7 +346,9 @@ def test_an_answer_ends_it_and_shares_of_it_earn_little(name: str):
             ("40, 34", "area 40, 34 points", "40.0 34", "area 40, inside 34", "area: 40; inside: 34"),
             "40 34",
         ),
-        ("AngleChase", ("50", "50°", "50 degrees", "x = 50"), "50"),
+        ("AngleChase", ("50", "50°", "x = 50", "<50>", "=> 50", "∠ABC = 50°", "angle A D = 50", "ask A D: 50"), "50"),
+        ("CircleTheorem", ("50 degrees", "arc D E = 50", "arc DE is 50", "ask arc D E: 50"), "50"),
+        ("UnionArea", ("50", "total area = 50", "area: 50 units"), "50"),
         ("ClockDial", ("3:05, 17", "3:05 and 17", "A: 3:05, B: 17", "a 3:05 b 17", "A=3:05 B=17"), "3:05 17"),
         ("MinCircle", ("14 13 25", "x=14 y=13 r^2=25", "x = 14, y = 13, r² = 25", "x=14 y=13 r2=25"), "14 13 25"),
         ("PileIntervals", ("32 29", "first 32, second 29", "First: 32; second: 29"), "32 29"),
@@ -363,6 +365,14 @@ def test_an_answer_has_many_spellings(name: str, texts: tuple[str, ...], key: st
 @pytest.mark.parametrize("text", ["11 15 -25", "11, 15, - 25", "11 −15 25", "-(11) 15 25", "1: 11, 15, 2: 25"])
 def test_a_sign_or_a_label_too_few_is_not_read_over(text: str):
     assert world_of("MinCircle").read(text, SOLO) is None
+
+
+@pytest.mark.parametrize("name", ["AngleChase", "CircleTheorem", "TriangleSum", "UnionArea"])
+@pytest.mark.parametrize(
+    "text", ["< 50", "x < 50", "50 < x", "x > 50", "angle not 50", "angle isn t 50", "50 is wrong"]
+)
+def test_a_bound_is_not_the_number(name: str, text: str):
+    assert world_of(name).read(text, SOLO) is None
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,7 @@ def test_a_move_has_many_spellings(name: str, texts: tuple[str, ...], key: str):
 @pytest.mark.parametrize(
     ("name", "text"),
     [("ColourMix", "1: A, 2: C"), ("CutMin", "2. A-B\n3. C-D"), ("TriangleSum", "- 14")]
+    + [("FlowRead", "B A D ; 1 wrong"), ("FlowRead", "B A D ; 1 less")]
     + [
         ("DotTally", text)
         for text in ("gold disc 3, any 2", "gold: 3, 2", "gold: 3, any: 2", "gold: -3, sky: 2", "ink: 3, sky: 2")
@@ -263,7 +264,7 @@ def test_where_from_comes_first_in_whatever_order_it_is_told(name: str, texts: t
         ("FlowLinks", ("aab/acb/ccb", "AAB\nACB\nCCB"), "A A B / A C B / C C B"),
         ("ZebraHouses", ("RBGY/CFDH/JTKL", "RBGY\nCFDH\nJTKL"), "R B G Y / C F D H / J T K L"),
         ("Tents", ("(a,1) (c,1) (d,3)", "a1 and c1 & d3", "cells: a1 c1, d3"), "a1 c1 d3"),
-        ("FlowRead", ("A E D: 1", "AED ; 1"), "A E D ; 1"),
+        ("FlowRead", ("A E D: 1", "AED ; 1", "A E D; 1 unit", "A E D ; 1 units"), "A E D ; 1"),
         ("Gomoku", ("c 3", "(c,3)", "cell c3", "play C3!"), "c3"),
         ("Othello", ("c 3", "(c, 3)", "square c3"), "c3"),
         ("Mancala", ("pit b2", "b 2"), "b2"),

@@ -24,6 +24,10 @@ _ORDERS = [  # what is asked for first, and what after it
         ("x|cent(?:re|er)", "radius|r2"),
     )
 ]
+_ASKED = re.compile(  # what the one number is of
+    r"m?∠\s*[a-z]{1,4}\b|\b(?:ask|angle|arc|inscribed|tangent|chords|size|sum|total|value|cent(?:re|er))\b(?:\s+[a-z]{1,2}\b){0,4}"
+)
+_COMPARED = re.compile(r"(?<![-=])[<>]")  # a bound is not the number
 _BETWEEN = re.compile(r"[\s,;:/|\[\](){}=><°+&-]*")
 _SQUARED = re.compile(r"\br(?:adius)?\s*(?:\^\s*2\b|\*\*\s*2\b|²)")
 _DASHES = str.maketrans("−–—－", "----")
@@ -111,6 +115,10 @@ class Form:
             return None  # no answer is below 0
         if not self.unordered and _swapped(low, 1 if self.of == "name" else len(_ORDERS)):
             return None
+        if self.high == 1:
+            low = _ASKED.sub(" ", low)
+            if _COMPARED.search(low) and not re.fullmatch(r"\s*<[^<>]*>\s*", low):
+                return None
         low, heads = self._headless(low)
         low, labels = _unlabelled(self.of, low)
         pattern = _TOKENS[self.of]

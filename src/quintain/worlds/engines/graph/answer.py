@@ -28,6 +28,9 @@ _BARS = re.compile(r"^[ \t]*\|[ \t]*|[ \t]*\|[ \t]*$", re.MULTILINE)  # at the e
 _POINT = re.compile(r"^\s*[-*•]\s+", re.MULTILINE)  # of a list in lines
 _COUNTED = re.compile(r"(?<!\w)(\d{1,2})\s*[:.)]\s+(?=[a-zA-Z({])", re.ASCII)  # what stands before names, from 1 on
 _NAMED = {"path", "order", "set", "edges", "arcs", "groups", "flow"}  # parts that begin with a name
+_COUNT = re.compile(  # a number with what it counts, as in `4 islands`
+    r"\s*(\d{1,6})(?:\s+(?:[a-z]{3,}(?<!les)s|island|tree|edge|unit|colou?r))?[\s,]*", re.ASCII | re.IGNORECASE
+)
 _STOP = re.compile(r"\.(?=\s|$)")  # behind an item, as captions have it
 _APART = ";\n:/|"  # what parts the parts of an answer, the first of these that does
 _QUOTES = str.maketrans("", "", "\"'`*")
@@ -128,7 +131,7 @@ def _numbers(text: str, vertex: str) -> tuple[int, ...] | None:
 
 
 def _number(text: str, vertex: str) -> int | None:
-    found = re.fullmatch(r"\s*(\d{1,6})(?:\s+[a-z]{4,})?[\s,]*", text, re.ASCII | re.IGNORECASE)  # as in `4 islands`
+    found = _COUNT.fullmatch(text)
     return int(found[1]) if found else None
 
 
