@@ -172,7 +172,10 @@ class Wire:
     def _refusal(self, code: int, said: str, after_s: float = 0.0) -> _Refused:
         """What a server said with a status, without the key, which some repeat."""
         key = self._headers.get("Authorization", "").removeprefix("Bearer ")
-        return _Refused(said.replace(key, "(the key)") if key else said, code in AGAIN, after_s, code)
+        again = (
+            code in AGAIN and "insufficient_quota" not in said
+        )  # of an account that is used up, under the status of haste
+        return _Refused(said.replace(key, "(the key)") if key else said, again, after_s, code)
 
 
 def _seconds(after: str) -> float:

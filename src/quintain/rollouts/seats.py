@@ -165,7 +165,12 @@ class Seat:
 
     async def speak(self) -> Message | None:
         """The seat's next message; None, with `stop` set, when there is none."""
-        return await (self._converse() if self.converses else self._generate())
+        try:
+            return await (self._converse() if self.converses else self._generate())
+        except TurnRefused as error:  # others are answered: it is this conversation's own end
+            self.stop = Stop.truncated_tokens if error.full else Stop.crashed
+            self.events.append(writable(f"{'full' if error.full else self.stop}: {error}"[:600]))
+            return None
 
     def _room(self) -> int:
         limit = self.sampling.max_tokens
@@ -212,12 +217,7 @@ class Seat:
         request = Request(session=self.session, prompt=self.path, sampling=self.sampling, key=key)
         start = perf_counter()
         with waiting("engine", key[1:3], self.role):
-            try:
-                completion = await self.engine.converse(self.history, self.tools, request, self.state)
-            except TurnRefused as error:  # others are answered: it is this conversation's own end
-                self.stop = Stop.truncated_tokens if error.full else Stop.crashed
-                self.events.append(writable(f"{'full' if error.full else self.stop}: {error}"[:600]))
-                return None
+            completion = await self.engine.converse(self.history, self.tools, request, self.state)
         seconds = perf_counter() - start
         message = toolcalls.said(completion.text)
         if self.renderer is not None:

@@ -17,7 +17,7 @@ from quintain.engines.openai import ChatApi, TokenApi, openai
 from quintain.engines.wire import _seconds, chat_turns
 from quintain.parts import Cast
 from quintain.ports import SOLO, Engine
-from quintain.render import toolcalls
+from quintain.render import WordRenderer, toolcalls
 from quintain.rollouts.episodes import episodes
 from quintain.runtime.failures import failed
 from quintain.types import (
@@ -237,6 +237,12 @@ async def test_a_key_that_a_server_repeats_is_not_told(serve, monkeypatch):
         await engine.converse([M("user", "x")], (), ask(), None)
 
 
+async def test_an_account_that_is_used_up_is_not_waited_for(serve):
+    server = serve(lambda path, body: (429, {}, b'{"error": {"code": "insufficient_quota"}}'))
+    with pytest.raises(EngineError, match=r"insufficient_quota.* \(try 1\)"):
+        await engine_of(server).converse([M("user", "x")], (), ask(), None)
+
+
 async def test_failures_that_last_are_one_error_with_the_servers_words(serve):
     server = serve(lambda path, body: (503, {}, b"no room"))
     with pytest.raises(EngineError, match=r"/chat/completions: HTTP 503: no room \(try 3\)"):
@@ -264,7 +270,8 @@ FULL = b'{"error": {"message": "maximum context length is 9 tokens", "code": "co
         ((400, {}, b"roles must alternate"), 2, Stop.crashed, "crashed: .*roles must alternate"),
     ],
 )
-async def test_a_conversation_that_is_refused_ends_its_own_episode(serve, refusal, first, stop, event):
+@pytest.mark.parametrize("tokens", [False, True])
+async def test_a_conversation_that_is_refused_ends_its_own_episode(serve, refusal, first, stop, event, tokens):
     class Env:
         def __init__(self, task):
             self.left = 3
@@ -279,8 +286,10 @@ async def test_a_conversation_that_is_refused_ends_its_own_episode(serve, refusa
         async def close(self):
             pass
 
-    server = serve(lambda path, body: chat("x") if len(server.asked) != first + 1 else refusal)
-    cast = Cast(env=Env, engines={"policy": engine_of(server)}, renderers={})
+    said = completion() if tokens else chat("x")
+    server = serve(lambda path, body: said if len(server.asked) != first + 1 else refusal)
+    renderers = {"policy": WordRenderer(["go", "on"], turn_tokens=0)} if tokens else {}
+    cast = Cast(env=Env, engines={"policy": engine_of(server, tokens=tokens)}, renderers=renderers)
     rows = [await episodes(group_size=1)(Task(key="k", env="e"), cast, at) for at in (0, 1)]
     (one,), (two,) = (group.trajectories for group in rows)
     assert (one.stop, len(one.turn_rewards)) == (stop, first) and re.search(event, one.events[-1])
