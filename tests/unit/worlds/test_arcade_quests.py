@@ -96,6 +96,7 @@ def test_full_lines_vanish_and_the_rest_moves_down(seed: int):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_ghosts_walk_as_the_rules_say(seed: int):
+    assert "A patrol goes straight on, else back." in world_of("PelletMaze").facts.rules  # in the same turn
     for before, _, after in wandered("PelletMaze", seed, seed % 10):
         width, cells = before.stage.width, before.stage.cells
         maze = nx.Graph(

@@ -12,7 +12,7 @@ RULES = """You walk through a maze, one step or one wait per turn; walls stop yo
 lies there. Then the ghosts step, one after another in reading order, row by row. You lose if you step onto a ghost, or a
 ghost onto you, also in the turn in which you eat the last pellet. Ghosts do not eat. To a ghost the other ghosts are
 walls, and it waits if it has no way at all.
-A patrol goes straight on, and turns round where it cannot. A roamer keeps to its left hand: it goes left if it can, else
+A patrol goes straight on, else back. A roamer keeps to its left hand: it goes left if it can, else
 straight on, else right, else back. A hunter steps only when the number of turns left, before your step, is a multiple of
 three: to a neighbour that is nearer to you by the shortest way through the maze (other ghosts do not count for that); of
 the free neighbours that are nearer, the first of up, down, left, right.
