@@ -19,8 +19,11 @@ _GAP = r"[\s,]+"
 _ROW = r"\s*[/|\n]\s*"
 _AND = re.compile(r"(?<=[\w)\]}])[\s,]+and\s+(?=[\w(\[{])", re.ASCII | re.IGNORECASE)
 _TITLE = re.compile(
-    r"\b(?:answer|path|walk|route|tour|order|set|vertices|edges?|arcs?|groups?|flow|weight|length|number|total|cut|sums?"
-    r"|outputs?)\s*[:=]\s*|\b(?:nodes?|vertex|vertices|gates?)\s+(?=[a-r]\b)",
+    r"\b(?:(?:shortest|longest|lightest|largest|max(?:imum)?|min(?:imum)?|hamiltonian|euler(?:ian)?|topological"
+    r"|independent|spanning)\s+)*"
+    r"(?:answer|path|walk|route|tour|order|set|vertices|edges?|arcs?|groups?|flow|weight|length|number|total|cut|sums?"
+    r"|outputs?|clique|tree|mst|matching|mapping|arrows|cells|triples|(?:pre|in|post|level)[- ]?order(?:\s+traversal)?)\s*[:=]\s*"
+    r"|\b(?:nodes?|vertex|vertices|gates?)\s+(?=[a-r]\b)",
     re.IGNORECASE,
 )
 _HEADS = r"(?is)(?:the )?(?:{})\s*(?:is\b|are\b|[:=])?\s*(.+?)[\s;,.]*(?:the )?(?:{})\s*(?:is\b|are\b|[:=])?\s*(.+)"
