@@ -355,6 +355,10 @@ def test_an_answer_ends_it_and_shares_of_it_earn_little(name: str):
         ("VisibleLines", ("C -> A -> B", "c, a, b", "C then A then B"), "C A B"),
         ("CoordinateRead", ("A (5,2), B (11,8)", "a: 5,2 b: 11,8", "(5,2) - (11,8)", "(5,2)-(11,8)"), "(5,2) (11,8)"),
         ("VoronoiAsk", ("1 C 2 D", "1=C 2=D", "1: C, 2: D", "1. C\n2. D"), "C D"),
+        ("VoronoiAsk", ("mark 1: C, mark 2: D", "Mark 1: site C; mark 2: site D", "mark 1 C\nmark 2 D"), "C D"),
+        ("MaxRectangle", ("A(3,5), C(9,5), D (9,7), F=(3,7)", "Corners: A C D F", "Rectangle: a, c, d, f"), "A C D F"),
+        ("HullPoints", ("A (3,5), C (9,5), D (9,7)", "Hull: A, C, D"), "A C D"),
+        ("CoinStrip", ("3 2", "coin 3, 2 cells", "coin 3 by 2 cells", "Coin 3: 2 cells left"), "3 2"),
         ("PolygonArea", ("24-21", "24 - 21", "- 24\n- 21", "1: 24, 2: 21"), "24 21"),
     ],
 )
@@ -380,6 +384,8 @@ def test_a_bound_is_not_the_number(name: str, text: str):
     [
         ("PolygonArea", "inside 34, area 40"),
         ("PileIntervals", "second 29, first 32"),
+        ("CoinStrip", "2 cells, coin 3"),
+        ("VoronoiAsk", "mark 2: D, mark 1: C"),
         ("MinCircle", "r^2=25 x=14 y=13"),
         ("MinCircle", "y=13 x=14 r2=25"),
         ("MinCircle", "radius squared 25, center 14 13"),

@@ -13,12 +13,13 @@ from quintain.worlds.kernel import Move
 LONGEST = 400  # characters of an answer
 _FLUFF = re.compile(
     r"\b(?:and|answer|is|then|points?|names?|area|inside|first|second|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?|counts?|patch(?:es)?"
-    r"|x|y|r2)\b"
+    r"|marks?|corners?|rectangle|hull|coins?|cells?|by|left|x|y|r2)\b"
 )
 _ORDERS = [  # what is asked for first, and what after it
     (re.compile(rf"\b(?:{early})\b"), re.compile(rf"\b(?:{late})\b"))
     for early, late in (
         ("first", "second"),
+        ("coins?", "cells?"),
         ("area", "inside|points?"),
         ("x", "y|r2"),
         ("x|cent(?:re|er)", "radius|r2"),
@@ -36,11 +37,12 @@ _POINT = re.compile(r"^\s*[-*•]\s+", re.MULTILINE)  # of a list in lines
 _MINUS = re.compile(r"(?<![\w)\]}°])-(?=[\d(\[])|(?:^|[^\w\s)\]}°])\s*-\s*(?=[\d(\[])")
 # what may stand before the entries, counted from 1 or A on
 _LABELS = {
-    "name": re.compile(r"(?<!\w)(\d{1,2})[\s:=.)>-]*(?=[a-z]\b)", re.ASCII),
+    "name": re.compile(r"(?<!\w)(\d{1,2})[\s:=.)>-]*(?:site\s+)?(?=[a-z]\b)", re.ASCII),
     "number": re.compile(r"(?<![\d.:=])(\d{1,2})\s*(?:[:=]\s*|[.)]\s+)(?=\d)", re.ASCII),
     "point": re.compile(r"\b([a-z])\b[\s:=]*(?=[(\[]?\s*\d)", re.ASCII),
     "time": re.compile(r"\b([a-z])\b[\s:=]*(?=\d)", re.ASCII),
 }
+_PLACE = re.compile(r"(?<=\b[a-z])\s*=?\s*\(\s*\d{1,2}\s*,\s*\d{1,2}\s*\)", re.ASCII)  # of a point that is named
 _RUN = re.compile(r"(?<=[A-Z])(?=[A-Z])")
 _TOKENS = {
     "name": re.compile(r"(?<![a-z0-9])[a-z](?![a-z0-9])", re.ASCII),
@@ -119,6 +121,7 @@ class Form:
             low = _ASKED.sub(" ", low)
             if _COMPARED.search(low) and not re.fullmatch(r"\s*<[^<>]*>\s*", low):
                 return None
+        low = _PLACE.sub(" ", low) if self.of == "name" else low
         low, heads = self._headless(low)
         low, labels = _unlabelled(self.of, low)
         pattern = _TOKENS[self.of]
