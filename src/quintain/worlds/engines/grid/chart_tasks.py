@@ -178,7 +178,11 @@ def _spread(minutes: int, cells: tuple[str, ...]) -> Move:
 class Spread:
     """When a spread has reached all floor, and which cells it reaches last."""
 
-    _TEXT = re.compile(r"(\d{1,2})\s*(?:min|mins|minutes)?\s*[;:,/|]?\s+(?:at\s+)?([a-z0-9 ,;(){}\[\]]+)", re.ASCII)
+    _TEXT = re.compile(
+        r"(?:(?:minutes|time)[\s:=]+)?(\d{1,2})\s*(?:min|mins|minutes)?\s*[;:,/|]?\s+(?:at\s+|(?:last\s+)?cells?[\s:=]+)?"
+        r"([a-z0-9 ,;(){}\[\]]+)",
+        re.ASCII,
+    )
 
     def draw(self, rng: Rng, knobs: Mapping[str, Any]) -> Chart | None:
         chart = scattered(rng, knobs)
