@@ -38,7 +38,7 @@ SAYINGS = {"wrong": "These are not exactly the cells.", "illegal": "That was ans
 CELLS = NAMES
 ARMY = "QRRBBNNPPPPPPPP"
 ODD = 5  # one in so many twisted positions has a castling or a passed pawn
-_TOKEN = re.compile(r"[kqrbn]?([a-h][1-8])", re.ASCII)
+_TOKEN = re.compile(r"(?:[kqrbn]?x?|[a-h]x)([a-h][1-8])", re.ASCII)
 _BETWEEN = re.compile(r"(?:[\s,;:/|\[\](){}=>.-]|\band\b|\bto\b|\bcells?\b|\bsquares?\b|\banswer\b|\bis\b)*")
 _LINE = re.compile(r"([WB]) ([A-Za-z]) ([a-h][1-8])\.")
 _HEAD = re.compile(r"([WB]) is to move, ([a-h][1-8]) is marked: (.+?)(?:; said (.+))?")
@@ -156,6 +156,8 @@ class LegalGame:
         found = _TOKEN.findall(text)
         if not found or not _BETWEEN.fullmatch(_TOKEN.sub(" ", text)):
             return None
+        if len(found) > 2 and len(found) % 2 == 0 and len(set(found[::2])) == 1:
+            found = found[1::2]  # of moves, each with the cell that is left
         return _move(tuple(sorted({CELLS.index(name) for name in found})))
 
     def play(self, state: Marked, move: Move) -> After[Marked]:
