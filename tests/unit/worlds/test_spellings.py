@@ -259,6 +259,7 @@ def test_where_from_comes_first_in_whatever_order_it_is_told(name: str, texts: t
         ("ChainMarbles", ("shoot at 3", "shoot-3", "shoot(3)", "shoot: 3", "fire 3"), "shoot3"),
         ("GemSwap", ("b2->b3", "b2 → b3", "b2 to b3", "b2–b3", '["b2","b3"]', "swap(b2, b3)"), "b2-b3"),
         ("SwapAttack", ('["b5","c6"]', "b5 → c6", "b5 and c6", "b5 - c6"), "b5 c6"),
+        ("SwapAttack", ("b5<->c5, c6<->d6", "b5 <-> c5; c6 <-> d6", "b5 with c5, c6 with d6", "b5, then c6"), "b5 c6"),
         ("MazePlan", ('["u","u","r","d"]', "['up', 'up', 'right', 'down']", "↑ ↑ → ↓"), "u u r d"),
         ("GridDistance", ("#01/212/3#3", "#01\n212\n3#3", "# 0 1\n2 1 2\n3 # 3"), "# 0 1 / 2 1 2 / 3 # 3"),
         ("FlowLinks", ("aab/acb/ccb", "AAB\nACB\nCCB"), "A A B / A C B / C C B"),

@@ -24,7 +24,8 @@ PROVEN = 3  # swaps up to which no fewer would do
 LAYERS = 30  # tries to put one more match into a pile
 _HELD = {EMPTY: "gap"}
 _SAID, _LIMIT = "You said: ", "Swaps: at most "
-_BETWEEN = re.compile(r"(?:[\s,;/()\[\]>]|->|(?<=\s)-(?=\s))+")
+_BETWEEN = re.compile(r"(?:[\s,;/()\[\]]|(?<!<)->|(?<!-)>|(?<=\s)-(?=\s)|\bthen\b)+")
+_SWAPPED = re.compile(r"\s*(?:<->|↔|\bwith\b)\s*")
 _DIGITS = re.compile(r"[1-9][1-9]", re.ASCII)  # row and column
 Columns = list[str]  # the gems of each column from the ground up
 
@@ -211,7 +212,7 @@ class PileGame:
 
     def read(self, text: str) -> Move | None:
         out = []
-        for part in _BETWEEN.split(text.strip(" ,;()[]")):
+        for part in _BETWEEN.split(_SWAPPED.sub("<->", text.strip(" ,;()[]"))):
             names = re.split(r"<?->?", part)
             cells = [(int(n[0]) - 1, int(n[1]) - 1) if _DIGITS.fullmatch(n) else read_cell(n) for n in names]
             if None in cells or len(cells) > 2:
