@@ -38,6 +38,7 @@ SURVO = "7 2 11 8 / 5 9 12 3 / 1 10 4 6"
         ("JigsawSwap", ("turn b2", " TURN B2 "), "turn b2"),
         ("BeatTap", ("tap134", "tap 431", "tap3,1,4", "tap 3+4+1", "tap314"), "tap134"),
         ("TakLite", ("b2 wall", "wall b2", "Wall B2"), "b2 wall"),
+        ("TakLite", ("b2", "b2 flat", "flat b2", "flat stone at b2"), "b2"),
         ("HoldemFree", ("raise 8", "raise to 8 chips", "bet 8 chips"), "raise 8"),
         ("LiarsDice", ("2x5", "2×5", "2 times 5s"), "2x5"),
         ("MaxRectangle", ("C E F H", "c e f h h", "h f e c, c", "HFEC"), "C E F H"),

@@ -27,7 +27,7 @@ _GAPS = re.compile(r"\s*(?:->|→|[-–—>,:;/=()\[\]]|\bto\b|\bthen\b|\band\b)
 _CELL = re.compile(r"[a-z][1-9]\d?", re.ASCII)
 # words beside a move that say nothing more, where they are none of the game's own
 _BESIDE = re.compile(
-    "x|o|w|b|castle|white|black|pawn|man|pins?|draw|line|takes?|captures|build|remove|settle|the|at|in"
+    "x|o|w|b|castle|white|black|pawn|man|pins?|flat|stone|draw|line|takes?|captures|build|remove|settle|the|at|in"
 )
 LONG = 120  # characters after which a text is no move
 _LOOSE = re.compile(r"([a-z]\d{1,2})(?=[a-z])")
