@@ -172,8 +172,10 @@ def test_equal_answers_are_one_move() -> None:
         str([list(r) for r in rows]),
     ]
     spellings = [s.replace("'", "") for s in spellings] + ["| " + " | ".join(" ".join(r) for r in rows) + " |"]
+    spellings.append("\n".join(f"Row {i}: {row}" for i, row in enumerate(rows, 1)))
+    spellings.append("\n".join(["   a b c d", *(f" {i} {' '.join(row)}" for i, row in enumerate(rows, 1))]))
     moves = {read_whole(s) for s in spellings}
-    assert moves == {whole(digits, 4)} and len(spellings) == 7
+    assert moves == {whole(digits, 4)} and len(spellings) == 9
 
 
 @pytest.mark.parametrize(

@@ -513,6 +513,26 @@ def test_rows_are_read_with_and_without_gaps() -> None:
     assert world_of("Survo").read("1 12 / 3 4", SOLO).value == (1, 12, 3, 4)
 
 
+@pytest.mark.parametrize(
+    "name, rows", [("Survo", ("7 2 11", "5 9 12", "1 10 4")), ("FlowLinks", ("A A B", "A C B", "C C B"))]
+)
+def test_rows_are_read_with_the_labels_of_a_printed_grid(name: str, rows: tuple[str, ...]) -> None:
+    world = world_of(name)
+    plain, counted = world.read(" / ".join(rows), SOLO), list(enumerate(rows, 1))
+    printed = ["   a b c", *(f" {i} {row}" for i, row in counted)]
+    named = [f"Row {i}: {row}" for i, row in counted]
+    for text in (
+        "\n".join(printed),
+        "\n".join(["Grid:", *printed]),
+        "\n".join(named),
+        ", ".join(named),
+        " / ".join(named),
+    ):
+        assert world.read(text, SOLO) == plain is not None, text
+    assert world.read("\n".join(named[::-1]), SOLO) is None
+    assert world.read("\n".join(printed[::-1]), SOLO) != plain
+
+
 def test_rules_on_no_cell_and_on_lines_of_one_hold_or_do_not() -> None:
     assert Count((), 2, 0, 4).narrow([]) == () and Count((), 2, 1, 4).narrow([]) is None
     assert not Fleet((0, 1, 2), 1, (1,)).narrow([3, 3, 3])

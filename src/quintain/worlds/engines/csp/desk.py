@@ -33,6 +33,7 @@ from quintain.worlds.engines.csp.page import (
     sign_of,
     static_words,
     told_of,
+    unlabelled,
     words_in,
 )
 from quintain.worlds.engines.csp.page_look import Look, Plate, plate_of, scene_of
@@ -182,6 +183,7 @@ class DeskWorld:
             return self._read_step(text)
         if self.marks:
             return self._read_marks(text)
+        text = unlabelled(text)
         if self.signs and len(row_lengths(apart := _LETTERS.sub(" ", text))) > 1:
             text = apart  # without rows it may be a word
         words = words_in(text)

@@ -11,7 +11,7 @@ from typing import Any
 from quintain.ports import SOLO
 from quintain.types import Ints
 from quintain.worlds.cells import NESTED, names_of, read_cell
-from quintain.worlds.engines.csp.page import Page
+from quintain.worlds.engines.csp.page import Page, unlabelled
 from quintain.worlds.engines.csp.reasons import Words, easiest, page_reason, page_words, without
 from quintain.worlds.engines.csp.rules import Rule, holds
 from quintain.worlds.engines.csp.sheet import (
@@ -65,6 +65,7 @@ def read_whole(text: str) -> Move | None:
     """
     if len(text) > 1000 or re.search(r"(?<![\w-])-\d", text, re.ASCII):  # below 0
         return None
+    text = unlabelled(text.lower())
     signs = _BETWEEN.sub("", text)
     size = next((s for s in range(2, 10) if s * s == len(signs)), 0)
     rows = {len(row) for part in _ROW.split(text) if (row := _BETWEEN.sub("", part))}

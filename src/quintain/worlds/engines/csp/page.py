@@ -17,6 +17,9 @@ WROTE, DONE = "You wrote", "At the end you wrote"
 DOT, BRICK, NONE = ".", "#", "-"
 ONLY = "only"  # goes before a single letter
 _GAP = re.compile(r"[\s,;/|\[\](){}]+")
+_NAMED = re.compile(r"\brow\s*(\d{1,2})\s*[:=]\s*")
+_PRINTED = re.compile(r"\s*(?:grid:\s*)?a(?:\s+[b-z])+[ \t]*\n")  # the letters above the columns
+_FIRST = re.compile(r"^\s*(\d{1,2})[ \t]+", re.MULTILINE)  # the number of a row
 _TOKEN = re.compile(r"[a-z]\d+|\d+|[A-Za-z]+|[^\w\s]")
 _BETWEEN = re.compile(r"([a-z]\d+)(\W)([a-z]\d+)")
 
@@ -241,6 +244,16 @@ def moving_words(work: Work, signs: Lines) -> tuple[str, ...]:
 def words_in(text: str) -> list[str]:
     """The signs of a written answer, without what stands between them."""
     return [w for w in _GAP.split(text) if w]
+
+
+def unlabelled(text: str) -> str:
+    """The rows of a written grid without `row 1:` before each, or the letters and numbers that a printed one has beside it."""
+    printed = _PRINTED.match(text)
+    label = _FIRST if printed else _NAMED
+    rest = text[printed.end() :] if printed else text
+    found = label.findall(rest)
+    counted = len(found) > 1 and found == [str(i) for i in range(1, len(found) + 1)]
+    return label.sub("/", rest) if counted and (not printed or len(found) == len(rest.strip().split("\n"))) else text
 
 
 def told_of(text: str, yes: str, no: str) -> str:
