@@ -348,7 +348,11 @@ def test_an_answer_ends_it_and_shares_of_it_earn_little(name: str):
         ),
         ("AngleChase", ("50", "50°", "x = 50", "<50>", "=> 50", "∠ABC = 50°", "angle A D = 50", "ask A D: 50"), "50"),
         ("CircleTheorem", ("50 degrees", "arc D E = 50", "arc DE is 50", "ask arc D E: 50"), "50"),
-        ("UnionArea", ("50", "total area = 50", "area: 50 units"), "50"),
+        (
+            "UnionArea",
+            ("54 units²", "54 units^2", "54 sq units", "54 unit squares", "Total area = 54", "total: 54"),
+            "54",
+        ),
         ("ClockDial", ("3:05, 17", "3:05 and 17", "A: 3:05, B: 17", "a 3:05 b 17", "A=3:05 B=17"), "3:05 17"),
         ("MinCircle", ("14 13 25", "x=14 y=13 r^2=25", "x = 14, y = 13, r² = 25", "x=14 y=13 r2=25"), "14 13 25"),
         ("PileIntervals", ("32 29", "first 32, second 29", "First: 32; second: 29"), "32 29"),

@@ -13,7 +13,7 @@ from quintain.worlds.kernel import Move
 LONGEST = 400  # characters of an answer
 _FLUFF = re.compile(
     r"\b(?:and|answer|is|then|points?|names?|area|inside|first|second|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?|counts?|patch(?:es)?"
-    r"|marks?|corners?|rectangle|hull|coins?|cells?|by|left|x|y|r2)\b"
+    r"|marks?|corners?|rectangle|hull|total|sq|coins?|cells?|by|left|x|y|r2)\b"
 )
 _ORDERS = [  # what is asked for first, and what after it
     (re.compile(rf"\b(?:{early})\b"), re.compile(rf"\b(?:{late})\b"))
@@ -42,6 +42,7 @@ _LABELS = {
     "point": re.compile(r"\b([a-z])\b[\s:=]*(?=[(\[]?\s*\d)", re.ASCII),
     "time": re.compile(r"\b([a-z])\b[\s:=]*(?=\d)", re.ASCII),
 }
+_SQUARES = re.compile(r"(?<=unit)(?:s?\s*(?:\^\s*2\b|²)|\s+squares?\b)")
 _PLACE = re.compile(r"(?<=\b[a-z])\s*=?\s*\(\s*\d{1,2}\s*,\s*\d{1,2}\s*\)", re.ASCII)  # of a point that is named
 _RUN = re.compile(r"(?<=[A-Z])(?=[A-Z])")
 _TOKENS = {
@@ -112,6 +113,7 @@ class Form:
         # names in one, as in BDFG; words are seldom in capitals
         if self.of == "name" and text == text.upper() and not _FLUFF.search(low):
             low = _RUN.sub(" ", text.strip()).lower()
+        low = _SQUARES.sub("", low)
         low = _SQUARED.sub("r2", low.translate(_DASHES)).replace("**", " ")
         if self.of != "name" and _MINUS.search(_POINT.sub("", low) if "\n" in low else low):
             return None  # no answer is below 0
