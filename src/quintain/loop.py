@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from quintain.parts import Cast, Objective, Rollout
+from quintain.parts import Cast, Objective, Rollout, given_by
 from quintain.ports import Learner
 from quintain.types import Batch, Group, Ticket
 from quintain.waits import waiting
@@ -70,7 +70,8 @@ async def train(run: Run) -> None:
     window = run.window
 
     async def play(ticket: Ticket) -> None:
-        await window.put(ticket, await run.reward(await run.rollout(ticket.task, run.cast, ticket.index)))
+        group = given_by(run.rollout, await run.rollout(ticket.task, run.cast, ticket.index), ticket.index)
+        await window.put(ticket, await run.reward(group))
 
     async def produce() -> None:
         async with asyncio.TaskGroup() as actors:

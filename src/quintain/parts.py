@@ -184,6 +184,20 @@ def applied(part: Transform[X], x: X, state: State) -> tuple[X, State]:
     return out
 
 
+def given_by(part: Rollout | Reward, made: Any, ticket: int) -> Group:
+    """What a rollout or a reward gave, looked at: a group of the ticket that was asked for.
+
+    Raises:
+        PartError: it gave something else.
+    """
+    if isinstance(made, Group) and made.ticket == ticket:
+        return made
+    gave = (
+        f"a group of ticket {made.ticket}" if isinstance(made, Group) else f"{repr(made)[:80]}, a {type(made).__name__}"
+    )
+    raise PartError(f"{_told(inspect.unwrap(part))} gave {gave}; it should give a Group with ticket={ticket}")
+
+
 def _lacking(part: Transform[Any], terms: Terms, error: Exception) -> list[str]:
     """The columns that these terms lack, the part does not need, and the function that failed names."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
@@ -191,7 +205,7 @@ def _lacking(part: Transform[Any], terms: Terms, error: Exception) -> list[str]:
     return [name for name in named if NEEDED[name] not in part.needs]
 
 
-def _told(part: Transform[Any]) -> str:
+def _told(part: Any) -> str:
     made = provenance(part)
     return f"the {made['kind']} {made['name']!r}" if made else "a part without a name"
 

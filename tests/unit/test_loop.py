@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintain.loop import Drained, LagError, Window, train
-from quintain.parts import Transform
+from quintain.parts import PartError, Transform
 from quintain.types import (
     Completion,
     Group,
@@ -399,3 +399,23 @@ def test_a_run_goes_on_with_another_size_of_its_steps_and_does_so_again(lives, s
 def test_a_window_without_room_is_refused():
     with pytest.raises(QuintainError, match="size >= 1"):
         Window(0, steps=1)
+
+
+@pytest.mark.parametrize(
+    "made, told",
+    [(None, "gave None, a NoneType"), (Group(task=Task(key="x", env="x"), trajectories=(), ticket=7), "of ticket 7")],
+)
+def test_a_rollout_that_gives_no_group_of_its_ticket_is_refused_before_it_is_in_the_books(made, told):
+    script, seen = Script(Window(1, steps=1)), []
+
+    async def rollout(task, cast, index):
+        return made
+
+    async def reward(group):
+        seen.append(group)
+        return group
+
+    script.rollout, script.reward = rollout, reward
+    with pytest.raises(PartError, match=rf"{told}; it should give a Group with ticket=0"):
+        play(script)
+    assert not seen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from quintain.parts import Reward, Sampler, State
+from quintain.parts import Reward, Sampler, State, given_by
 from quintain.rollouts.race import apart
 from quintain.runtime.bias import BiasMeter
 from quintain.runtime.failures import failed
@@ -50,7 +50,7 @@ class Care:
     async def score(self, reward: Reward, group: Group) -> Group:
         """The scored group of those that won; losers that were played to their end are scored apart and compared."""
         won, lost = apart(group)
-        won = await reward(won)
+        won = given_by(reward, await reward(won), won.ticket)
         self.meter.compare(won, None if lost is None else await reward(lost))
         if self.quarantine.refuses(won):  # a gate may be first to drop it
             self.refused.add(won.ticket)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from quintain.config import Config
-from quintain.parts import Cast, Reward, Rollout
+from quintain.parts import Cast, Reward, Rollout, given_by
 from quintain.runtime.chain import APART as FIRST_TICKET
 from quintain.runtime.failures import refuse_failures
 from quintain.runtime.keeper import Peers
@@ -46,7 +46,8 @@ async def play(
     async def one(index: int, task: Task) -> Group:
         async with gate:
             nonlocal played
-            group = await reward(await rollout(task, cast, FIRST_TICKET + index))
+            group = given_by(rollout, await rollout(task, cast, FIRST_TICKET + index), FIRST_TICKET + index)
+            group = given_by(reward, await reward(group), group.ticket)
             played += 1
             if kept is not None:
                 kept.append(group)

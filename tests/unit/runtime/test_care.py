@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from quintain.parts import PartError
+from quintain.registry import stamp
 from quintain.runtime.bias import ALPHA, LEAST, QUANTITIES, BiasMeter, differences, interval
 from quintain.runtime.care import Care
 from quintain.runtime.quarantine import OnlyPoison, Quarantine
@@ -172,3 +174,14 @@ def test_poison_is_not_drawn_again_and_nothing_else_to_draw_is_an_error():
     restored.restore(json.loads(json.dumps(care.state())))
     with pytest.raises(OnlyPoison):
         restored.draw(Round(3), 0)
+
+
+async def test_a_reward_that_gives_no_group_is_named():
+    async def forgot(group):
+        return None
+
+    stamp(forgot, {"kind": "reward", "name": "my_reward"})
+    with pytest.raises(
+        PartError, match="the reward 'my_reward' gave None, a NoneType; it should give a Group with ticket=3"
+    ):
+        await Care().score(forgot, group(trajectory("a"), ticket=3))
