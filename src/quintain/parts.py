@@ -9,7 +9,7 @@ import inspect
 import json
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from quintain.codec import encode
@@ -311,12 +311,14 @@ def chain(*parts: Transform[X]) -> Transform[X]:
     """Apply parts one after the other; the state is the list of theirs.
 
     Raises:
-        PartError: an objective's parts are out of the order ratio, surrogate, weight, regulariser, mean, or of no such place.
+        PartError: one is no `Transform`, or parts of an objective stand out of the order of `PLACES`, or in none of them.
 
     Special cases: a chain inside a chain keeps its own state; `chain()` changes nothing.
     """
     last, said = 0, ""
     for part in parts:
+        if not isinstance(part, Transform):
+            raise PartError(f"{_told(part)} is {part!r:.80}; it should be a Transform, such as stateless(function)")
         if part.place in PLACES:
             at = PLACES.index(part.place)
             if at < last:
@@ -388,8 +390,6 @@ def mix(first: Transform[Groups], second: Transform[Groups], share: float) -> Tr
 
 
 def _blend(one: Group, two: Group, share: float) -> Group:
-    from dataclasses import replace
-
     blended = []
     for a, b in zip(one.trajectories, two.trajectories, strict=True):
         rows = zip(a.streams["advantage"], b.streams["advantage"], strict=True)

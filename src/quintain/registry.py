@@ -121,8 +121,9 @@ def register(kind: str, name: str, *, paper: str = "", **tags: Any) -> Callable[
             value = make(*args, **kwargs)
             bound = inspect.signature(make).bind(*args, **kwargs)
             options = {k: v for k, v in bound.arguments.items() if k not in ("args", "kwargs")}
-            options.update(bound.arguments.get("kwargs", {}))
-            stamp(value, {"kind": kind, "name": name, **options})
+            if value is None:
+                raise QuintainError(f"the factory of {kind} {name!r} gave None; let it return the part that it makes")
+            stamp(value, {"kind": kind, "name": name, **options, **bound.arguments.get("kwargs", {})})
             return value
 
         _entries[kind, name] = Entry(kind=kind, name=name, make=stamped, paper=paper, tags=tags)
@@ -151,8 +152,7 @@ def provenance(value: Any) -> dict[str, Any] | None:
 
 
 def _plain(value: Any) -> Any:
-    made = provenance(value)
-    if made is not None:
+    if (made := provenance(value)) is not None:
         return made
     if isinstance(value, Mapping):
         return {k: _plain(v) for k, v in value.items()}

@@ -133,3 +133,12 @@ def test_an_option_without_a_default_that_is_not_given_is_named():
 def test_a_nested_part_without_a_name_is_told_of(whole):
     with pytest.raises(MissingOption, match=f"{whole['kind']} of levels=.0. has no name"):
         build(whole["kind"], {**whole, "parts": [{"levels": [0]}]})
+
+
+def test_a_factory_that_forgets_to_return_its_part_is_named():
+    @register("example", "forgot")
+    def forgot():
+        pass
+
+    with pytest.raises(QuintainError, match="the factory of example 'forgot' gave None; let it return the part"):
+        build("example", "forgot")

@@ -81,6 +81,10 @@ def assemble(
     own = inspect.signature(inspect.unwrap(entry("algorithm", name).make)).parameters
     bonus = options.pop("entropy", 0.0) if "entropy" not in own else 0.0
     made: Algorithm = build("algorithm", {"name": name, **options})
+    if not isinstance(made, Algorithm):
+        raise PartError(
+            f"algorithm {name!r} made {made!r:.80}; it should be an Algorithm(advantage=..., objective=...)"
+        )
     if bonus:
         made = replace(made, objective=_explored(name, made, bonus))
     given = {"advantage": advantage, "gate": gate, "objective": objective}
@@ -114,7 +118,8 @@ def _explored(name: str, made: Algorithm, bonus: float) -> Objective:
 
 def _join(kind: str, links: Sequence[Any]) -> Transform[Any]:
     parts = [resolve(kind, link) for link in links]
-    return parts[0] if len(parts) == 1 else chain(*parts)
+    joined = chain(*parts)  # looks at a lone one too
+    return parts[0] if len(parts) == 1 else joined
 
 
 def regularisers(kl: float, entropy: float) -> tuple[Objective, ...]:

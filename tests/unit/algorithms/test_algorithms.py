@@ -6,11 +6,12 @@ import gc
 
 import pytest
 
+from quintain import registry
 from quintain.algorithms import assemble, dapo, dr_grpo, grpo, ppo, preset, reinforce, rloo
 from quintain.algorithms.record import Algorithm
 from quintain.config import make
 from quintain.parts import PartError, stateless
-from quintain.registry import Entry, UnknownName, entries, provenance
+from quintain.registry import Entry, UnknownName, entries, provenance, stamp
 from quintain.runtime.assemble import make_algorithm
 from quintain.types import QuintainError
 
@@ -144,3 +145,16 @@ def test_a_gate_that_makes_an_algorithm_what_it_is_is_not_replaced(name: str) ->
         "zero_variance"
     ]
     assert [link["name"] for link in assemble("dapo", gate=["zero_variance"]).expand()["gate"]] == ["zero_variance"]
+
+
+def test_what_is_no_part_and_no_algorithm_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def bare(groups: object) -> object:
+        return groups
+
+    stamp(bare, {"kind": "gate", "name": "bare_gate"})
+    with pytest.raises(PartError, match="the gate 'bare_gate' is <function.*; it should be a Transform"):
+        assemble("grpo", gate=[bare])
+    entry = Entry(kind="algorithm", name="bare_algorithm", make=lambda: (bare, bare))
+    monkeypatch.setitem(registry._entries, ("algorithm", "bare_algorithm"), entry)
+    with pytest.raises(PartError, match="algorithm 'bare_algorithm' made .*; it should be an Algorithm"):
+        assemble("bare_algorithm")
