@@ -52,6 +52,7 @@ class Terms:
     the engine at sampling, and the reference: separate tensors, never two of three. `log_ratio` is set by a ratio part,
     `loss` by a surrogate [N] and reduced to a scalar by a mean part; `weight` [N] multiplies the policy term.
     `totals` hold sums over the whole step and all ranks (`tokens`, `sequences`, `groups`, and what `measure` asked for).
+    `metrics` are numbers that are added up over micro-batches and ranks: a mean is a sum divided by `totals["tokens"]`.
     `memo` keeps what parts found of ids, masks and weights; terms that are made from these share it.
     """
 

@@ -26,11 +26,18 @@ def scalar_of(terms: Terms) -> torch.Tensor:
     """The scalar loss that an objective left.
 
     Raises:
-        LearnerError: there is none, or it does not depend on the weights.
+        LearnerError: there is none, it does not depend on the weights, or a metric is no number.
     """
+    for name, value in terms.metrics.items():
+        if not isinstance(value, int | float) and getattr(value, "ndim", 1):
+            what = f"of the shape {list(value.shape)}" if hasattr(value, "shape") else f"as {value!r:.80}"
+            raise LearnerError(
+                f"a part of the objective notes the metric {name!r} {what}; it should be one number, which is added up over "
+                'micro-batches and ranks: sum the rows, and divide by terms.totals["tokens"] for a mean'
+            )
     loss = terms.loss
     if loss is None or loss.ndim:
         raise LearnerError("the objective leaves no scalar loss; end its chain with a mean part such as token_mean()")
     if len(terms.new) and not loss.requires_grad:
-        raise LearnerError("the objective's loss does not depend on the weights; a part detaches it")
+        raise LearnerError("the objective's loss does not depend on the weights; a part detaches it, or none sets it")
     return loss

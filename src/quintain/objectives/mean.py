@@ -23,6 +23,10 @@ def row_loss(terms: Terms) -> torch.Tensor:
     """
     for name in ("loss", "weight", "extra"):
         found = getattr(terms, name)
+        if found is not None and not isinstance(found, torch.Tensor):
+            raise PartError(
+                f"`{name}` is {found!r:.80}, a {type(found).__name__}; it should be a tensor, a value a token"
+            )
         if found is not None and found.shape != terms.new.shape:
             raise PartError(
                 f"`{name}` has the shape {list(found.shape)} before the mean; it should be {list(terms.new.shape)}, a value a token: "

@@ -335,6 +335,13 @@ def test_what_cannot_be_supplied_is_refused_by_name(make_groups, make_model):
         TorchLearner(make_model().requires_grad_(False), adamw(1e-3))
 
 
+@pytest.mark.parametrize("figure, told", [(lambda t: t.new, r"of the shape \[\d+\]"), (lambda t: "word", "as 'word'")])
+def test_a_metric_that_is_no_number_is_named(make_groups, make_model, figure, told):
+    noted = stateless(lambda t: replace(t, metrics={"mine": figure(t)}))
+    with pytest.raises(LearnerError, match=f"the metric 'mine' {told}; it should be one number"):
+        run(TorchLearner(make_model(), adamw(1e-3)), pack(make_groups()), chain(policy_gradient(), noted, token_mean()))
+
+
 def test_the_learner_matches_the_port(make_model):
     learner = TorchLearner(make_model(), adamw(1e-3, schedule=constant()))
     assert isinstance(learner, Learner)

@@ -209,6 +209,9 @@ def test_a_mean_takes_rows_alone(mean: Any) -> None:
     for part in (chain(summed, mean), chain(policy_gradient(), token_mean(), mean)):
         with pytest.raises(PartError, match=r"`loss` has the shape \[\] before the mean; it should be \[2\]"):
             part.apply(x, part.init())
+    part = chain(stateless(lambda terms: replace(terms, loss=[0.0, 0.0]), place="surrogate"), mean)
+    with pytest.raises(PartError, match=r"`loss` is \[0.0, 0.0\], a list; it should be a tensor"):
+        part.apply(x, part.init())
     part = chain(stateless(lambda terms: terms.new, place="surrogate"), mean)
     with pytest.raises(PartError, match=r"gave tensor.*, a Tensor; it should give Terms"):
         part.apply(x, part.init())
