@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from quintain import codec, faults
+from quintain.learn.guards import written
 from quintain.loop import Drained, Window
 from quintain.parts import Advantage, Cast, Objective, Reward, Rollout, Sampler, carried, made_of, remembered, reminded
 from quintain.ports import Learner, Sink
@@ -350,10 +351,10 @@ class LocalRun:
 
     def capture(self) -> None:
         """Remember the boundary after `self.step` steps."""
-        kept = {"made": self._made, "care": self.care.state(), "rollout": remembered(self.rollout)}
-        counters = {"step": self.step, "index": self.window.index, **kept}
-        states = {"sampler": self.sampler_state, "advantage": self.advantage_state, "gate": self.window.gate_state}
-        self._state = codec.encode({**counters, **states, "pending": self.window.pending, "void": self.window.void})
+        counters = {"step": self.step, "index": self.window.index, "made": self._made, "care": self.care.state()}
+        own = zip(self._stateful.items(), (self.sampler_state, self.advantage_state, self.window.gate_state))
+        states = {name: written(part, state) for (name, part), state in own} | {"rollout": remembered(self.rollout)}
+        self._state = {**codec.encode({**counters, "pending": self.window.pending, "void": self.window.void}), **states}
         self.keeper.boundary(self._state)
 
     def checkpoint(self) -> None:

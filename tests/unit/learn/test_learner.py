@@ -31,8 +31,9 @@ from quintain.objectives import (
     token_mean,
     token_ratio,
 )
-from quintain.parts import Transform, chain, stateless
+from quintain.parts import PartError, Transform, chain, stateless
 from quintain.ports import Learner
+from quintain.registry import stamp
 
 
 def grpo(mean=token_mean, *more):
@@ -340,6 +341,14 @@ def test_a_metric_that_is_no_number_is_named(make_groups, make_model, figure, to
     noted = stateless(lambda t: replace(t, metrics={"mine": figure(t)}))
     with pytest.raises(LearnerError, match=f"the metric 'mine' {told}; it should be one number"):
         run(TorchLearner(make_model(), adamw(1e-3)), pack(make_groups()), chain(policy_gradient(), noted, token_mean()))
+
+
+def test_a_state_that_no_checkpoint_can_keep_is_told_after_the_first_step(make_groups, make_model):
+    keeps = Transform(lambda: None, lambda t, state: (t, t.new.detach().mean()))
+    stamp(keeps, {"kind": "objective", "name": "my_mean"})
+    learner = TorchLearner(make_model(), adamw(1e-3))
+    with pytest.raises(PartError, match="the objective 'my_mean': its state is kept in checkpoints, .* torch.Tensor"):
+        run(learner, pack(make_groups()), chain(policy_gradient(), keeps, token_mean()))
 
 
 def test_the_learner_matches_the_port(make_model):

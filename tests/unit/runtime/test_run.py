@@ -324,3 +324,8 @@ def test_what_a_rollout_remembers_is_kept_in_checkpoints(tmp_path, rivals):
         PartError, match="a part without a name: its state.. is kept in checkpoints, and holds .* builtins.object"
     ):
         again.capture()
+    made[1].seen, again.window.gate_state = {}, {"seen": object()}
+    with pytest.raises(
+        PartError, match="its state is kept in checkpoints, and holds what cannot be: .* builtins.object"
+    ):
+        again.capture()
