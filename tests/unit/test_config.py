@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from quintain import config as configs
-from quintain.config import Config, ConfigError, make
+from quintain.config import Config, ConfigError, make, sections
 from quintain.ledger import RunDir
 from quintain.registry import UnknownName, build
+from quintain.simulate import settings
 
 
 def test_code_to_toml_to_code_is_a_round_trip():
@@ -236,6 +239,12 @@ def test_every_field_has_a_description():
                 walk(field.annotation, f"{path}{name}.")
 
     walk(Config)
+
+
+@pytest.mark.parametrize("module", [sections, settings])
+def test_type_checkers_see_that_every_key_may_be_left_out(module):
+    unseen = re.findall(r"^    (\w+): .* = Field\((?!default)", Path(module.__file__).read_text(), re.MULTILINE)
+    assert not unseen, "checkers see a default of pydantic's Field only where it is named"
 
 
 def test_every_shipped_recipe_is_valid():

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_validator
 
 from quintain.registry import UnknownName, unknown
 from quintain.types import QuintainError
@@ -117,6 +117,11 @@ def _counts(section: Any, value: Any, info: ValidationInfo) -> Any:
 
 
 NUMBERS = field_validator("*", mode="before")(classmethod(_counts))  # of a section: `true` is none
+
+
+def key(*default: Any, **rest: Any) -> Any:
+    """A key of a section, as pydantic's `Field`; type checkers take it for a default, so that a section may be made without it."""
+    return Field(*default, **rest)
 
 
 def ranges(text: str) -> list[int] | None:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel
 
-from quintain.config.tree import Form, fit, parse, put, split
+from quintain.config.tree import Form, fit, key, parse, put, split
 from quintain.simulate import draws
 from quintain.types import QuintainError
 
@@ -40,24 +40,22 @@ Spread = Annotated[float | dict[str, Any], AfterValidator(_distribution)]
 class RunPart(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """The run: how many groups a step takes, and how far playing may run ahead of learning."""
 
-    steps: int = Field(10, ge=1, le=MANY, description="optimizer steps until counting ends")
-    skip: int = Field(2, ge=0, le=MANY, description="steps at the start that are not counted")
-    tail: int = Field(
+    steps: int = key(10, ge=1, le=MANY, description="optimizer steps until counting ends")
+    skip: int = key(2, ge=0, le=MANY, description="steps at the start that are not counted")
+    tail: int = key(
         -1,
         ge=-1,
         le=MANY,
         description="further steps that are not counted, so that the window stays full; -1 is max_lag",
     )
-    groups_per_step: int = Field(32, ge=1, le=MANY, description="groups a step")
-    max_lag: int = Field(
-        0, ge=0, le=MANY, description="policy versions between admission and training; 0 is synchronous"
-    )
-    look: int = Field(0, ge=0, le=MANY, description="tickets beyond the oldest that may be trained out of order")
-    over_limit: Literal["wait", "withhold", "refill"] = Field(
+    groups_per_step: int = key(32, ge=1, le=MANY, description="groups a step")
+    max_lag: int = key(0, ge=0, le=MANY, description="policy versions between admission and training; 0 is synchronous")
+    look: int = key(0, ge=0, le=MANY, description="tickets beyond the oldest that may be trained out of order")
+    over_limit: Literal["wait", "withhold", "refill"] = key(
         "wait", description="what happens to a group that is too old"
     )
-    ahead: int = Field(0, ge=0, le=MANY, description="tickets beyond what max_lag allows; needs withhold or refill")
-    seed: int = Field(0, ge=0, le=MANY, description="first seed")
+    ahead: int = key(0, ge=0, le=MANY, description="tickets beyond what max_lag allows; needs withhold or refill")
+    seed: int = key(0, ge=0, le=MANY, description="first seed")
 
     @property
     def total(self) -> int:
@@ -68,51 +66,51 @@ class RunPart(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=Fa
 class TaskPart(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """One class of tasks: its share of the tickets and the sizes of its episodes."""
 
-    share: float = Field(1.0, ge=0, le=draws.MOST, description="weight among the classes")
-    turns: Spread = Field(1.0, description="turns of an episode")
-    prompt_tokens: Spread = Field(256.0, description="tokens of the opening")
-    turn_tokens: Spread = Field(512.0, description="tokens that the policy says in a turn")
-    observation_tokens: Spread = Field(0.0, description="tokens that an environment's answer adds")
+    share: float = key(1.0, ge=0, le=draws.MOST, description="weight among the classes")
+    turns: Spread = key(1.0, description="turns of an episode")
+    prompt_tokens: Spread = key(256.0, description="tokens of the opening")
+    turn_tokens: Spread = key(512.0, description="tokens that the policy says in a turn")
+    observation_tokens: Spread = key(0.0, description="tokens that an environment's answer adds")
 
 
 class EnginesPart(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """One kind of engine: a token of n running requests takes `token_s + n * token_active_s`."""
 
-    count: int = Field(1, ge=1, le=100_000, description="replicas")
-    gpus: int = Field(1, ge=0, le=MANY, description="GPUs of one replica")
-    slots: int = Field(64, ge=1, le=MANY, description="requests that run at once in one replica")
-    kv_tokens: int = Field(0, ge=0, le=MANY, description="tokens of context that fit into one replica; 0 is no limit")
-    token_s: float = Field(0.02, ge=1e-9, le=draws.MOST, description="seconds of a token for one lonely request")
-    token_active_s: float = Field(
+    count: int = key(1, ge=1, le=100_000, description="replicas")
+    gpus: int = key(1, ge=0, le=MANY, description="GPUs of one replica")
+    slots: int = key(64, ge=1, le=MANY, description="requests that run at once in one replica")
+    kv_tokens: int = key(0, ge=0, le=MANY, description="tokens of context that fit into one replica; 0 is no limit")
+    token_s: float = key(0.02, ge=1e-9, le=draws.MOST, description="seconds of a token for one lonely request")
+    token_active_s: float = key(
         0.0, ge=0, le=draws.MOST, description="further seconds of a token for each running request"
     )
-    prefill_tokens_s: float = Field(0.0, ge=0, le=draws.MOST, description="prompt tokens a second; 0 takes no time")
-    interference: float = Field(1.0, ge=0, le=1, description="how much of decoding stands still during a prefill")
-    gpu_hour: float = Field(0.0, ge=0, le=draws.MOST, description="price of a GPU for an hour")
+    prefill_tokens_s: float = key(0.0, ge=0, le=draws.MOST, description="prompt tokens a second; 0 takes no time")
+    interference: float = key(1.0, ge=0, le=1, description="how much of decoding stands still during a prefill")
+    gpu_hour: float = key(0.0, ge=0, le=draws.MOST, description="price of a GPU for an hour")
 
 
 class EnginePart(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """What all engines do: routing, and how new weights arrive."""
 
-    route: Literal["least", "fit", "random"] = Field("least", description="least busy, best fitting, or random replica")
-    sticky: bool = Field(True, description="a trajectory stays with its replica and reuses its prefix")
-    queue: Literal["fifo", "oldest"] = Field("fifo", description="which waiting request runs next")
-    update: Literal["in_flight", "drain", "pinned"] = Field("in_flight", description="how a replica takes new weights")
-    during_update: Literal["run", "pause"] = Field("run", description="what engines do while the learner works")
-    partial: Literal["resume", "turn", "episode"] = Field(
+    route: Literal["least", "fit", "random"] = key("least", description="least busy, best fitting, or random replica")
+    sticky: bool = key(True, description="a trajectory stays with its replica and reuses its prefix")
+    queue: Literal["fifo", "oldest"] = key("fifo", description="which waiting request runs next")
+    update: Literal["in_flight", "drain", "pinned"] = key("in_flight", description="how a replica takes new weights")
+    during_update: Literal["run", "pause"] = key("run", description="what engines do while the learner works")
+    partial: Literal["resume", "turn", "episode"] = key(
         "resume", description="what an interrupted request keeps: all, the turns before it, or nothing"
     )
-    recompute: bool = Field(False, description="keys and values of running requests are computed anew after an update")
-    sync_s: float = Field(0.0, ge=0, le=draws.MOST, description="seconds in which new weights reach a replica")
-    rolling: bool = Field(False, description="replicas are updated one after another")
+    recompute: bool = key(False, description="keys and values of running requests are computed anew after an update")
+    sync_s: float = key(0.0, ge=0, le=draws.MOST, description="seconds in which new weights reach a replica")
+    rolling: bool = key(False, description="replicas are updated one after another")
 
 
 class RolloutPart(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """How groups are played."""
 
-    group_size: int = Field(8, ge=1, le=MANY, description="episodes of one task")
-    redundancy: int = Field(0, ge=0, le=MANY, description="further members started; the first valid ones win")
-    schedule: Literal["trajectory", "turn"] = Field(
+    group_size: int = key(8, ge=1, le=MANY, description="episodes of one task")
+    redundancy: int = key(0, ge=0, le=MANY, description="further members started; the first valid ones win")
+    schedule: Literal["trajectory", "turn"] = key(
         "trajectory", description="every episode at its own pace, or all of a step in lockstep, turn by turn"
     )
 
@@ -120,70 +118,68 @@ class RolloutPart(BaseModel, extra="forbid", validate_default=True, allow_inf_na
 class EnvPart(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """The environments."""
 
-    count: int = Field(0, ge=0, le=MANY, description="environments; 0 is as many as are wanted")
-    hold: Literal["episode", "step"] = Field("episode", description="how long an episode keeps its environment")
-    reset_s: Spread = Field(0.0, description="seconds until an environment is ready")
-    step_s: Spread = Field(0.0, description="seconds of one answer")
-    errors: float = Field(0.0, ge=0, lt=1, description="share of episodes that crash in one of their turns")
-    hangs: float = Field(0.0, ge=0, lt=1, description="share of episodes in which one answer never comes")
-    deadline_s: float = Field(60.0, ge=1e-3, le=draws.MOST, description="seconds after which an answer is given up")
-    retries: int = Field(0, ge=0, le=100, description="further tries of an episode that failed")
-    kills_per_day: float = Field(
-        0.0, ge=0, le=A_SECOND, description="times a day that an environment's worker is killed"
-    )
-    env_hour: float = Field(0.0, ge=0, le=draws.MOST, description="price of an environment for an hour")
+    count: int = key(0, ge=0, le=MANY, description="environments; 0 is as many as are wanted")
+    hold: Literal["episode", "step"] = key("episode", description="how long an episode keeps its environment")
+    reset_s: Spread = key(0.0, description="seconds until an environment is ready")
+    step_s: Spread = key(0.0, description="seconds of one answer")
+    errors: float = key(0.0, ge=0, lt=1, description="share of episodes that crash in one of their turns")
+    hangs: float = key(0.0, ge=0, lt=1, description="share of episodes in which one answer never comes")
+    deadline_s: float = key(60.0, ge=1e-3, le=draws.MOST, description="seconds after which an answer is given up")
+    retries: int = key(0, ge=0, le=100, description="further tries of an episode that failed")
+    kills_per_day: float = key(0.0, ge=0, le=A_SECOND, description="times a day that an environment's worker is killed")
+    env_hour: float = key(0.0, ge=0, le=draws.MOST, description="price of an environment for an hour")
 
 
 class RewardPart(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """The scoring of trajectories."""
 
-    workers: int = Field(0, ge=0, le=MANY, description="trajectories scored at once; 0 is elastic")
-    seconds: Spread = Field(0.0, description="seconds of one score")
+    workers: int = key(0, ge=0, le=MANY, description="trajectories scored at once; 0 is elastic")
+    seconds: Spread = key(0.0, description="seconds of one score")
 
 
 class LearnerPart(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """The learner."""
 
-    gpus: int = Field(1, ge=1, le=MANY, description="GPUs that learn")
-    shares_gpus: bool = Field(False, description="they are the engines' own GPUs; pair with during_update = pause")
-    fixed_s: float = Field(0.0, ge=0, le=draws.MOST, description="seconds of a step that do not depend on its tokens")
-    gpu_token_s: float = Field(0.0, ge=0, le=draws.MOST, description="GPU seconds of a trained token, scoring included")
-    switch_s: float = Field(0.0, ge=0, le=draws.MOST, description="seconds to hand the GPUs over, each way")
-    checkpoint_every: int = Field(0, ge=0, le=MANY, description="steps between checkpoints; 0 is never")
-    checkpoint_s: float = Field(0.0, ge=0, le=draws.MOST, description="seconds that a checkpoint holds the learner up")
-    gpu_hour: float = Field(0.0, ge=0, le=draws.MOST, description="price of a GPU for an hour")
+    gpus: int = key(1, ge=1, le=MANY, description="GPUs that learn")
+    shares_gpus: bool = key(False, description="they are the engines' own GPUs; pair with during_update = pause")
+    fixed_s: float = key(0.0, ge=0, le=draws.MOST, description="seconds of a step that do not depend on its tokens")
+    gpu_token_s: float = key(0.0, ge=0, le=draws.MOST, description="GPU seconds of a trained token, scoring included")
+    switch_s: float = key(0.0, ge=0, le=draws.MOST, description="seconds to hand the GPUs over, each way")
+    checkpoint_every: int = key(0, ge=0, le=MANY, description="steps between checkpoints; 0 is never")
+    checkpoint_s: float = key(0.0, ge=0, le=draws.MOST, description="seconds that a checkpoint holds the learner up")
+    gpu_hour: float = key(0.0, ge=0, le=draws.MOST, description="price of a GPU for an hour")
 
 
 class FailuresPart(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """What breaks, and how soon it is whole again."""
 
-    gpu_per_day: float = Field(0.0, ge=0, le=A_SECOND, description="failures of one GPU a day")
-    node_per_day: float = Field(0.0, ge=0, le=A_SECOND, description="failures of one node a day")
-    gpus_per_node: int = Field(8, ge=1, le=MANY, description="GPUs that fall with a node")
-    detect_s: float = Field(30.0, ge=0, le=draws.MOST, description="seconds until a failure is seen")
-    swap_s: float = Field(120.0, ge=0, le=draws.MOST, description="seconds until a spare is loaded")
-    repair_s: float = Field(7200.0, ge=0, le=draws.MOST, description="seconds until broken hardware is back")
-    spares: int = Field(0, ge=0, le=MANY, description="replicas that stand by")
-    restart_s: float = Field(
+    gpu_per_day: float = key(0.0, ge=0, le=A_SECOND, description="failures of one GPU a day")
+    node_per_day: float = key(0.0, ge=0, le=A_SECOND, description="failures of one node a day")
+    gpus_per_node: int = key(8, ge=1, le=MANY, description="GPUs that fall with a node")
+    detect_s: float = key(30.0, ge=0, le=draws.MOST, description="seconds until a failure is seen")
+    swap_s: float = key(120.0, ge=0, le=draws.MOST, description="seconds until a spare is loaded")
+    repair_s: float = key(7200.0, ge=0, le=draws.MOST, description="seconds until broken hardware is back")
+    spares: int = key(0, ge=0, le=MANY, description="replicas that stand by")
+    restart_s: float = key(
         300.0, ge=0, le=draws.MOST, description="seconds until a learner that failed has loaded its checkpoint"
     )
-    coupled: bool = Field(False, description="any failure restarts the whole job")
-    slow_share: float = Field(0.0, ge=0, le=1, description="share of replicas that are silently slow")
-    slow_factor: float = Field(1.0, ge=1e-3, le=1, description="their speed, as a share of that of the others")
+    coupled: bool = key(False, description="any failure restarts the whole job")
+    slow_share: float = key(0.0, ge=0, le=1, description="share of replicas that are silently slow")
+    slow_factor: float = key(1.0, ge=1e-3, le=1, description="their speed, as a share of that of the others")
 
 
 class Scenario(BaseModel, extra="forbid", validate_default=True, allow_inf_nan=False):
     """The whole scenario."""
 
-    run: RunPart = Field(default_factory=RunPart)
-    task: dict[str, TaskPart] = Field(default_factory=lambda: {"task": TaskPart()}, min_length=1)
-    engines: dict[str, EnginesPart] = Field(default_factory=lambda: {"engine": EnginesPart()}, min_length=1)
-    engine: EnginePart = Field(default_factory=EnginePart)
-    rollout: RolloutPart = Field(default_factory=RolloutPart)
-    env: EnvPart = Field(default_factory=EnvPart)
-    reward: RewardPart = Field(default_factory=RewardPart)
-    learner: LearnerPart = Field(default_factory=LearnerPart)
-    failures: FailuresPart = Field(default_factory=FailuresPart)
+    run: RunPart = key(default_factory=RunPart)
+    task: dict[str, TaskPart] = key(default_factory=lambda: {"task": TaskPart()}, min_length=1)
+    engines: dict[str, EnginesPart] = key(default_factory=lambda: {"engine": EnginesPart()}, min_length=1)
+    engine: EnginePart = key(default_factory=EnginePart)
+    rollout: RolloutPart = key(default_factory=RolloutPart)
+    env: EnvPart = key(default_factory=EnvPart)
+    reward: RewardPart = key(default_factory=RewardPart)
+    learner: LearnerPart = key(default_factory=LearnerPart)
+    failures: FailuresPart = key(default_factory=FailuresPart)
 
     @property
     def gpus(self) -> int:
