@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from quintain.codec import encode
 from quintain.ports import Engine, Env, Renderer
 from quintain.registry import line_of, provenance, register, unknown
-from quintain.types import Group, QuintainError, Sampling, Task, Terms, Weights
+from quintain.types import Group, InvariantError, QuintainError, Sampling, Task, Terms, Weights
 
 X = TypeVar("X")
 State = Any  # JSON values and arrays: a part's state is checkpointed
@@ -159,9 +159,9 @@ def applied(part: Transform[X], x: X, state: State) -> tuple[X, State]:
     """
     try:
         out = part.apply(x, state)
-    except QuintainError:
-        raise
     except Exception as error:
+        if isinstance(error, QuintainError) and not isinstance(error, InvariantError):
+            raise
         what = f"{type(error).__name__}: {error}{line_of(error)}"
         if isinstance(x, Terms) and (lacks := _lacking(part, x, error)):
             needs = tuple(dict.fromkeys(NEEDED[name] for name in lacks))

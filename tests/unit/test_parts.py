@@ -65,6 +65,12 @@ def test_a_part_of_a_users_file_that_fails_is_named_with_the_line(tmp_path):
     part = stateless(import_file(file).credit)
     with pytest.raises(PartError, match=r"a part without a name fails: ZeroDivisionError: .* \(.*mine.py:2\)"):
         applied(part, (), None)
+    file = tmp_path / "short.py"
+    file.write_text("def credit(groups):\n    return groups[0].trajectories[0].with_stream('advantage', ())\n")
+    nodes = (Node.given(None, (1, 2)),)
+    groups = (Group(task=Task(key="t", env="e"), trajectories=(Trajectory(id="0", nodes=nodes, stop=Stop.done),)),)
+    with pytest.raises(PartError, match=r"InvariantError: stream advantage has 0 rows for 1 nodes \(.*short.py:2\)"):
+        applied(stateless(import_file(file).credit), groups, None)
     with pytest.raises(ZeroDivisionError):  # one of ours keeps its traceback
         applied(stateless(lambda groups: 1 / len(groups)), (), None)
 
