@@ -18,6 +18,7 @@ from quintain.envs.world import world_of
 from quintain.parts import Cast, Rollout
 from quintain.ports import Engine
 from quintain.registry import UnknownName, names
+from quintain.render import toolcalls
 from quintain.runtime.drawn import drawn_places
 from quintain.runtime.stage import env_of, world_sampler
 from quintain.samplers.blends import EVEN, Curriculum
@@ -69,7 +70,8 @@ def scripted(name: str, config: Config, where: str = "") -> Player:
     write, seats = GRAMMARS[Scaffold.of(config.env.scaffold).grammar].write, world.facts.seats
 
     def act(messages: Sequence[Message], state: Any, request: Request) -> str:
-        return write(move(world, state, seats[request.key[4]], request)).text
+        said = write(move(world, state, seats[request.key[4]], request))
+        return said.text or toolcalls.write(said.tool_calls)
 
     return Player(act)
 

@@ -57,6 +57,14 @@ async def test_the_oracle_as_the_other_takes_what_it_can_and_alone_only_the_play
     assert set(found["oracle"]["seats"]) == {"first", "second"}
 
 
+@pytest.mark.parametrize("grammar", ["free", "json", "tagged", "tool", "word"])
+async def test_players_without_a_model_are_read_in_every_grammar(grammar):
+    config = configs.make(overrides=["world=Sokoban", "level=0", f"env.scaffold.grammar={grammar}"])
+    found = {who: summary(await played(who, "", config, 6)) for who in ("oracle", "random")}
+    assert found["oracle"]["success"] == 1.0
+    assert {one["malformed"] for one in found.values()} == {0.0}
+
+
 async def test_each_game_has_one_row_of_the_player_and_all_games_of_an_instance_stand_together():
     groups = await played("oracle", "random", duel(), 6, k=3)
     assert [len(group.trajectories) for group in groups] == [6] * 6
