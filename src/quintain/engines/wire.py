@@ -225,12 +225,13 @@ def chat_turns(message: Message) -> list[dict[str, Any]]:
     text = "".join(p.text for p in message.parts if isinstance(p, Text))
     if calls:
         text = text.partition(toolcalls.OPEN)[0].strip()
-    if text or calls or not turns:
+    pictures = [{"type": "image_url", "image_url": {"url": _data_url(i)}} for i in message.images]
+    if text or calls or pictures or not turns:
         silent = message.role is Role.assistant and not calls and not text.strip()
-        turn: dict[str, Any] = {"role": str(message.role), "content": SILENCE if silent else text}
-        if message.images:
-            pictures = [{"type": "image_url", "image_url": {"url": _data_url(i)}} for i in message.images]
-            turn["content"] = [{"type": "text", "text": text}, *pictures]
+        role = "user" if turns and pictures else str(message.role)  # what a tool answers is text
+        turn: dict[str, Any] = {"role": role, "content": SILENCE if silent else text}
+        if pictures:
+            turn["content"] = [*([{"type": "text", "text": text}] if text else []), *pictures]
         if calls and message.role is Role.assistant:
             turn["tool_calls"] = [_as_call(c) for c in calls]
         turns.append(turn)

@@ -487,6 +487,10 @@ def test_messages_in_the_form_of_the_api():
 
     with Pillow.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as picture:
         assert np.array_equal(np.asarray(picture), pixels)
+    shown = Message(Role.tool, (ToolResult(text="a wall", id="c1"), Image(pixels=pixels)))
+    answer, picture = chat_turns(shown)
+    assert (answer["role"], answer["content"], picture["role"]) == ("tool", "a wall", "user")
+    assert [part["type"] for part in picture["content"]] == ["image_url"]
     with pytest.raises(EngineError, match="hash only"):
         chat_turns(M("user", "look", Image(hash="x")))
 
