@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from quintain.engines.errors import EngineError
-from quintain.engines.wire import Manners, Wire, alternating, chat_turns
+from quintain.engines.wire import Manners, Wire, alternating, chat_tool, chat_turns
 from quintain.registry import register
 from quintain.render import toolcalls
 from quintain.types import (
@@ -107,7 +107,7 @@ class ChatApi:
         payload: dict[str, Any] = {"messages": alternating([turn for m in messages for turn in chat_turns(m)])}
         payload |= _sampling(request)
         if tools:
-            payload["tools"] = [_tool(t) for t in tools]
+            payload["tools"] = [chat_tool(t) for t in tools]
         data = await self._remote.ask("/chat/completions", request, payload)
         if data is None:
             return ABORTED
@@ -365,9 +365,3 @@ def _call(data: Mapping[str, Any]) -> ToolCall:
         arguments = {"malformed": function.get("arguments")}
     fitting = arguments if isinstance(arguments, dict) else {"malformed": arguments}
     return ToolCall(name=str(function.get("name", "")), arguments=fitting, id=str(data.get("id", "")))
-
-
-def _tool(tool: Tool) -> dict[str, Any]:
-    parameters = dict(tool.parameters) or {"type": "object", "properties": {}}
-    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
-    return {"type": "function", "function": function}

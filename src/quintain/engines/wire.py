@@ -24,7 +24,7 @@ from quintain.engines.errors import EngineError
 from quintain.messages import png_of
 from quintain.ports import TurnRefused
 from quintain.render import toolcalls
-from quintain.types import Image, Message, Role, Text, ToolCall, ToolResult
+from quintain.types import Image, Message, Role, Text, Tool, ToolCall, ToolResult
 
 AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}  # answers after which the same request may succeed
 LONGEST_WAIT_S = 60.0
@@ -236,6 +236,13 @@ def chat_turns(message: Message) -> list[dict[str, Any]]:
             turn["tool_calls"] = [_as_call(c) for c in calls]
         turns.append(turn)
     return turns
+
+
+def chat_tool(tool: Tool) -> dict[str, Any]:
+    """A tool in the form of the chat API."""
+    parameters = dict(tool.parameters) or {"type": "object", "properties": {}}
+    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    return {"type": "function", "function": function}
 
 
 def _as_call(call: ToolCall) -> dict[str, Any]:

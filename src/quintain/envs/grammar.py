@@ -311,7 +311,7 @@ def _said(text: str) -> Message:
 
 
 def _called(action: str) -> Message:
-    return Message(Role.assistant, (ToolCall(name=TOOL, arguments={"action": action}),))
+    return Message(Role.assistant, (ToolCall(name=TOOL, arguments={"action": action}, id="call_0"),))
 
 
 def act_tool(answer: str) -> Tool:

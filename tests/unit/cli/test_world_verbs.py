@@ -67,6 +67,13 @@ def test_roles_alternate_in_the_demos_of_a_seat_that_moves_second(image, capsys)
     assert "Two players take counters" in told and "\nThe opponent plays " in told
 
 
+def test_demos_in_tool_calls_have_the_tool_and_answers_to_the_calls(capsys):
+    row = json.loads(told(capsys, "demos", "KeyDoor", "-n", "1", "env.scaffold.grammar=tool"))
+    first, called, answered, *_ = row["messages"]
+    assert (first["role"], answered["role"]) == ("user", "tool") and row["tools"][0]["function"]["name"] == "act"
+    assert called["tool_calls"][0]["id"] == answered["tool_call_id"] != ""
+
+
 @pytest.mark.parametrize("world", ["KuhnDuel", "HoldemFreeDuel"])
 def test_a_replay_of_the_demos_of_all_seats_earns_what_they_say_to_the_last_digit(world, capsys):
     assert main(["demos", world, "-n", "12", "--levels", "1", "--reward", "0"]) == 0
