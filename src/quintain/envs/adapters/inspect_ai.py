@@ -109,8 +109,8 @@ def _solver(scaffold: Scaffold) -> Any:
 
 def _scorer() -> Any:
     scoring = peer("inspect_ai.scorer")
-    both = [scoring.mean(), scoring.stderr()]
-    metrics = {"reward": [*both, scoring.grouped(scoring.mean(), "world", all=False)], "success": both}
+    each = [scoring.mean(), scoring.stderr(), scoring.grouped(scoring.mean(), "world", all=False)]
+    metrics = {"reward": each, "success": each}
 
     @scoring.scorer(metrics=metrics)
     def quintain_reward() -> Any:

@@ -429,6 +429,7 @@ def test_inspect_plays_the_fixed_instances(inspect, tmp_path) -> None:
     (score,) = {s.scorer for s in log[0].results.scores}
     means = {s.name: s.metrics["mean"].value for s in log[0].results.scores}
     assert log[0].status == "success" and score == "quintain_reward" and means == {"reward": 1.0, "success": 1.0}
+    assert all(s.metrics["grouped_KeyDoor"].value == 1.0 for s in log[0].results.scores)
     assert [s.id for s in log[0].samples] == [f"KeyDoor/2/test/{seed}" for seed in range(4)]
     for sample in log[0].samples:
         assert sample.messages[-1].role == "user" and sample.messages[-2].text == sample.output.completion, (
