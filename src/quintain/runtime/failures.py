@@ -9,6 +9,8 @@ from quintain.types import Group, QuintainError, Stop, Trajectory
 STEPS = 3  # steps in which not one episode may get through before the run ends
 SHARE = 0.9  # of a step's episodes: from here on nearly all
 HALF = 0.5  # of a step's episodes: from here on it is told that they fail, as what is left trains on without a word
+LEAST = 1e-9  # of a step's episodes: at least one
+UNSCORED = "reward_error:"  # begins the event of an episode that a reward function failed on
 IDLE = 10  # steps on end that train nothing before it is said
 DEAD = 10  # steps on end in which no episode got through before a run ends in which some did: what they asked has gone
 COUNTED = (
@@ -41,7 +43,11 @@ class Failures:
         self.cause = ""  # of the first failure
         self.healthy = False
         self.told = 0.0  # the larger of the shares `HALF` and `SHARE` that was told of
-        self._episodes = self._failed = 0  # since the last step
+        self._episodes = self._failed = self._unscored = 0  # since the last step
+        self._why, self._told = (
+            "",
+            0.0,
+        )  # of the first that a reward function failed on, and the share of them that was told of
         self._dead, self._late = 0, ""  # steps on end in which no episode got through, and the first cause
 
     def see(self, group: Group) -> None:
@@ -51,6 +57,14 @@ class Failures:
             EveryEpisodeFailed: it is group number `limit`, and every episode so far failed.
         """
         spoiled = [t for t in group.trajectories if failed(t)]
+        whys = [
+            f"{t.id}, task {group.task.key}: {e}"
+            for t in group.trajectories
+            for e in t.events
+            if e.startswith(UNSCORED)
+        ]
+        self._unscored += len(whys)
+        self._why = self._why or next(iter(whys), "")
         self.groups += 1
         self._episodes += len(group.trajectories)
         self._failed += len(spoiled)
@@ -72,6 +86,8 @@ class Failures:
     def warning(self, sums: Callable[[Mapping[str, float]], Mapping[str, float]] = dict) -> str:
         """What to say of the step that ends now: "" unless half of its episodes failed, or nearly all, and it was not said before.
 
+        Also where a reward function failed on some episode, for the first time, and again on half of a step's.
+
         Args:
             sums: adds up over all ranks, which call this together.
 
@@ -79,18 +95,30 @@ class Failures:
             EveryEpisodeFailed: no rank is healthy, and together they have played what all may; or no episode of the last `DEAD` steps
                 got through.
         """
-        own = {"episodes": self._episodes, "failed": self._failed, "healthy": self.healthy}
+        own = {"episodes": self._episodes, "failed": self._failed, "unscored": self._unscored, "healthy": self.healthy}
         every = sums({name: float(n) for name, n in {**own, "groups": self.groups, "limit": self.limit}.items()})
-        self._episodes, self._failed, self.healthy = 0, 0, every["healthy"] > 0
+        self._episodes, self._failed, self._unscored, self.healthy = 0, 0, 0, every["healthy"] > 0
         if not self.alone and every["groups"] >= every["limit"]:
             self.check()
         self._ended(every)
+        return ". ".join(filter(None, (self._of_failed(every), self._of_unscored(every))))
+
+    def _of_failed(self, every: Mapping[str, float]) -> str:
         shares = [share for share in (HALF, SHARE) if 0 < every["failed"] >= share * every["episodes"]]
         if not shares or shares[-1] <= self.told:
             return ""
         self.told = shares[-1]
         first = f"; the first was {self.cause}" if self.cause else ""
         return f"{every['failed']:.0f} of {every['episodes']:.0f} episodes of this step failed{first}"
+
+    def _of_unscored(self, every: Mapping[str, float]) -> str:
+        share = HALF if every["unscored"] >= HALF * every["episodes"] else LEAST
+        if not every["unscored"] or share <= self._told:
+            return ""
+        self._told = share
+        first = f"; the first was {self._why}" if self._why else ""
+        count = f"{every['unscored']:.0f} of {every['episodes']:.0f}"
+        return f"{count} episodes of this step have reward.on_error, as their reward failed{first}"
 
     def _ended(self, every: Mapping[str, float]) -> None:
         """Count a step, of the sums over all ranks; one without episodes says nothing."""

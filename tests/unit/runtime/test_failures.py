@@ -33,6 +33,7 @@ def test_one_episode_that_gets_through_keeps_the_run_alive():
 def test_where_others_play_too_the_run_ends_when_nobody_gets_through():
     def with_another(healthy: bool):
         other = {"episodes": 2.0, "failed": 2.0 - healthy, "healthy": float(healthy), "groups": 2.0, "limit": 2.0}
+        other["unscored"] = 0.0
         return lambda own: {name: value + other[name] for name, value in own.items()}
 
     failures = Failures(limit=2, alone=False)
@@ -60,6 +61,29 @@ def test_a_step_is_warned_of_from_half_and_from_nine_in_ten_and_once_of_each():
     assert "9 of 10 episodes of this step failed" in failures.warning()
     failures.see(group(Stop.crashed))
     assert failures.warning() == "", "it was said"
+
+
+def test_a_reward_that_fails_is_told_of_the_first_time_and_on_half_of_a_step():
+    def scored(unscored: int, of: int = 10) -> Group:
+        events = [("reward_error: URLError: refused",) if i < unscored else () for i in range(of)]
+        rows = tuple(Trajectory(id=f"0.{i}", nodes=(), stop=Stop.done, events=e) for i, e in enumerate(events))
+        return Group(task=Task(key="a task", env="x"), trajectories=rows)
+
+    failures = Failures(limit=99)
+    first = (
+        "have reward.on_error, as their reward failed; the first was 0.0, task a task: reward_error: URLError: refused"
+    )
+    told = (
+        (0, ""),
+        (1, f"1 of 10 episodes of this step {first}"),
+        (4, ""),
+        (5, f"5 of 10 episodes of this step {first}"),
+        (9, ""),
+    )
+    for unscored, said in told:
+        failures.see(scored(unscored))
+        assert failures.warning() == said
+    assert failures.warning() == "", "a step without episodes"
 
 
 def test_a_run_whose_env_goes_amid_it_ends():
