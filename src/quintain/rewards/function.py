@@ -171,7 +171,7 @@ def _failed(
     if isinstance(error, BadReward | QuintainError):
         raise error
     raise RewardError(
-        f"reward {name!r} failed on trajectory {trajectory.id} (task {group.task.key}): {cause}{_line(error)}; "
+        f"reward {name!r} failed on trajectory {trajectory.id} (task {group.task.key}): {cause}{'' if late else _line(error)}; "
         "mend the function, or set reward.on_error to the reward of such trajectories"
     ) from error
 

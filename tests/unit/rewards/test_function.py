@@ -104,7 +104,7 @@ async def test_late_functions_fail():
     async def forever(text):
         await asyncio.Event().wait()
 
-    with pytest.raises(RewardError, match="took longer than timeout_s"):
+    with pytest.raises(RewardError, match="took longer than timeout_s; mend"):
         await function(forever, timeout_s=0.01)(group_of("x"))
 
 
