@@ -15,7 +15,7 @@ from quintain.registry import build, register, user_object
 from quintain.rollouts.episode import together
 from quintain.rollouts.episodes import PlanError
 from quintain.rollouts.outside import AgentError, AgentFailed, Result, result_of, run_command, run_function
-from quintain.rollouts.recorder import Bounds, Recorder
+from quintain.rollouts.recorder import REFUSED, Bounds, Recorder
 from quintain.types import Group, Role, Stop, Task, Trajectory
 
 MANNERS: dict[str, Any] = {"at_once": 32, "hide": ("answer",), "gateway": {"name": "openai"}}
@@ -193,7 +193,8 @@ class Player:
         if recorder.failure is not None:
             raise recorder.failure
         if not recorder.turn:
-            recorder.events.append("silent: the agent asked for nothing")
+            asked = any(event.startswith(REFUSED) for event in recorder.events)
+            recorder.events.append(f"silent: the agent asked for nothing{' that was answered' * asked}")
         return recorder.trajectory(stop, rewards=result.rewards, answer=result.answer, episode=place[1])
 
     def told(self, task: Task) -> dict[str, Any]:

@@ -25,7 +25,10 @@ from quintain.types import (
     Text,
     ToolCall,
     Trajectory,
+    writable,
 )
+
+REFUSED = "refused:"  # begins the event of the first request that was not answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +305,11 @@ class Recorder:
     def _tell(self, event: str) -> None:
         if event not in self.events:
             self.events.append(event)
+
+    def refused(self, why: str) -> None:
+        """Note the first request of the episode that was not answered."""
+        if not any(event.startswith(REFUSED) for event in self.events):
+            self.events.append(writable(f"{REFUSED} {why}"[:600]))
 
     # -- the end -----------------------------------------------------------------------------------------------------
 

@@ -44,10 +44,8 @@ class Failures:
         self.healthy = False
         self.told = 0.0  # the larger of the shares `HALF` and `SHARE` that was told of
         self._episodes = self._failed = self._unscored = 0  # since the last step
-        self._why, self._told = (
-            "",
-            0.0,
-        )  # of the first that a reward function failed on, and the share of them that was told of
+        self._why = ""  # of the first that a reward function failed on
+        self._told = 0.0  # the share of them that was told of
         self._dead, self._late = 0, ""  # steps on end in which no episode got through, and the first cause
 
     def see(self, group: Group) -> None:

@@ -113,6 +113,8 @@ class Gateway:
             reply = await self._answer(call)
         except Refusal as refusal:
             self.load.refused += 1
+            if room := self.rooms.get(digest(call.headers.get("authorization", "").partition(" ")[2].strip())):
+                room.recorder.refused(str(refusal))
             return refusal.reply()
         except Exception as error:  # ours: the client is told no more than its kind
             self.load.refused += 1

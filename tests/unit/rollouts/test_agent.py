@@ -133,6 +133,22 @@ async def test_commands_that_fail_or_cannot_be_started():
         agent("/nowhere/mine.py:run")
 
 
+async def test_the_first_request_that_is_refused_is_told():
+    def who(base_url, api_key):
+        for more in ({"response_format": {"type": "json_object"}}, {"logit_bias": {"3": 1}}):
+            body = json.dumps({"model": "any", "messages": [{"role": "user", "content": "a"}], **more}).encode()
+            headers = {"Authorization": f"Bearer {api_key}"}
+            with pytest.raises(urllib.error.HTTPError, match="400"):
+                urllib.request.urlopen(
+                    urllib.request.Request(base_url + "/chat/completions", body, headers), timeout=20
+                )
+
+    for t in (await play(who)).trajectories:
+        refused, silent = t.events
+        assert refused.startswith("refused: ") and "response_format" in refused
+        assert silent == "silent: the agent asked for nothing that was answered"
+
+
 CHILD = """
 import os, subprocess, sys, time, signal
 if len(sys.argv) == 2:
