@@ -150,7 +150,7 @@ def _tasks(given: argparse.Namespace, name: str, levels: Sequence[int]) -> Itera
 
 def _line(env: Any, task: Task, turns: Any) -> dict[str, Any]:
     """A demonstration with its provenance."""
-    from quintain.engines.wire import alternating, chat_tool, chat_turns
+    from quintain.engines.chat import alternating, chat_tool, chat_turns
 
     messages = [told for turn in turns for m in (*turn.messages, turn.answer) for told in chat_turns(m)]
     return {

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from quintain.engines.chat import alternating, chat_tool, chat_turns, newest, read_call
 from quintain.engines.errors import EngineError
-from quintain.engines.wire import Manners, Wire, alternating, chat_tool, chat_turns
+from quintain.engines.wire import Manners, Wire
 from quintain.registry import register
 from quintain.render import toolcalls
 from quintain.types import (
@@ -24,7 +25,6 @@ from quintain.types import (
     Sampling,
     Span,
     Tool,
-    ToolCall,
     Weights,
 )
 
@@ -104,7 +104,9 @@ class ChatApi:
             EngineError: the server refuses or fails for good, or its answer has no choice.
             TurnRefused: it refuses this conversation, and answers others.
         """
-        payload: dict[str, Any] = {"messages": alternating([turn for m in messages for turn in chat_turns(m)])}
+        kept = self._remote.wire.manners.pictures
+        shown = newest(messages, kept) if kept else messages
+        payload: dict[str, Any] = {"messages": alternating([turn for m in shown for turn in chat_turns(m)])}
         payload |= _sampling(request)
         if tools:
             payload["tools"] = [chat_tool(t) for t in tools]
@@ -115,7 +117,7 @@ class ChatApi:
         said = choice.get("message")
         if not isinstance(said, Mapping):
             said = {}
-        calls = [_call(c) for c in said.get("tool_calls") or ()]
+        calls = [read_call(c) for c in said.get("tool_calls") or ()]
         text = _text(said.get("content")) or _text(said.get("refusal"))
         if calls:
             text = f"{text}\n{toolcalls.write(calls)}" if text else toolcalls.write(calls)
@@ -272,7 +274,7 @@ def openai(
         model: the model's name there.
         key_env: environment variable with the API key; empty for servers without one.
         tokens: speak in token ids through `/v1/completions` instead of chat messages.
-        manners: `timeout_s` (120), `retries` (4), `concurrency` (32), `wait_s` (0.5, doubled after each failure).
+        manners: `timeout_s` (120), `retries` (4), `concurrency` (32), `wait_s` (0.5, doubled after each failure), `pictures` (0: all).
         body: further fields of each request, such as `{"max_completion_tokens": 512}`; they win over ours.
         omit: fields of ours that the server refuses and that are not sent: `max_tokens`, `temperature`, `top_p`, `seed`.
 
@@ -355,13 +357,3 @@ def _top(held: Mapping[str, Any], sampling: Sampling) -> tuple[tuple[Ints, ...],
     ordered = [sorted(row.items(), key=lambda item: -item[1])[: sampling.top_logprobs] for row in rows]
     ids = tuple(tuple(int(k.removeprefix("token_id:")) for k, _ in row) for row in ordered)
     return ids, tuple(tuple(float(v) for _, v in row) for row in ordered)
-
-
-def _call(data: Mapping[str, Any]) -> ToolCall:
-    function = data.get("function") or {}
-    try:
-        arguments = json.loads(function.get("arguments") or "{}")
-    except ValueError:
-        arguments = {"malformed": function.get("arguments")}
-    fitting = arguments if isinstance(arguments, dict) else {"malformed": arguments}
-    return ToolCall(name=str(function.get("name", "")), arguments=fitting, id=str(data.get("id", "")))

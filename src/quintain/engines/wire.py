@@ -1,4 +1,4 @@
-"""JSON over HTTP for engines on a server (limits, retries with jitter, cancellation), and messages in the form of the chat API."""
+"""JSON over HTTP for engines on a server: limits, retries with jitter, cancellation."""
 
 from __future__ import annotations
 
@@ -21,15 +21,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from quintain.engines.errors import EngineError
-from quintain.messages import png_of
 from quintain.ports import TurnRefused
-from quintain.render import toolcalls
-from quintain.types import Image, Message, Role, Text, Tool, ToolCall, ToolResult
 
 AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}  # answers after which the same request may succeed
 LONGEST_WAIT_S = 60.0
 FIRST = 4  # further tries where no server has answered yet
-SILENCE = "(no answer)"  # stands for an empty answer in a conversation, as many servers refuse one without text
 UNFIT = {400, 413, 422}  # answers that are about what was sent, not about who sends or how often
 _FULL = re.compile(
     r"context[_ -]?(?:length|window|size)|prompt is too long|too many (?:input )?tokens|input token count", re.I
@@ -39,7 +35,8 @@ _FILTERED = re.compile(r"content[_ ](?:filter|policy|management)|ResponsibleAI|d
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manners:
-    """Seconds for one answer, further tries, requests at once, and seconds before the second try.
+    """Seconds for one answer, further tries, requests at once, seconds before the second try, and how many messages of a conversation, the
+    newest, have their pictures with them; with 0 all do, again in each turn.
 
     Raises:
         EngineError: one is no number or out of range.
@@ -49,6 +46,7 @@ class Manners:
     retries: int = 4
     concurrency: int = 32
     wait_s: float = 0.5
+    pictures: int = 0
 
     def __post_init__(self) -> None:
         for name, whole, least in (
@@ -56,6 +54,7 @@ class Manners:
             ("concurrency", True, 1),
             ("timeout_s", False, 0.001),
             ("wait_s", False, 0),
+            ("pictures", True, 0),
         ):
             value = getattr(self, name)
             kind = int if whole else (int, float)
@@ -212,60 +211,3 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
 
     threading.Thread(target=run, daemon=True, name="quintain-wire").start()
     return await future
-
-
-def chat_turns(message: Message) -> list[dict[str, Any]]:
-    """A message in the form of the chat API: tool calls and results in their own fields, pictures as data URLs."""
-    results = [p for p in message.parts if isinstance(p, ToolResult)]
-    turns: list[dict[str, Any]] = [
-        {"role": "tool", "tool_call_id": r.id, "content": r.text} if r.id else {"role": "user", "content": r.text}
-        for r in results
-    ]
-    calls = message.tool_calls
-    text = "".join(p.text for p in message.parts if isinstance(p, Text))
-    if calls:
-        text = text.partition(toolcalls.OPEN)[0].strip()
-    pictures = [{"type": "image_url", "image_url": {"url": _data_url(i)}} for i in message.images]
-    if text or calls or pictures or not turns:
-        silent = message.role is Role.assistant and not calls and not text.strip()
-        role = "user" if turns and pictures else str(message.role)  # what a tool answers is text
-        turn: dict[str, Any] = {"role": role, "content": SILENCE if silent else text}
-        if pictures:
-            turn["content"] = [*([{"type": "text", "text": text}] if text else []), *pictures]
-        if calls and message.role is Role.assistant:
-            turn["tool_calls"] = [_as_call(c) for c in calls]
-        turns.append(turn)
-    return turns
-
-
-def chat_tool(tool: Tool) -> dict[str, Any]:
-    """A tool in the form of the chat API."""
-    parameters = dict(tool.parameters) or {"type": "object", "properties": {}}
-    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
-    return {"type": "function", "function": function}
-
-
-def _as_call(call: ToolCall) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": json.dumps(dict(call.arguments), ensure_ascii=False)}
-    return {"id": call.id, "type": "function", "function": function}
-
-
-def alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages to the user that follow each other as one: many chat templates refuse two, as of a seat that moves second."""
-    joined: list[dict[str, Any]] = []
-    for told in messages:
-        if joined and joined[-1]["role"] == told["role"] == "user":
-            parts = joined.pop()["content"], told["content"]
-            if all(isinstance(part, str) for part in parts):
-                told = {**told, "content": "\n".join(parts)}
-            else:
-                first, then = ([{"type": "text", "text": p}] if isinstance(p, str) else p for p in parts)
-                told = {**told, "content": [*first, {"type": "text", "text": "\n"}, *then]}
-        joined.append(told)
-    return joined
-
-
-def _data_url(image: Image) -> str:
-    if image.pixels is None:
-        raise EngineError(f"the picture {image.hash!r} is known by its hash only; its pixels are needed to send it")
-    return "data:image/png;base64," + png_of(image.pixels)

@@ -1,7 +1,5 @@
 import asyncio
-import base64
 import email.utils
-import io
 import json
 import re
 import threading
@@ -14,10 +12,10 @@ import pytest
 from quintain.cli import main
 from quintain.engines.errors import EngineError
 from quintain.engines.openai import ChatApi, TokenApi, openai
-from quintain.engines.wire import _seconds, chat_turns
+from quintain.engines.wire import _seconds
 from quintain.parts import Cast
 from quintain.ports import SOLO, Engine
-from quintain.render import WordRenderer, toolcalls
+from quintain.render import WordRenderer
 from quintain.rollouts.episodes import episodes
 from quintain.runtime.failures import failed
 from quintain.types import (
@@ -30,10 +28,7 @@ from quintain.types import (
     Sampling,
     Stop,
     Task,
-    Text,
     Tool,
-    ToolCall,
-    ToolResult,
     Weights,
 )
 
@@ -97,8 +92,8 @@ def ask(session="s", key=(0, 0, 0, 0, 0), **sampling):
     return Request(session=session, prompt=(1, 2), sampling=Sampling(**sampling), key=key)
 
 
-def engine_of(server, **options):
-    return openai(server.url, "m", key_env="", manners=QUICK, **options)
+def engine_of(server, manners=None, **options):
+    return openai(server.url, "m", key_env="", manners={**QUICK, **(manners or {})}, **options)
 
 
 async def test_a_conversation_goes_out_and_text_and_tool_calls_come_back(serve):
@@ -146,6 +141,7 @@ async def test_fields_that_a_server_refuses_are_left_out_and_what_it_used_is_sum
         ({"body": "x"}, "body is a table, .*, not 'x'"),
         ({"manners": {"tries": 3}}, r"unknown manners \['tries'\]"),
         ({"manners": {"retries": -1}}, r"manners\.retries is -1; it is a whole number, at least 0"),
+        ({"manners": {"pictures": -1}}, r"manners\.pictures is -1; it is a whole number, at least 0"),
         ({"manners": {"concurrency": 0}}, r"manners\.concurrency is 0; it is a whole number, at least 1"),
         ({"manners": {"timeout_s": "9"}}, r"manners\.timeout_s is '9'; it is a number, at least 0\.001"),
         ({"manners": {"wait_s": float("nan")}}, r"manners\.wait_s is nan"),
@@ -469,30 +465,15 @@ async def test_what_servers_with_strict_templates_refuse_is_not_sent(serve):
     assert [part.get("text") for part in sent[3]["content"]] == ["a", "\n", "b", None]
 
 
-def test_messages_in_the_form_of_the_api():
-    call = ToolCall(name="add", arguments={"a": 1}, id="c1")
-    spoken = toolcalls.said('I add. <tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>')
-    for message, content in ((Message(Role.assistant, (Text(text="I add."), call)), "I add."), (spoken, "I add.")):
-        (turn,) = chat_turns(message)
-        assert turn["content"] == content and turn["tool_calls"][0]["function"]["arguments"] == '{"a": 1}'
-    results = Message(Role.tool, (ToolResult(text="2", id="c1"), ToolResult(text="this is no tool call", error=True)))
-    assert chat_turns(results) == [
-        {"role": "tool", "tool_call_id": "c1", "content": "2"},
-        {"role": "user", "content": "this is no tool call"},
-    ]
-    pixels = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
-    (seen,) = chat_turns(M("user", "look", Image(pixels=pixels)))
-    url = seen["content"][1]["image_url"]["url"]
-    from PIL import Image as Pillow
-
-    with Pillow.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as picture:
-        assert np.array_equal(np.asarray(picture), pixels)
-    shown = Message(Role.tool, (ToolResult(text="a wall", id="c1"), Image(pixels=pixels)))
-    answer, picture = chat_turns(shown)
-    assert (answer["role"], answer["content"], picture["role"]) == ("tool", "a wall", "user")
-    assert [part["type"] for part in picture["content"]] == ["image_url"]
-    with pytest.raises(EngineError, match="hash only"):
-        chat_turns(M("user", "look", Image(hash="x")))
+async def test_only_the_newest_pictures_are_sent_where_so_told(serve):
+    server = serve(lambda path, body: chat("left"))
+    seen = [M("user", f"look {n}", Image(pixels=np.full((2, 2, 3), n, np.uint8))) for n in range(3)]
+    talk = [part for one in seen for part in (one, M("assistant", "left"))][:-1]
+    for pictures, sent in ((0, [True, True, True]), (1, [False, False, True]), (2, [False, True, True])):
+        await engine_of(server, manners={"pictures": pictures}).converse(talk, (), ask(), None)
+        told = [m["content"] for m in server.asked[-1][1]["messages"] if m["role"] == "user"]
+        assert [isinstance(content, list) for content in told] == sent
+        assert all("was here" in content for content in told if isinstance(content, str))
 
 
 def test_an_evaluation_asks_as_it_is_told_and_says_what_it_used(serve, capsys):
