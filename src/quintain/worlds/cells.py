@@ -17,6 +17,8 @@ NESTED = r"[\])}]\s*,?\s*[\[({]"  # what parts the rows of a board that is writt
 _SIGNS = [chr(code) for code in range(128)]
 _NAMED = re.compile(r"([a-z])\s*(\d{1,2})", re.ASCII)
 _PLACED = re.compile(r"\(?\s*(?:r|row)?\s*(\d{1,2})\s*(?:,|\s|c(?=\d))\s*(?:c|col|column)?\s*(\d{1,2})\s*\)?", re.ASCII)
+_COLUMN_ROW = re.compile(r"(?:column|col) ([a-z]|\d{1,2}),? row (\d{1,2})", re.ASCII)
+_ROW_COLUMN = re.compile(r"row (\d{1,2}),? (?:column|col) ([a-z])", re.ASCII)
 
 
 def name_of(row: int, column: int) -> str:
@@ -60,6 +62,10 @@ def read_cell(text: str) -> tuple[int, int] | None:
     text = text.strip().lower()
     if len(text) > 40:
         return None
+    if turned := _ROW_COLUMN.fullmatch(text):
+        text = turned[2] + turned[1]
+    elif turned := _COLUMN_ROW.fullmatch(text):
+        text = f"{turned[1]}{turned[2]}" if turned[1].isalpha() else f"{turned[2]} {turned[1]}"
     named = _NAMED.fullmatch(text)
     if named:
         row, column = int(named[2]) - 1, LETTERS.index(named[1])

@@ -24,6 +24,7 @@ from quintain.worlds.engines.csp.page import (
     Work,
     brief_caption,
     called,
+    entry_of,
     full_caption,
     layout_of,
     moving_words,
@@ -34,6 +35,7 @@ from quintain.worlds.engines.csp.page import (
     static_words,
     told_of,
     unlabelled,
+    untitled,
     words_in,
 )
 from quintain.worlds.engines.csp.page_look import Look, Plate, plate_of, scene_of
@@ -67,8 +69,7 @@ SAYINGS = {"wrong": "That breaks a rule or a clue."}
 CEILINGS = {"random": 0.01, "constant": 0.01, "first": 0.01, "blind": 0.03}
 LONGEST = 1200  # characters of an answer
 _NAME = re.compile(r"[a-z]\d{1,2}", re.ASCII)
-_ENTRY = re.compile(r"(?:write\s+|put\s+)?(.+?)\s*(?:=|:|\s|<-)\s*([0-9]{1,2})", re.ASCII)
-_HEAD, _AND = re.compile(r"\A[a-z ]+:|(?m:^)[-•]\s+"), re.compile(r"\band\b|&")
+_AND = re.compile(r"\band\b|&")
 _PLACE = re.compile(r"\b([a-z])[\s,]+(\d)", re.ASCII)
 _LETTERS = re.compile(r"(?<=[a-z])(?=[a-z])")
 _BASE = (ONLY, "Top", "Left", "Right", "Bottom", "Clues", "Between", *"/=:,.-#*<>~!+x\\", NONE, BRICK, DOT)
@@ -115,7 +116,7 @@ class DeskWorld:
         values: the values that a cell of a page may take.
         look: how it is drawn.
         marks: an answer names the cells with value 1; otherwise it fills the whole grid.
-        tells: what the letters that are named are, and what the others.
+        tells: what the letters that are named are, and what the others; of a grid, what its rows are.
         stepwise: an action writes or marks one cell.
         signs: how values are written; numbers unless given.
         extra: further words of observations.
@@ -183,7 +184,7 @@ class DeskWorld:
             return self._read_step(text)
         if self.marks:
             return self._read_marks(text)
-        text = unlabelled(text)
+        text = unlabelled(text, self.tells)
         if self.signs and len(row_lengths(apart := _LETTERS.sub(" ", text))) > 1:
             text = apart  # without rows it may be a word
         words = words_in(text)
@@ -207,7 +208,7 @@ class DeskWorld:
 
     def _read_marks(self, text: str) -> Move | None:
         text = told_of(text, *self.tells) if self.tells else text
-        flat, told = self.size(self.levels[0])[1] == 1, _HEAD.sub("", text)
+        flat, told = self.size(self.levels[0])[1] == 1, untitled(text)
         words = words_in(_AND.sub(" ", told if flat else _PLACE.sub(r"\1\2", told)))
         if flat and len(words) == 1 and told == text:
             return None  # a letter alone may be any word of a sentence
@@ -224,14 +225,11 @@ class DeskWorld:
         return marked(cells, flat) if cells else None
 
     def _read_step(self, text: str) -> Move | None:
-        if len(text) > 64:
-            return None
         if self.marks:
             cell = read_cell(text)
             return toggle(cell) if cell and cell[0] < 26 else None
-        found = _ENTRY.fullmatch(text)
-        cell = read_cell(found[1]) if found else None
-        return entry(cell, int(found[2])) if found and cell and max(cell) < 9 and 0 < int(found[2]) < 10 else None
+        found = entry_of(text)
+        return entry(*found) if found else None
 
     def step(self, state: Work, moves: Mapping[str, Move]) -> Outcome[Work]:
         value, page = moves[SOLO].value, state.page

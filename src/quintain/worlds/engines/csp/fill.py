@@ -10,8 +10,8 @@ from typing import Any
 
 from quintain.ports import SOLO
 from quintain.types import Ints
-from quintain.worlds.cells import NESTED, names_of, read_cell
-from quintain.worlds.engines.csp.page import Page, unlabelled
+from quintain.worlds.cells import NESTED, names_of
+from quintain.worlds.engines.csp.page import Page, entry_of, unlabelled
 from quintain.worlds.engines.csp.reasons import Words, easiest, page_reason, page_words, without
 from quintain.worlds.engines.csp.rules import Rule, holds
 from quintain.worlds.engines.csp.sheet import (
@@ -39,8 +39,7 @@ WON = {SOLO: {"success": 1.0}}
 WRONG: Events = {SOLO: ("wrong",)}
 ILLEGAL: Events = {SOLO: ("illegal",)}
 SAYINGS = {"wrong": "The grid is full, but it breaks a rule or changes a given digit."}
-_ENTRY = re.compile(r"(?:write\s+|put\s+)?(.+?)\s*(?:=|:|\s|<-)\s*([1-9])", re.ASCII)
-_ROW = re.compile(r"[/\n|;]|" + NESTED)
+_ROW, _LINE = re.compile(r"[|;]|" + NESTED), re.compile(r"[/\n]")
 _BETWEEN = re.compile(r"[\s,;/|\[\](){}_-]+")
 
 
@@ -68,7 +67,8 @@ def read_whole(text: str) -> Move | None:
     text = unlabelled(text.lower())
     signs = _BETWEEN.sub("", text)
     size = next((s for s in range(2, 10) if s * s == len(signs)), 0)
-    rows = {len(row) for part in _ROW.split(text) if (row := _BETWEEN.sub("", part))}
+    parts = lines if len(lines := _LINE.split(text.strip())) > 1 else _ROW.split(text)
+    rows = {len(row) for part in parts if (row := _BETWEEN.sub("", part))}
     if not size or set(signs) - set(DIGITS[:size]) or not (rows <= {1} or rows in ({size}, {size * size})):
         return None
     return whole([int(sign) for sign in signs], size)
@@ -78,13 +78,11 @@ def read_entry(text: str) -> Move | None:
     """The entry that `text` spells: a cell and a digit.
 
     Example:
-        >>> read_entry("B3 = 4").key, read_entry("write 4 into b3"), read_entry("row 3, column 2: 4").key
-        ('b3=4', None, 'b3=4')
+        >>> read_entry("B3 = 4").key, read_entry("write 4 into b3").key, read_entry("row 3, column 2: 4").key
+        ('b3=4', 'b3=4', 'b3=4')
     """
-    text = text.strip()
-    found = _ENTRY.fullmatch(text.lower()) if len(text) <= 64 else None
-    cell = read_cell(found[1]) if found else None
-    return _entry(cell, int(found[2])) if found and cell and max(cell) < 9 else None
+    found = entry_of(text.strip().lower())
+    return _entry(*found) if found else None
 
 
 @seated

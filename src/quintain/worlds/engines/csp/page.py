@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quintain.types import Ints, QuintainError
-from quintain.worlds.cells import LETTERS, NESTED, names_of
+from quintain.worlds.cells import LETTERS, NESTED, names_of, read_cell
 from quintain.worlds.splits import canonical
 
 BLANK, WALL = -1, -2  # of the cells: still to fill; no cell at all
@@ -17,9 +17,32 @@ WROTE, DONE = "You wrote", "At the end you wrote"
 DOT, BRICK, NONE = ".", "#", "-"
 ONLY = "only"  # goes before a single letter
 _GAP = re.compile(r"[\s,;/|\[\](){}]+")
-_NAMED = re.compile(r"\brow\s*(\d{1,2})\s*[:=]\s*")
-_PRINTED = re.compile(r"\s*(?:grid:\s*)?a(?:\s+[b-z])+[ \t]*\n")  # the letters above the columns
-_FIRST = re.compile(r"^\s*(\d{1,2})[ \t]+", re.MULTILINE)  # the number of a row
+_TITLE = re.compile(
+    r"\A[\s*_#]*(?:(?:the|my|final|whole|full|complete|completed|filled|finished|solved) ){0,3}"
+    r"(?:solution|grid|board|puzzle)[*_]*(?: is)?(?:\s*:[*_]*|\s*(?=\n))\s*"
+)
+_MARK = r"(?:^[ \t]*[-*•]?[ \t]*)?(?<!\*)\*{0,2}"  # what may stand before the label of a row
+_NAMED = re.compile(rf"{_MARK}\b(?:row\s*|r)(\d{{1,2}})\b(?: \([a-z]+\))?\**\s*[:=]\**\s*", re.MULTILINE)
+_COUNTED = re.compile(rf"(?:{_MARK}(?<![^\s{{,;/])(\d{{1,2}})\** ?:|^[ \t]*\**(\d{{1,2}})[.)])\**[ \t]+", re.MULTILINE)
+_PRINTED = re.compile(r"[\s|*]*\ba(?:[\s|*]+[b-z]\b)+[ \t|*]*\n")  # the letters above the columns
+_FIRST = re.compile(r"^[ \t|*]*(\d{1,2})[ \t|*]+", re.MULTILINE)  # the number of a row
+_LISTED = re.compile(r"^[ \t]*(?:[-•*]|\d{1,2}[.)])[ \t]+", re.MULTILINE)
+_HEAD = re.compile(
+    r"\A[\s*_{\"]*(?:(?:[a-z]{2,} ){0,5}[a-z]+[*_ \"]*(?::[*_]*| at\b| are(?: at)?\b)|mark\b(?: the)?(?: cells\b)?)"
+)
+_IN_ROW = re.compile(r"\brow (\d{1,2}):((?:[\s,]*[a-z]\1\b)+)")
+_OTHERS = re.compile(
+    r"\b(?:un\w+|empty|off|no|not|others?|free|blank|white|islands?|land|trees?|walls?|water|outside)\b"
+)
+_VERB = r"(?:(?:write|put|place|set|fill|enter)\s+)?"
+_DIGIT = r"(?:digit |number |value )?"
+_ENTRY = re.compile(
+    rf"{_VERB}(?P<cell>.+?)\s*(?::=|=|:|,? (?:digit|number|value) |\s|<-| to | with )\s*(?P<number>[0-9]{{1,2}})",
+    re.ASCII,
+)
+_INTO = re.compile(
+    rf"{_VERB}(?:an? |the )?{_DIGIT}(?P<number>\d{{1,2}}) (?:in|into|at|on) (?:cell |square )?(?P<cell>.+)", re.ASCII
+)
 _TOKEN = re.compile(r"[a-z]\d+|\d+|[A-Za-z]+|[^\w\s]")
 _BETWEEN = re.compile(r"([a-z]\d+)(\W)([a-z]\d+)")
 
@@ -246,25 +269,49 @@ def words_in(text: str) -> list[str]:
     return [w for w in _GAP.split(text) if w]
 
 
-def unlabelled(text: str) -> str:
-    """The rows of a written grid without `row 1:` before each, or the letters and numbers that a printed one has beside it."""
+def unlabelled(text: str, kinds: Lines = ()) -> str:
+    """The rows of a written grid without its title, lines drawn through it, and the labels of its rows (may be `kinds`) and columns."""
+    for number, kind in enumerate(kinds, 1):
+        text = re.sub(rf"\b{kind}[*_]*\s*:", f"row {number}:", text)
+    lines = _TITLE.sub("", text.replace("```", "")).split("\n")
+    text = "\n".join(line for line in lines if "--" not in line or {*line} - {*" \t|+:-"})
     printed = _PRINTED.match(text)
-    label = _FIRST if printed else _NAMED
     rest = text[printed.end() :] if printed else text
-    found = label.findall(rest)
-    counted = len(found) > 1 and found == [str(i) for i in range(1, len(found) + 1)]
-    return label.sub("/", rest) if counted and (not printed or len(found) == len(rest.strip().split("\n"))) else text
+    for label in (_FIRST,) if printed else (_NAMED, _COUNTED):
+        found = ["".join(mark.groups("")) for mark in label.finditer(rest)]
+        counted = len(found) > 1 and found == [str(i) for i in range(1, len(found) + 1)]
+        if counted and (not printed or len(found) == len(rest.strip().split("\n"))):
+            return label.sub("/", rest)
+    return text
 
 
 def told_of(text: str, yes: str, no: str) -> str:
     """The letters that an answer tells to be `yes`, one by one or in a list, without those that it tells to be `no`."""
-    text = re.sub(rf"[*`]|\b(?:the|an?)\s+(?=(?:{yes}|{no})s?\b)", "", text)
-    one = rf"\b([a-z])\s*(?:\bis\b|[:=])\s*({yes}|{no})\b"
+    text = re.sub(
+        rf"[*`]|\b(?:the|(?<=is )an?|(?<=[:=] )an?)\s+(?=(?:{yes}|{no})s?\b)|\b(?:turn|switch(?:es)?)\s", "", text
+    )
+    one = rf"\b([a-z])\s*(?:\bis\b|[:=]|\s)\s*({yes}|{no})\b"
     told, rest = re.findall(one, text), re.sub(rf"{one}|\band\b", "", text)
-    if told and len(dict(told)) == len(told) and not re.search("[a-z]", rest):
-        return " ".join([ONLY, *(name for name, kind in told if kind == yes)])
+    plain = len(told) == 1 and not re.search(r"\bis\b|[:=]", text)  # as in: a knave
+    if told and not plain and len(dict(told)) == len(told) and not re.search("[a-z]", rest):
+        return " ".join([ONLY, *(name for name, kind in told if re.fullmatch(yes, kind))])
     text = "\n".join(part for part in re.split(r"[;.\n]", text) if not re.match(rf"[\s-]*{no}s?\b", part)).strip()
-    return re.sub(rf"^[\s-]*{yes}s?\b\s*(?:are\b|is\b|[:=])?|\s+are\s+{yes}s$", f" {ONLY} ", text).strip()
+    return re.sub(rf"^[\s-]*{yes}s?\b\s*(?:are\b|is\b|[:=])?|\s+are\s+{yes}s?$", f" {ONLY} ", text).strip()
+
+
+def untitled(text: str) -> str:
+    """A list of cells without what it begins with: a title, a sentence, points; a title of what is not asked for stays."""
+    told = _IN_ROW.sub(r"\2", _LISTED.sub("", text))
+    found = _HEAD.match(told)
+    return told[found.end() :] if found and not _OTHERS.search(found[0]) else told
+
+
+def entry_of(text: str) -> tuple[tuple[int, int], int] | None:
+    """The cell and the number that `text` writes into it, as in `b3=4` or `put 4 in b3`."""
+    found = _INTO.fullmatch(text) or _ENTRY.fullmatch(text) if len(text) <= 64 else None
+    parts = found.groupdict() if found else {}
+    cell = read_cell(parts["cell"]) if parts else None
+    return (cell, int(parts["number"])) if cell and max(cell) < 9 and 0 < int(parts["number"]) < 10 else None
 
 
 def row_lengths(text: str) -> list[int]:

@@ -124,7 +124,7 @@ class ProbeWorld:
         if len(text) > 48:
             return None
         head, _, rest = text.partition(" ")
-        cell = read_cell(rest if head.lower() in ("open", "probe") else text)
+        cell = read_cell(rest if head.lower() in ("open", "probe", "click", "reveal", "uncover") else text)
         return _open(cell) if cell else None
 
     def turns(self, state: Field) -> int:

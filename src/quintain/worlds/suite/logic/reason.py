@@ -45,10 +45,8 @@ def spoken(note: str) -> tuple[Ints, Callable[[Ints], bool]]:
     if words[0] == "exactly":
         number = int(words[1])
         return who, lambda v: sum(v[1:]) == number
-    if "knave" in words:
-        return who, lambda v: v[1] == 1
-    if "knight" in words:
-        return who, lambda v: v[1] == 0
+    if not {"knave", "knight"}.isdisjoint(words):
+        return who, lambda v: v[1] == ("knave" in words)
     if words[-1] == "alike":
         return who, lambda v: v[1] == v[2]
     return who, lambda v: v[1] != v[2]
@@ -258,6 +256,7 @@ of", in the next house. {ONE}"""
         values=lambda page: [r * 5 + i for r in range(page.height) for i in range(page.width)],
         look=Look(named=True, notes=text_notes),
         signs=SIGNS,
+        tells=("colou?rs?", "pets?", "drinks?", "trades?"),
         extra=("in", "house", "with", "apart", "from", "beside", "just", "left", "of"),
         layout=row_layout,
         size=lambda knobs: (knobs["houses"], knobs["kinds"]),
@@ -393,6 +392,7 @@ others are off. {ONE}"""
         model=circuit_model,
         values=both,
         marks=True,
+        tells=("(?:on|1|true)", "(?:off|0|false)"),
         look=Look(mark="disc", zeros=True, named=True, notes=text_notes),
         extra=("and", "or", "xor", "nand", "nor", "lamp", *(f"g{n}" for n in range(1, 60))),
         layout=row_layout,

@@ -1,0 +1,110 @@
+"""How answers to puzzle pages may be written, and what is not taken for one."""
+
+from __future__ import annotations
+
+import pytest
+
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
+from quintain.messages import Message
+
+ROWS = ("3 1 2 4", "4 2 1 3", "1 3 4 2", "2 4 3 1")
+
+
+def key_of(name: str, text: str) -> str | None:
+    env = WorldEnv(world_of(name), Scaffold())
+    move = env.reader.read(Message.of("assistant", f"<action>{text}</action>"), env.facts.seats[0])
+    return move and move.key
+
+
+@pytest.mark.parametrize("name", ["KenKen", "MiniSudoku", "Survo"])
+def test_grids_are_read_with_titles_labels_and_lines(name: str) -> None:
+    counted, plain = list(enumerate(ROWS, 1)), "\n".join(ROWS)
+    barred = [f"| {row.replace(' ', ' | ')} |" for row in ROWS]
+    texts = [
+        f"Solved grid:\n{plain}",
+        f"**Grid:** {' / '.join(ROWS)}",
+        f"The completed grid is:\n```\n{plain}\n```",
+        "\n".join(f"R{i}: {row}" for i, row in counted),
+        "\n".join(f"- **Row {i}:** {row}" for i, row in counted),
+        "\n".join(f"{i}. {row}" for i, row in counted),
+        "; ".join(f"{i}: {row}" for i, row in counted),
+        "\n".join(
+            ["| | a | b | c | d |", "|---|---|---|---|---|", *(f"| {i} {row}" for i, row in enumerate(barred, 1))]
+        ),
+        "\n".join(["+---+---+", *barred, "+---+---+"]),
+        "\n".join([*ROWS[:2], "-----", *ROWS[2:]]),
+        "\n".join(f"{row[:3]} | {row[4:]}" for row in ROWS),
+    ]
+    assert {key_of(name, text) for text in texts} == {" / ".join(ROWS)}
+    for text in ("\n".join(f"{i}. {row}" for i, row in counted[::-1]), f"Wrong grid: {' / '.join(ROWS)}"):
+        assert key_of(name, text) is None
+
+
+@pytest.mark.parametrize(
+    "name, texts, key",
+    [
+        (
+            "Tents",
+            (
+                "Tents at e1, c2 and d4",
+                "1. e1\n2. c2\n3. d4",
+                "Place tents at e1, c2, d4",
+                "The tents are at e1, c2, d4.",
+                "Mark the cells e1, c2, d4",
+                "Row 1: e1\nRow 2: c2\nRow 4: d4",
+                '{"tents": ["e1", "c2", "d4"]}',
+                "**Tents:** e1, c2, d4",
+            ),
+            "e1 c2 d4",
+        ),
+        (
+            "CircuitSat",
+            (
+                "c and d are on",
+                "Turn on c and d",
+                "Switches c and d",
+                "a=0 b=0 c=1 d=1",
+                "d: on, c: on, b: off",
+                '{"a": false, "c": true, "d": true}',
+                "on: c, d; off: a, b",
+            ),
+            "c d",
+        ),
+        ("CircuitSat", ("b: on", "b=1", "only switch b"), "only b"),
+        ("KnightsKnaves", ("a knight, b knave, c knight, d knave", "b and d are knaves"), "b d"),
+        (
+            "ZebraHouses",
+            ("Colours: B G / Pets: D C / Drinks: T K", "Colors: B G\nPets: D C\nDrinks: T K"),
+            "B G / D C / T K",
+        ),
+        *(
+            (name, ("put 3 in b1", "place 3 at b1", "3 in b1", "set b1 to 3", "row 1, column b: 3", "b1 := 3"), "b1=3")
+            for name in ("SudokuStep", "MiniSudokuSteps")
+        ),
+        ("Mastermines", ("column c, row 1", "row 1, column c", "column 3, row 1", "reveal c1", "click c1"), "c1"),
+    ],
+)
+def test_answers_are_read_as_sentences_and_lists(name: str, texts: tuple[str, ...], key: str) -> None:
+    assert {key_of(name, text) for text in texts} == {key}
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("Tents", "Empty cells: e1, c2"),
+        ("Tents", "Trees: e1, c2"),
+        ("Hitori", "Unmarked cells: a1 b2"),
+        ("Nurikabe", "Islands: a1 b2"),
+        ("Tents", "Row 2: e1"),
+        ("CircuitSat", "off: c d"),
+        ("CircuitSat", "c=0 d=0"),
+        ("CircuitSat", "turn off c and d"),
+        ("KnightsKnaves", "a knave"),
+        ("ZebraHouses", "Pets: D C / Colours: B G / Drinks: T K"),
+        ("SudokuStep", "b1 is not 3"),
+        ("SudokuStep", "b1 3 in c2"),
+    ],
+)
+def test_what_names_others_is_no_answer(name: str, text: str) -> None:
+    assert key_of(name, text) is None
