@@ -20,7 +20,10 @@ _LETTER = {sign: word for word, sign in zip(SPECIALS, "qrbn", strict=True)}
 SHORT, LONG = "short", "long"  # castling as answers may name it
 _SHORT = re.compile(r"(?<=\d)\s*[=(]?\s*([qrbn])\s*\)?\s*[+#]?$")
 _CASTLES = re.compile(r"[o0]-[o0](-[o0])?")
-_MAN = re.compile(r"^(?:king|queen|rook|bishop|knight|pawn|[kqrbn](?=[a-h][1-8]\W*x?\W*[a-h][1-8]))\s*(?=[a-h][1-8])")
+_MAN = re.compile(
+    r"^(?:(?:move|play|the|my|i|white|black) ){0,3}"
+    r"(?:king|queen|rook|bishop|knight|pawn|[kqrbn](?=\s?[a-h][1-8]\W*x?\W*[a-h][1-8]))\s*(?:(?:on|at|from)\s+)?(?=[a-h][1-8])"
+)
 NONE: Mapping[int, int] = {}
 CODE = {sign: code for code, sign in enumerate(SIGNS)}
 LEVEL = (-0.02, 0.15)  # values of positions that may be begun with

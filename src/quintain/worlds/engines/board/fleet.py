@@ -27,7 +27,7 @@ SAYINGS = {
 HITS = 0.2  # what the hits on all cells but none would earn short of success
 SPARE = 2  # refused shots that a turn budget allows
 SURER = 50  # how much likelier a place is with each hit that it explains
-_SHOT = re.compile(r"(?:shoot|fire)\s+(?:at\s+)?")
+_SHOT = re.compile(r"(?:i\s+)?(?:shoot|shot|fire|target|attack|aim|hit|guess)[\s:]+(?:at\s+)?", re.IGNORECASE)
 _HEAD = re.compile(r"(\d+) shots? left\. Afloat: (none|(?:\d+ ?)*)\.")
 
 

@@ -22,7 +22,10 @@ _HEAD = re.compile(
     r"You move (first|second); (?:the (first|second) player|nobody) is to move\. Who takes the last counter (wins|loses)\."
     r"(?: A move takes at most (\d+)\.)?"
 )
-_SHORT = re.compile(r"(?:heap\s+)?([a-h])\s*(?:[-:=,/]\s*)?(?:take\s+)?(\d{1,2})", re.ASCII)
+_SHORT = re.compile(
+    r"(?:(?:take|remove)\s+)?(?:heap\s+)?([a-h])\s*(?:[-:=,/]\s*)?(?:(?:take|remove)\s+)?(\d{1,2})(?:\s+counters?)?",
+    re.ASCII,
+)
 _LONG = re.compile(r"(?:take\s+|remove\s+)?(\d{1,2})\s+(?:counters?\s+)?from\s+(?:heap\s+)?([a-h])", re.ASCII)
 
 

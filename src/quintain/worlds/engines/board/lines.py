@@ -19,7 +19,7 @@ WAYS = ((1, 0), (0, 1), (1, 1), (-1, 1))
 PROVED = 12  # moves that leave nothing to complete, up to which a game of free marks is searched to the end
 WIDEST = 9  # columns that a disc may be dropped in
 _MARKS = (bytes.maketrans(b"\0\1\2", b"010"), bytes.maketrans(b"\0\1\2", b"001"))
-_COLUMN = re.compile(r"(?:drop |play )?(?:in |into )?(?:column )?([a-i])")
+_COLUMN = re.compile(r"(?:drop |play )?(?:a disc )?(?:in |into )?(?:column )?([a-i])")
 
 
 class Track(dict[Ints, int]):
@@ -274,5 +274,6 @@ def column_of(match: Match, move: Move) -> Move:
 
 def mark_last(text: str, marks: Sequence[str] = ("x", "o")) -> str:
     """An answer with its mark behind the cell."""
-    head, _, rest = text.strip().partition(" ")
-    return f"{rest} {head}" if head in marks else text
+    words = re.split(r"[\s:,]+", text.strip())
+    found = [word for word in words if word in marks]
+    return " ".join([*(word for word in words if word not in marks), *found]) if len(found) == 1 else text

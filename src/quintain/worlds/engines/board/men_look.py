@@ -23,11 +23,17 @@ OPENING = ("rounds", "more", "limit")  # knobs of every game of men
 LONGEST = 400  # moves of both sides in a match
 _HEAD = re.compile(r"You play (\w); (\w|nobody) is to move; (\d+) moves? (?:are|is) left\.(?: (.+))?")
 _TAKES = re.compile(r"(?<=\d)\s*x\s*(?=[a-z]\d)")
-_GAPS = re.compile(r"\s*(?:->|→|[-–—>,:;/=()\[\]]|\bto\b|\bthen\b|\band\b)\s*|\s+")
+_GAPS = re.compile(r"\s*(?:->|→|[-–—>,:;/=()\[\]&+]|\bto\b|\bthen\b|\band\b)\s*|\s+")
 _CELL = re.compile(r"[a-z][1-9]\d?", re.ASCII)
 # words beside a move that say nothing more, where they are none of the game's own
 _BESIDE = re.compile(
-    "x|o|w|b|castle|white|black|pawn|man|pins?|flat|stone|draw|line|takes?|captures|build|remove|settle|the|at|in"
+    "x|o|w|b|castle|white|black|pawn|man|king|builder|disc|pins?|flat|stone|draw|line|takes?|captures|builds?|remove|settles?"
+    "|moves?|goes|steps?|jumps?|leaps?|slides?|sow|seeds|empty|pit|put|place|marks?|cells?|point|away|promot(?:es?|ing)|becomes"
+    "|check|(?:check)?mate|i|my|new|an?|the|of|at|in|on|into|with|as|say|must"
+)
+_OTHER_WAY = re.compile(  # what comes last is told first
+    r"\b(?:build|remove|take)s?\b[^\d]*\d(?:.*\b(?:steps?|moves?)\b|\W*(?:[,;]|\band\b|\bthen\b).*\bto\b)|\bbuilds?\b.*\d.*[a-z]\d"
+    r"|\bflat\b.*\bwall\b|\bwall\b.*\bflat\b"
 )
 LONG = 120  # characters after which a text is no move
 _LOOSE = re.compile(r"([a-z]\d{1,2})(?=[a-z])")
@@ -241,7 +247,7 @@ class MenLook:
             return None
         text = _LOOSE.sub(r"\1 ", _TAKES.sub(" ", self.tidy(text.lower())))
         words = [word for word in _GAPS.split(text) if word and (word in self._specials or not _BESIDE.fullmatch(word))]
-        if not words or not all(w in self._specials or _CELL.fullmatch(w) for w in words):
+        if not words or _OTHER_WAY.search(text) or not all(w in self._specials or _CELL.fullmatch(w) for w in words):
             return None
         # of leaps that are written in pairs, `f1 d3, d3 b5`, each but the first begins where the one before it ended
         return _move(" ".join([word for word, before in zip(words, ["", *words], strict=False) if word != before]))

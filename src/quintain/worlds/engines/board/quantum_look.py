@@ -22,6 +22,7 @@ _HEAD = re.compile(
     r"You play (\w); (\w|nobody) is to move; (\d+) moves? (?:are|is) left\.( The latest mark closes a loop\.)?"
 )
 _SIZE = re.compile(r"The board has columns a-([a-z]) and rows 1-(\d+)\.")
+_NUMBERED, _SETTLED = re.compile(r"\b[xo]\d{1,2}\b\s*[:~]?"), re.compile(r"[a-z]\d.*\bsettle")
 _MARK = re.compile(r"[XO](\d+) (in|in one of) (\S+)(?: (\S+))?\.")
 
 
@@ -119,7 +120,8 @@ class QuantumLook:
 
     def read(self, text: str) -> Move | None:
         """The move with the two cells of a new mark, its last ones, in their order."""
-        move = self._read(text)
+        text = _NUMBERED.sub(" ", text[:400].lower())
+        move = None if _SETTLED.search(text) else self._read(text)
         if move is None or " " not in move.key:
             return move
         *first, one, two = move.key.split()

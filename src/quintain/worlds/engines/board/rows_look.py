@@ -22,7 +22,10 @@ WORDS = {3: "Three", 4: "Four", 5: "Five", 6: "Six"}
 REACH = 3  # cells from the middle of a large board within which a game begins
 LARGEST = 15  # cells on a side
 KNOBS = ("size", "line", "stones", "more", "low", "high")
-_SIDE = re.compile(r"\s*[xo]\W*(?:at |in )?(?=[a-z]\s*\d)", re.IGNORECASE)
+_SIDE = re.compile(
+    r"\A\s*(?:i )?(?:(?:place|put|play|mark)(?= ))? ?(?:an? |my |the )?(?:(?:[xo]|stone|mark)\W*)?(?:at |in |on )?(?:cell )?(?=[a-z]\s*\d)",
+    re.IGNORECASE,
+)
 _HEAD = re.compile(r"You play ([XO]); ([XO]|nobody) is to move\. (\w+) in a row wins\.")
 
 

@@ -44,7 +44,7 @@ def _fits(game: MenGame, position: Ints, knobs: Mapping[str, Any]) -> bool:
     return verdict is None or verdict.worth > 0
 
 
-_KNIGHT = re.compile(r"\b(?:n|knight)\s*(?=[a-z]\d)")
+_KNIGHT = re.compile(r"\b(?:n|knight)\s*(?:(?:on|at|from)\s+)?(?=[a-z]\d)")
 LOOK = MenLook(
     Knights, ("size",), {"X": "knight-X", "O": "knight-O", "#": "burnt"}, fits=_fits, tidy=partial(_KNIGHT.sub, "")
 )

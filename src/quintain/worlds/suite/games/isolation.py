@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from quintain.registry import register
 from quintain.worlds.engines.board.isolation import Isolation
 from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
@@ -29,7 +31,18 @@ TABLE = (
     ((7, 3, 2, 41), "depth1", 0.1),
     ((7, 2, 2, 43), "depth1", 0.1),
 )
-LOOK = MenLook(Isolation, ("size",), {"X": "men-X", "O": "men-O", "#": "men-hole"})
+_OWN = re.compile(
+    r"(?:\bfrom\s+)?\b[a-h]\d\s*(?:to|(?:steps?|moves?) to|->|→)\s*(?=[a-h]\d.*[a-h]\d)"
+)  # the cell that the king leaves
+_LATE = re.compile(r"[a-h]\d.*\b(?:steps?|moves?|king)\b")  # the cell that goes comes first
+
+
+def _step_first(text: str) -> str:
+    text = _OWN.sub("", text, count=1)
+    return "" if _LATE.search(text) else text
+
+
+LOOK = MenLook(Isolation, ("size",), {"X": "men-X", "O": "men-O", "#": "men-hole"}, tidy=_step_first)
 
 
 @register("world", "Isolation", domain="games", engine="board")

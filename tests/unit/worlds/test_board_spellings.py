@@ -1,0 +1,92 @@
+"""How moves of board games may be written, and what is not taken for one."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
+from quintain.messages import Message
+
+
+def key_of(name: str, text: str) -> str | None:
+    env = WorldEnv(world_of(name), Scaffold())
+    move = env.reader.read(Message.of("assistant", f"<action>{text}</action>"), env.facts.seats[0])
+    return move and move.key
+
+
+@pytest.mark.parametrize(
+    "name, texts, key",
+    [
+        (
+            "Alquerque",
+            ("b5 leaps to b3 and then d3", "Move my man from b5 to b3, then to d3", "jump b5 b3 d3"),
+            "b5 b3 d3",
+        ),
+        ("Checkers", ("king f3 to d1", "f3 jumps to d1", "the man at f3 moves to d1"), "f3 d1"),
+        (
+            "ChessGame",
+            ("the knight on g1 goes to f3", "Move my knight from g1 to f3", "N g1 f3", "knight g1 f3"),
+            "g1 f3",
+        ),
+        ("ChessGame", ("e7 to e8, promote to queen", "e7 e8 promotes to queen"), "e7 e8 queen"),
+        ("ChessGame", ("g5 e3 checkmate", "Qg5 to e3 mate", "to e3 from g5"), "g5 e3"),
+        ("CrusadeKnights", ("c2 jumps to a1", "Knight c2 jumps to a1", "jump from c2 to a1"), "c2 a1"),
+        ("DotsBoxes", ("I pass", "say pass", "I must pass"), "pass"),
+        ("GoBoard", ("Place a stone at e2", "I place my stone at e2", "point e2"), "e2"),
+        ("Gomoku", ("Place a stone at c1", "put X on c1", "mark c1", "stone at c1", "column c, row 1"), "c1"),
+        ("HeapDuel", ("a1 & b1", "a1+b1"), "a1 b1"),
+        (
+            "Isolation",
+            ("King to c3, remove c1", "Step to c3 and take away c1.", "move from b2 to c3, remove c1"),
+            "c3 c1",
+        ),
+        ("Mancala", ("sow c2", "empty pit c2", "Sow the seeds of c2"), "c2"),
+        ("NimGame", ("heap A: remove 2", "Heap A: take 2 counters", "heap A, 2 counters", "remove A-2"), "A-2"),
+        ("Othello", ("Place a disc at f4", "disc at f4"), "f4"),
+        ("QuantumTTT", ("X1: a1 c1", "put X1 in a1 and c1", "mark a1 and c1", "cells a1 and c1", "a1+c1"), "a1 c1"),
+        (
+            "QuantumTTT",
+            ("O2 settles in b2, a1 c1", "settle b2, then mark a1 and c1", "X3 in b2; O4 in a1 and c1"),
+            "b2 a1 c1",
+        ),
+        ("Santorini", ("Move b2 to b3 and build on a2", "builder b2 -> b3, builds a2", "b2 b3 +a2"), "b2 b3 a2"),
+        ("TakLite", ("Place a wall on b2", "Build a wall at b2", "Wall: b2"), "b2 wall"),
+        ("TakLite", ("Place a flat stone on b2",), "b2"),
+        ("WildTTT", ("Place an O at c3", "mark c3 with O", "o: c3", "cell c3, mark O", "c3 as o"), "c3 o"),
+        ("ConnectK", ("drop a disc in column c",), "c"),
+        ("Battleship", ("target c3", "Shot: c3", "I shoot at c3", "attack c3"), "c3"),
+    ],
+)
+def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str) -> None:
+    assert {key_of(name, text) for text in texts} == {key}
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("Isolation", "take c1, move to c3"),
+        ("Isolation", "remove c1, step to c3"),
+        ("Santorini", "build a2, b2 to b3"),
+        ("Santorini", "to b3 from b2, build a2"),
+        ("QuantumTTT", "a1 and c1, settle b2"),
+        ("TakLite", "flat wall b2"),
+        ("TakLite", "b2 wall flat"),
+        ("Checkers", "f3 over e2 to d1"),
+        ("GoBoard", "not e2"),
+        ("GoBoard", "do not place a stone at e2"),
+        ("NimGame", "leave 2 in A"),
+    ],
+)
+def test_what_is_told_in_another_order_or_denied_is_not_read(name: str, text: str) -> None:
+    assert key_of(name, text) is None
+
+
+@pytest.mark.parametrize("name", ["Santorini", "Isolation", "QuantumTTT", "ChessGame", "Gomoku", "NimGame", "WildTTT"])
+@pytest.mark.parametrize("part", ["a1 ", "build 1 ", "the ", " ", "take ", "x1", "o"])
+def test_long_texts_take_no_time(name: str, part: str) -> None:
+    world, begun = world_of(name), time.perf_counter()
+    world.read((part * 20_000)[:20_000] + "!", world.facts.seats[0])
+    assert time.perf_counter() - begun < 1
