@@ -26,7 +26,17 @@ ACTIONS = Choices(
     | {
         f"{word}{n}": f"shoot{n}"
         for n in range(1, PLACES + 1)
-        for word in ("shoot ", "shoot at ", "shoot-", "shoot: ", "place ", "fire ", "s")
+        for word in (
+            "shoot ",
+            "shoot at ",
+            "shoot-",
+            "shoot: ",
+            "shoot at place ",
+            "shoot place ",
+            "place ",
+            "fire ",
+            "s",
+        )
     },
 )
 NONE = -1

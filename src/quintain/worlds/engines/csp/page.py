@@ -19,7 +19,7 @@ ONLY = "only"  # goes before a single letter
 _GAP = re.compile(r"[\s,;/|\[\](){}]+")
 _TITLE = re.compile(
     r"\A[\s*_#]*(?:(?:the|my|final|whole|full|complete|completed|filled|finished|solved) ){0,3}"
-    r"(?:solution|grid|board|puzzle)[*_]*(?: is)?(?:\s*:[*_]*|\s*(?=\n))\s*"
+    r"(?:solution|grid|board|puzzle|map|distances)[*_]*(?: is)?(?:\s*:[*_]*|\s*(?=\n))\s*"
 )
 _MARK = r"(?:^[ \t]*[-*•]?[ \t]*)?(?<!\*)\*{0,2}"  # what may stand before the label of a row
 _NAMED = re.compile(rf"{_MARK}\b(?:row\s*|r)(\d{{1,2}})\b(?: \([a-z]+\))?\**\s*[:=]\**\s*", re.MULTILINE)

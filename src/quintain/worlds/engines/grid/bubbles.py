@@ -26,7 +26,9 @@ SAYINGS = {
 BEAM = 8  # heaps kept at each depth
 NODES = 3_000  # heaps looked at to prove that there is no way
 _QUEUE = "Bubbles: "
-_SHOT = re.compile(r"(?:shoot\s+)?(?:from\s+)?([a-z])[\s,-]*(?:to\s+the\s+)?(left|right|l|r|<|>)", re.ASCII)
+_SHOT = re.compile(
+    r"(?:(?:shoot|fire)\s+)?(?:the bubble\s+)?(?:from\s+)?([a-z])[\s,:-]*(?:to\s+the\s+)?(left|right|l|r|<|>)", re.ASCII
+)
 _WAYS = {"left": -1, "l": -1, "<": -1, "right": 1, "r": 1, ">": 1}
 _BITS = {ord(sign): "1" for sign in HUES} | {ord(EMPTY): "0"}
 _ONLY = {sign: _BITS | {ord(other): "0" for other in HUES if other != sign} for sign in HUES}

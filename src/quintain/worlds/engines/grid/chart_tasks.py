@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from quintain.worlds.cells import labelled, name_of, names_of, read_cell
+from quintain.worlds.directions import planned
+from quintain.worlds.engines.csp.page import unlabelled
 from quintain.worlds.engines.grid.charts import (
     FLOOR,
     GOAL,
@@ -68,7 +70,7 @@ class Route:
 
     def read(self, text: str) -> Move | None:
         out = []
-        for part in _BETWEEN.split(text.replace("->", " ").strip(" ,;[](){}")):
+        for part in _BETWEEN.split(planned(text).replace("->", " ").strip(" ,;[](){}")):
             found = _STEP.fullmatch(part)
             if found:
                 if found[1] and found[3]:
@@ -244,7 +246,7 @@ class Distances:
         return scattered(rng, knobs)
 
     def read(self, text: str) -> Move | None:
-        signs = [part for part in _BETWEEN.split(text) if part]
+        signs = [part for part in _BETWEEN.split(unlabelled(text)) if part]
         if len(signs) > 2 and all(len(row) == len(signs) for row in signs):
             signs = list("".join(signs))  # rows without gaps
         side = math.isqrt(len(signs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ SAYINGS = {"dry": "No moves are left."}
 BEAM = 40  # floods kept at each depth
 NODES = 20_000  # floods looked at to prove that there is no way
 _LEFT = "Moves left: "
+_VERBS = re.compile(r"\A(?:(?:flood|pick|paint|fill|switch|change|name|colou?r:?|the|it|with|to) +)+")
 _MOVES = {sign: Move(NAMES[sign], sign) for sign in HUES}
 
 
@@ -164,9 +166,7 @@ class FloodGame:
         return _MOVES[rng.pick(HUES[: state.colours])]
 
     def read(self, text: str) -> Move | None:
-        for word in ("flood ", "pick ", "colour ", "color "):
-            text = text.removeprefix(word)
-        sign = read_hue(text)
+        sign = read_hue(_VERBS.sub("", text))
         return _MOVES[sign] if sign else None
 
     def play(self, state: Flood, move: Move) -> After[Flood] | None:

@@ -12,7 +12,9 @@ from quintain.worlds.scene import Box, Run, Shape
 
 Cell = tuple[int, int]
 _PAIR = re.compile(
-    r"(?:swap\s+)?([a-z]\s?\d{1,2})\s*(?:(?:<->|[-,:]|and|with)\s*)?([a-z]\s?\d{1,2}|up|down|left|right)", re.ASCII
+    r"(?:(?:swap|exchange):?\s+)?(?:the\s+)?(?:(?:gems|cells)\s+)?(?:at\s+)?"
+    r"([a-z]\s?\d{1,2})\s*(?:(?:<->|[-,:/&↔]|and|with)\s*)?([a-z]\s?\d{1,2}|up|down|left|right)",
+    re.ASCII,
 )
 _TABLES = [
     bytes([49 if chr(code) == sign else 48 for code in range(256)]) for sign in HUES

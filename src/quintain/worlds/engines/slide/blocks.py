@@ -33,9 +33,12 @@ NAMES = "abcdefghijklmnopq"
 SIZES = ("1x1", "2x1", "1x2", "2x2", "3x1", "1x3")
 HUES = ("sky", "gold", "green", "plum", "sand", "cloud", "mint", "amber", "frost", "wood")
 ORACLE_NODES = 30_000
-_WAY = r"[ ,:]*(up|down|left|right|u|d|l|r)"
+_WAY = r"[ ,:-]*(up|down|left|right|u|d|l|r)(?:wards?)?"
+_UNIT = r"(?:cell|space|step|square)s?"
+_COUNTS = {"one": "1", "two": "2", "three": "3", "four": "4"}
 _TEXT = re.compile(
-    rf"(?:move |slide )?(?:block |car )?([a-q])(?: ([1-9]) )?{_WAY}(?:[ ,:]*(?:by )?([1-9]))?(?: (?:cell|space|step|square)s?)?",
+    rf"(?:move |slide )?(?:the )?(?:block |car )?([a-q])(?: moves)?(?: ([1-9])(?: {_UNIT})? )?{_WAY}"
+    rf"(?:[ ,:]*(?:by )?([1-9]))?(?: {_UNIT})?",
     re.ASCII,
 )
 WAYS = {"u": "up", "d": "down", "l": "left", "r": "right"}
@@ -145,7 +148,8 @@ class Blocks:
         return along(self, board, now, trail(came, there), self._node)
 
     def spell(self, text: str) -> str:
-        found = _TEXT.fullmatch(named_first(text))
+        told = " ".join([_COUNTS.get(word, word) for word in text.split(" ")])
+        found = _TEXT.fullmatch(named_first(told))
         if not found or (found[2] and found[4]):
             return ""
         return f"{found[1]} {WAYS[found[3][0]]} {found[2] or found[4] or 1}"

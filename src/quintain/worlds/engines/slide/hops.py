@@ -22,13 +22,16 @@ PEG_NODES, KNIGHT_NODES = 150_000, 80_000
 SPARE = 2  # turns for jumps that the rules refuse
 LARGEST = 7  # side of a board
 _BETWEEN = re.compile(r"\s*(?:->|>|-|,|\bto\b|\s)\s*")
+_WORDS = re.compile(
+    r"\b(?:the|my|move|white|black|knight|peg|jumps?|moves|goes|lands|on|at)\b:?|\b[nwb](?=\s?[a-z]\d)|(?<=\d)x(?=[a-z]\d)"
+)
 _JOINED = re.compile(r"^([a-z]\d)([a-z]\d)$")
 Jump = tuple[int, int, int]  # from, over, to
 
 
 def spell(text: str) -> str:
     """`b3 d3`, however it was written; nothing if it is no pair of cells."""
-    text = _JOINED.sub(r"\1 \2", text.removeprefix("move ").removeprefix("jump ").removeprefix("knight "))
+    text = _JOINED.sub(r"\1 \2", _WORDS.sub(" ", text).strip())
     ends = [read_cell(part) for part in _BETWEEN.split(text)]
     cells = [name_of(*cell) for cell in ends if cell]
     return " ".join(cells) if len(ends) == len(cells) == 2 else ""

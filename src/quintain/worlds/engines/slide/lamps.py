@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -69,6 +70,7 @@ def _synonyms() -> dict[str, str]:
     return out
 
 
+_PRESS = re.compile(r"\A\s*(?:press|push|toggle|flip|click|tap|switch)?\s*(?:the )?(?:lamp\b:?)?\s*(?:at )?(?=\S)")
 CHOICES = Choices(*(name_of(r, c) for r in range(LARGEST) for c in range(LARGEST)), synonyms=_synonyms())
 
 
@@ -183,7 +185,7 @@ class LampWorld:
         return View(self, state, seat)
 
     def read(self, text: str, seat: str) -> Move | None:
-        return CHOICES.read(text)
+        return CHOICES.read(_PRESS.sub("", text[:64].lower()))
 
     def turns(self, state: Lamps) -> int:
         return state.panel.budget

@@ -9,6 +9,7 @@ from typing import Any
 
 from quintain.ports import SOLO
 from quintain.types import QuintainError
+from quintain.worlds.directions import planned
 from quintain.worlds.engines.slide.push import WON, CrateWorld
 from quintain.worlds.engines.slide.push_board import LETTERS, Crates
 from quintain.worlds.engines.slide.push_solve import ground, pushes_left
@@ -66,7 +67,7 @@ class PlanWorld:
 
     def read(self, text: str, seat: str) -> Move | None:
         """Letters or words, each with a count or none, with or without spaces and commas between them."""
-        text = text[: CHARACTERS + 1].strip().lower()
+        text = planned(text[: CHARACTERS + 1].strip())
         if not text or len(text) > CHARACTERS or not _ALL.fullmatch(text):
             return None
         found = "".join([word[0] * int(count or 1) for word, count in _ONE.findall(text)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +58,10 @@ def _synonyms() -> dict[str, str]:
     return out
 
 
+_SAID = re.compile(
+    r"(?:move |take )?(?:the )?(?:(?:top |smallest )?dis[ck] )?(?:\d:? )?(?:of |from )?(?:peg )?([a-z]),?"
+    r" (?:to |onto |-> |(?:and )?put (?:it )?on )?(?:peg )?([a-z])"
+)
 CHOICES = Choices(*(a + b for a, b in itertools.permutations(PEGS, 2)), synonyms=_synonyms())
 
 
@@ -106,7 +111,8 @@ class TowerWorld:
         return View(self, state, seat)
 
     def read(self, text: str, seat: str) -> Move | None:
-        return CHOICES.read(text)
+        said = _SAID.fullmatch(text[:64].strip().lower())
+        return CHOICES.read(said[1] + said[2] if said else text)
 
     def turns(self, state: Discs) -> int:
         return state.rack.budget

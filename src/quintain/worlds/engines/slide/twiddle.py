@@ -34,7 +34,9 @@ WAYS = {
     "counterclockwise": "left",
 }
 _TEXT = re.compile(
-    r"(?:turn |rotate )?([a-d] ?\d)[ ,:=]*(right|left|r|l|cw|ccw|clockwise|anticlockwise|counterclockwise)", re.ASCII
+    r"(?:turn |rotate |twist )?(?:the )?(?:block )?(?:at )?([a-d] ?\d)[ ,:=-]*(?:to the )?"
+    r"(right|left|r|l|cw|ccw|clockwise|anti-?clockwise|counter-?clockwise)",
+    re.ASCII,
 )
 
 
@@ -162,7 +164,8 @@ class Twiddle:
         cell = read_cell(found[1]) if found else None
         if not found or not cell or max(cell) >= LARGEST:
             return ""
-        return f"{names_of(LARGEST, LARGEST)[cell[0] * LARGEST + cell[1]]} {WAYS[found[2]]}"
+        way = WAYS[found[2].replace("-", "")]
+        return f"{names_of(LARGEST, LARGEST)[cell[0] * LARGEST + cell[1]]} {way}"
 
     def caption(self, board: str, now: str, level: int) -> str:
         width, goal = int(board), goal_of(len(now))

@@ -1,0 +1,109 @@
+"""How moves of sliding puzzles and on grids may be written, and what is not taken for one."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
+from quintain.messages import Message
+
+DISTANCES = ("3 2 1 1", "# 1 0 0", "3 2 # 1", "4 # 3 2")
+
+
+def key_of(name: str, text: str) -> str | None:
+    env = WorldEnv(world_of(name), Scaffold())
+    move = env.reader.read(Message.of("assistant", f"<action>{text}</action>"), env.facts.seats[0])
+    return move and move.key
+
+
+@pytest.mark.parametrize(
+    "name, texts, key",
+    [
+        (
+            "KnightSwap",
+            ("the knight on a2 goes to b4", "Na2-b4", "White: a2-b4", "a2xb4", "knight from a2 to b4"),
+            "a2 b4",
+        ),
+        (
+            "PegJump",
+            ("peg e3 jumps to c3", "Peg at e3 jumps to c3", "move the peg from e3 to c3", "e3 lands on c3"),
+            "e3 c3",
+        ),
+        (
+            "Hanoi",
+            ("Move the top disc from a to b", "disc 1: a to b", "take the top disc from a and put it on b"),
+            "ab",
+        ),
+        ("Hanoi", ("move disc 1 to b from a", "Move disc from peg A to peg B"), "ab"),
+        *(
+            (
+                name,
+                ("slide d 2 cells up", "Slide car d two cells up", "d moves up 2", "slide d upwards by 2 cells"),
+                "d up 2",
+            )
+            for name in ("Klotski", "RushHour")
+        ),
+        ("RushHour", ("d up one", "move d up by one cell"), "d up 1"),
+        ("LightsOut", ("press lamp b2", "Press the lamp at b2", "Lamp: b2", "flip b2"), "b2"),
+        (
+            "TwiddleTiles",
+            ("turn the block b2 to the right", "rotate the block at b2 clockwise", "b2-right"),
+            "b2 right",
+        ),
+        ("TwiddleTiles", ("b2 counter-clockwise", "rotate b2 anti-clockwise"), "b2 left"),
+        (
+            "SokobanPlan",
+            ("Steps: d l u d d", "1. down\n2. left\n3. up\n4. down\n5. down", "down, left, up, down x2"),
+            "d l u d d",
+        ),
+        (
+            "MazePlan",
+            ("up 3, left 2, down 1", "3 up, 2 left, 1 down", "Path: u u u l l d", "1. up 3\n2. left 2\n3. down"),
+            "u u u l l d",
+        ),
+        ("ColourFlood", ("flood with blue", "Colour: blue", "change the colour to blue", "fill blue"), "blue"),
+        ("GemSwap", ("exchange d5 and e5", "Swap the gems at d5 and e5", "d5/e5", "d5 ↔ e5"), "d5-e5"),
+        ("BubbleShot", ("c: left", "fire c left"), "c left"),
+        ("ChainMarbles", ("shoot at place 3", "shoot place 3"), "shoot3"),
+        (
+            "GridDistance",
+            (
+                "Distances:\n" + "\n".join(DISTANCES),
+                "\n".join(f"Row {i}: {row}" for i, row in enumerate(DISTANCES, 1)),
+                "\n".join(["   a b c d", *(f" {i} {row}" for i, row in enumerate(DISTANCES, 1))]),
+            ),
+            " / ".join(DISTANCES),
+        ),
+    ],
+)
+def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str) -> None:
+    assert {key_of(name, text) for text in texts} == {key}
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("PegJump", "e3 over d3 to c3"),
+        ("RushHour", "d up 2 or 1"),
+        ("MazePlan", "up 3 left 2 down"),
+        ("MazePlan", "2 up 3, left"),
+        ("SokobanPlan", "Steps: not d l"),
+        ("ColourFlood", "from red to blue"),
+        ("GridDistance", "\n".join(f"Row {5 - i}: {row}" for i, row in enumerate(DISTANCES, 1))),
+    ],
+)
+def test_what_could_be_meant_otherwise_is_not_read(name: str, text: str) -> None:
+    assert key_of(name, text) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["KnightSwap", "Hanoi", "RushHour", "LightsOut", "TwiddleTiles", "MazePlan", "ColourFlood"]
+)
+@pytest.mark.parametrize("part", ["the ", "1. ", "up 3, ", "\n", " ", "a2", "move "])
+def test_long_texts_take_no_time(name: str, part: str) -> None:
+    begun = time.perf_counter()
+    world_of(name).read((part * 20_000)[:20_000] + "!", "agent")
+    assert time.perf_counter() - begun < 1
