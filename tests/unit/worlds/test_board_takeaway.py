@@ -37,7 +37,8 @@ def test_exactly_one_slide_wins() -> None:
         winning = [(str(n), str(by)) for n, by, after in slides(strips) if not slider_wins(tuple(after))]
         plan = world.solve(state, SOLO)
         assert isinstance(plan, Plan) and [plan.moves[0].value] == winning
-    assert world.read("coin 3 by 2 cells", SOLO) is None and world.read("(3, 2)", SOLO) == world.read("3 2", SOLO)
+    assert world.read("coin 3 by 2 cells", SOLO) == world.read("(3, 2)", SOLO) == world.read("3 2", SOLO) is not None
+    assert world.read("2 cells, coin 3", SOLO) is None
 
 
 def test_shares_of_piles_are_those_of_plain_minimax() -> None:
