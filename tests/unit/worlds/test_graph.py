@@ -368,13 +368,90 @@ def test_answers_have_one_normal_form() -> None:
         ("TriadList", ("Triples: A B C / D E F",), "A B C / D E F"),
         ("HamPath", ("no", "None.", "No."), "none"),
         ("CopsRobber", ("stay", " Stay"), "stay"),
-        ("MetroTrip", ("2F", "2: F", "2, to F", "line 2 to F"), "2 F"),
+        ("CopsRobber", ("E", "D to E", "D->E", "E (from D)", "move cop from D to E", "cop: E", "Cop 1: E"), "E"),
+        ("CopsRobber", ("E F", "D->E, G->F", "cop 1: E, cop 2: F", "E, F"), "E F"),
+        (
+            "MetroTrip",
+            (
+                "2F",
+                "2: F",
+                "2, to F",
+                "line 2 to F",
+                "line 2, get off at F",
+                "line 2 from A to F",
+                "2-F",
+                "take line 2 and get off at F",
+            ),
+            "2 F",
+        ),
+        (
+            "AchromMax",
+            ("Group 1: A, B; Group 2: C", "{1: [A, B], 2: [C]}", "Red: A B\nBlue: C", "2 groups: AB / C"),
+            "A B / C",
+        ),
+        (
+            "AdjacencyRead",
+            ("A: 0 1\nB: 1 0", "  A B\nA 0 1\nB 1 0", "Row A: 0 1; Row B: 1 0", "{'A': [0,1], 'B': [1,0]}"),
+            "0 1 / 1 0",
+        ),
+        (
+            "CircuitRead",
+            ("D (xor): 1, E (or): 0", "D outputs 1, E outputs 0", "D, E = 1, 0", "Gate D: 1, Gate E: 0"),
+            "D=1 E=0",
+        ),
+        (
+            "CutMin",
+            ("Edges to take out: A-D, A-E", "Cut edges: A-D 1, A-E 2; total 3", "A-D, A-E (total weight 3)"),
+            "A-D A-E",
+        ),
+        (
+            "EulerTour",
+            ("A>B, B-C, C-A", "Euler circuit: A B C A", "Closed walk: A-B-C-A", "(A,B), (B,C), (C,A)"),
+            "A B C A",
+        ),
+        ("ShortestWalk", ("A-B (4), B-C (12)", "Walk from A to C: A B C", "A-B-C; length 16"), "A B C"),
+        ("HamPath", ("No such walk", "There is no Hamiltonian path.", "No walk exists"), "none"),
+        ("FlowRead", ("Path: D-A-G; increase: 3", "D A G; the flow can grow by 3", "D A G; by 3"), "D A G ; 3"),
+        ("GridIslands", ("Islands: 4; largest: c2 d3", "4 islands; the largest is c2, d3"), "4 ; c2 d3"),
+        ("IndepTree", ("A (15), C (2)", "A 15, C 2", "A, C (total 17)", "A: 15, C: 2"), "A C"),
+        ("MatchMax", ("A↔B, C↔D", "Chosen edges: A<->B, C<->D"), "A-B C-D"),
+        ("IsoMatch", ("A↔3, B↔1", "(A→3), (B→1)"), "A=3 B=1"),
+        ("SortNetwork", ("A: 32, B: 5", "Wire A: 32; Wire B: 5", "A 32\nB 5"), "32 5"),
+        (
+            "SpanCount",
+            ("98 spanning trees, 55 with A-D", "Total: 98; with the thick edge: 55", "98 (55 with A-D)"),
+            "98 55",
+        ),
+        ("SpanCountMin", ("Sum: 6, trees: 5; edges: A-E B-C",), "6 5 ; A-E B-C"),
+        ("TopoCount", ("210 orders, 30 with A right after D", "total: 210, first: 30"), "210 30"),
+        ("TreeColours", ("colour 1: 8, colour 2: 16", "1 -> 8, 2 -> 16", "Color 1 = 8; color 2 = 16"), "8 16"),
+        ("TreeCentre", ("Centers: B and C; centroid: D", "centre B C; centroid D"), "B C ; D"),
+        ("TopoOrder", ("Topological sort: A C B", "Ordering: A, C, B"), "A C B"),
         ("Tangram", ("A 180 a2", "put A turned 180 at a2"), "A a2 180"),
     ],
 )
 def test_an_answer_has_many_spellings(name: str, texts: tuple[str, ...], key: str) -> None:
     moves = {text: world_of(name).read(text, SOLO) for text in texts}
     assert {text: move and move.key for text, move in moves.items()} == dict.fromkeys(texts, key)
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("SpanCount", "edge: 55; total: 98"),  # labels in another order
+        ("TopoCount", "first: 30; total: 210"),
+        ("HamPath", "A-B, D-C"),  # edges that do not hang together
+        ("AchromMax", "1=A, 2=B, 1=C"),
+        ("AchromMax", "A=1, B=2, C=1"),
+        ("AdjacencyRead", "B: 0 1\nA: 1 0"),
+        ("CircuitRead", "D is not 1, E is 0"),
+        ("SortNetwork", "B: 5, A: 32"),
+        ("TreeCentre", "centroid: D; centre: B"),
+        ("CopsRobber", "cop 2: F, cop 1: E"),
+    ],
+)
+def test_labels_that_say_something_else_are_heeded(name: str, text: str) -> None:
+    assert world_of(name).read(text, SOLO) is None
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,13 +21,34 @@ _ROW = r"\s*[/|\n]\s*"
 _AND = re.compile(r"(?<=[\w)\]}])[\s,]+and\s+(?=[\w(\[{])", re.ASCII | re.IGNORECASE)
 _TITLE = re.compile(
     r"\b(?:(?:shortest|longest|lightest|largest|max(?:imum)?|min(?:imum)?|hamiltonian|euler(?:ian)?|topological"
-    r"|independent|spanning)\s+)*"
-    r"(?:answer|path|walk|route|tour|order|set|vertices|edges?|arcs?|groups?|flow|weight|length|number|total|cut|sums?"
-    r"|outputs?|clique|tree|mst|matching|mapping|arrows|cells|triples|(?:pre|in|post|level)[- ]?order(?:\s+traversal)?)\s*[:=]\s*"
+    r"|independent|spanning|colou?r|closed|chosen|removed|cut|tree|mst|matching|augmenting)\s+)*"
+    r"(?:answer|path|walk|route|tour|order(?:ing)?|set|vertices|edges?|arcs?|groups?|flow|weight|length|numbers?|total|cut|sums?|circuit|cycle"
+    r"|outputs?|clique|tree|mst|matching|mapping|arrows|cells|triples|sort|partition|classes|matrix|pairs"
+    r"|(?:pre|in|post|level)[- ]?order(?:\s+traversal)?)"
+    r"(?:\s+(?:to\s+(?:take\s+out|remove|cut)|of\s+the\s+tree|chosen|in\s+order|from\s+top\s+to\s+bottom|from\s+[a-r]\s+to\s+[a-r]))?\s*[:=]\s*"
     r"|\b(?:nodes?|vertex|vertices|gates?)\s+(?=[a-r]\b)",
     re.IGNORECASE,
 )
-_HEADS = r"(?is)(?:the )?(?:{})\s*(?:is\b|are\b|[:=])?\s*(.+?)[\s;,.]*(?:the )?(?:{})\s*(?:is\b|are\b|[:=])?\s*(.+)"
+_COUNTS = (
+    r"(?is)(?:(?:the )?(?:{0})\s*(?:[:=]|is\b)?\s*)?(\d{{1,6}})(?:\s+(?:{0}))?\s*[,;.(\n]\s*"
+    r"(?:(?:{1})\s*(?:[:=]|is\b)?\s*)?(\d{{1,6}})\b(?:\s+(?:{1}))?\)?"
+)
+_HEADS = r"(?is)(?:(?:the )?(?:{})\s*(?:is\b|are\b|[:=])?\s*)?(.+?)(?<![\s;,.])[\s;,.]+(?:the )?(?:{})\s*(?:is\b|are\b|[:=])?\s*(.+)"
+_NO = re.compile(  # that there is none, in words
+    r"(?:there is )?(?:none|no(?: such)?(?: hamiltonian| euler(?:ian)?| closed)?(?: (?:path|walk|tour|circuit|cycle))?)(?: exists)?\.?",
+    re.IGNORECASE,
+)
+_WITH = re.compile(  # what an answer that is a choice adds up to, behind it
+    r"(?<![\s,;(])[\s,;(]+(?:with\s+)?(?:(?:total|sum|cost)(?:\s+(?:weight|length))?|weight|length)(?:\s*[:=]|\s+is|\s+of)?\s*\d{1,5}\)?\.?$",
+    re.IGNORECASE,
+)
+_CALLED = re.compile(  # groups with their numbers or colours before them
+    r"(?:\b(?:colou?r(?:\s+class)?|group|class|set|part|triple)\s+(?:\d{1,2}|[a-r])|\b[gvc]?\d{1,2}"
+    r"|\b(?:red|green|blue|yellow|orange|purple))(?:\s*[:=]|(?=\s*[({]))\s*",
+    re.IGNORECASE,
+)
+_MANY = re.compile(r"^\d{1,2}\s+(?:groups|triples)\s*[:=]\s*", re.IGNORECASE)
+_LINE = re.compile(r"^\s*(?:row\s+)?([a-r]|\d{1,2}(?=\s*[:.]))(?:\s*[:.=|]\s*|\s+)(?=[\[(]?\s*[01])", re.IGNORECASE)
 _BARS = re.compile(r"^[ \t]*\|[ \t]*|[ \t]*\|[ \t]*$", re.MULTILINE)  # at the ends of a table's rows
 _POINT = re.compile(r"^\s*[-*•]\s+", re.MULTILINE)  # of a list in lines
 _COUNTED = re.compile(r"(?<!\w)(\d{1,2})\s*[:.)]\s+(?=[a-zA-Z({])", re.ASCII)  # what stands before names, from 1 on
@@ -60,6 +82,11 @@ def _tokens(text: str, pattern: str, between: str = _GAP) -> tuple[str, ...] | N
 
 
 def _path(text: str, vertex: str) -> tuple[str, ...] | None:
+    steps = re.sub(rf"[(\[]\s*({vertex})\s*,\s*({vertex})\s*[)\]]", r"\1-\2", re.sub(r"\s*\(\d{1,4}\)", "", text))
+    edges = _tokens(re.sub(_DASH, "-", steps), f"{vertex}-{vertex}")
+    if edges and len(edges) > 1:  # edge by edge
+        joined = all(a[-1] == b[0] for a, b in itertools.pairwise(edges))
+        return (edges[0][0], *(edge[-1] for edge in edges)) if joined else None
     found = _tokens(text, vertex, rf"{_DASH}|{_GAP}")
     return found if found and len(found) > 1 else None  # the "a" of a sentence is no walk
 
@@ -67,6 +94,13 @@ def _path(text: str, vertex: str) -> tuple[str, ...] | None:
 def _set(text: str, vertex: str) -> tuple[str, ...] | None:
     found = _tokens(text, vertex, rf"{_DASH}|{_GAP}" if vertex == VERTEX else _GAP)
     return tuple(sorted(set(found))) if found else None
+
+
+def _chosen(text: str, vertex: str) -> tuple[str, ...] | None:
+    parts = _tokens(re.sub(r"[\s():=]+", " ", text), rf"{vertex}|\d{{1,4}}") or ()
+    if parts and len(parts) % 2 == 0 and all(part.isdecimal() for part in parts[1::2]):
+        text = " ".join(parts[::2])  # each vertex with its weight, which is not asked for
+    return _set(text, vertex)
 
 
 def _arcs(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
@@ -80,7 +114,7 @@ def _arcs(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
 
 
 def _edges(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
-    found = _arcs(text, vertex)
+    found = _arcs(re.sub(r"\s*(?:<-+>|↔)\s*", "-", text), vertex)
     return tuple(sorted({(min(e), max(e)) for e in found})) if found else None
 
 
@@ -101,10 +135,18 @@ def _groups(text: str, vertex: str) -> tuple[tuple[str, ...], ...] | None:
     return None if None in parts else tuple(sorted(part for part in parts if part))
 
 
+def _uncalled(text: str) -> str:
+    """Groups without what each is called, where that is another name for each."""
+    called = [found.strip(" \t\n:=").lower() for found in _CALLED.findall(text)]
+    if len(called) < 2 or len(set(called)) < len(called):
+        return text
+    return re.sub(r"[\s,;/]*/[\s,;/]*", "/", _CALLED.sub("/", text)).strip("{[/ ")
+
+
 def _map(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
     one, two = (r"\d\d?", vertex) if text.lstrip("([ ")[:1].isdecimal() else (vertex, r"\d\d?")
-    text = re.sub(rf"[(\[]\s*({one})\s*,\s*({two})\s*[)\]]", r"\1=\2", text)
-    text = re.sub(rf"({one})(?:\s*(?:=|:|->|→)\s*|\s+-\s+|-|\s+)({two})", r"\1=\2", text)
+    text = re.sub(rf"[(\[]\s*({one})\s*(?:,|->|→)\s*({two})\s*[)\]]", r"\1=\2", text)
+    text = re.sub(rf"({one})(?:\s*(?:=|:|<?->|→|↔|↦)\s*|\s+-\s+|-|\s+)({two})", r"\1=\2", text)
     parts = _tokens(text, rf"{vertex}=\d\d?|\d\d?={vertex}")
     if parts is None:
         return None
@@ -124,7 +166,11 @@ def _flow(text: str, vertex: str) -> tuple[tuple[str, str, int], ...] | None:
 def _numbers(text: str, vertex: str) -> tuple[int, ...] | None:
     if re.search(r"\d[,;]?\s+\d", text):  # blanks part the numbers, so a comma without one parts thousands
         text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
-    labelled = r"(\d+)\s*(?:[:=]\s*|\.\s+)(?=\d)"
+    wires = re.findall(r"(?:WIRE\s+)?\b([A-R])(?:\s*(?:[:=]|->|→)\s*|\s+)(?=\d)", text)
+    if wires and wires == [chr(65 + i) for i in range(len(wires))]:
+        text = re.sub(r"(?:WIRE\s+)?\b[A-R](?:\s*(?:[:=]|->|→)\s*|\s+)(?=\d)", " ", text)
+        return _numbers(text, vertex) if len(re.findall(r"\d+", text)) == len(wires) else None
+    labelled = r"(?:\bCOLOU?R\s+|\bC)?(\d+)\s*(?:(?:[:=]|->|→)\s*|\.\s+)(?=\d)"
     labels = re.findall(labelled, text)
     counted = len(labels) > 1 and labels == [str(i) for i in range(1, len(labels) + 1)]
     found = _tokens(re.sub(labelled, " ", text) if counted else text, r"\d{1,6}")
@@ -139,7 +185,11 @@ def _number(text: str, vertex: str) -> int | None:
 
 
 def _bits(text: str, vertex: str) -> tuple[Any, ...] | None:
-    named = re.findall(rf"({vertex})([01])", bare := re.sub(r"(?:[\s,.:=>→()-]|\bIS\b)+", "", text))
+    if row := re.fullmatch(rf"({vertex}(?:[\s,]*{vertex})*)\s*[:=]\s*([01\s,]+)", text):  # all names, then all bits
+        names, bits = re.sub(_GAP, "", row[1]), re.sub(_GAP, "", row[2])
+        text = " ".join(map("".join, zip(names, bits, strict=True))) if len(names) == len(bits) else ""
+    text = re.sub(r"\b(?:IS|OUTPUTS?|GATES?)\b|\((?:AND|OR|XOR|NAND|NOR|NOT)\)", " ", text)
+    named = re.findall(rf"({vertex})([01])", bare := re.sub(r"[\s,.:=>→()-]+", "", text))
     if named and len(dict(named)) * 2 == len(bare):
         return tuple(sorted((name, int(bit)) for name, bit in named))
     text = re.sub(r"[\s,()\[\]{}]+", "", text)
@@ -147,8 +197,14 @@ def _bits(text: str, vertex: str) -> tuple[Any, ...] | None:
 
 
 def _rows(text: str, vertex: str) -> tuple[tuple[int, ...], ...] | None:
-    text = re.sub(r"\]\s*,?\s*\[", "/", text)
-    parts = [_bits(part, vertex) for part in re.split(_ROW, text.strip())]
+    text = re.sub(r"[\])]\s*,?\s*(?=[\[(A-R])", "/", text)
+    lines = re.split(_ROW, text.strip(" \t\n{}/"))
+    heads = [head[1] for line in lines if (head := _LINE.match(line))]
+    if heads and heads in ([chr(65 + i) for i in range(len(heads))], [str(i) for i in range(1, len(heads) + 1)]):
+        if lines[0].split() == heads:  # the columns
+            lines = lines[1:]
+        lines = [_LINE.sub("", line) for line in lines] if len(lines) == len(heads) else []
+    parts = [_bits(part, vertex) for part in lines]
     return None if None in parts or len(parts) < 2 else tuple(part for part in parts if part)
 
 
@@ -159,7 +215,7 @@ def _words(values: Iterable[Any]) -> str:
 KINDS: dict[str, Kind] = {
     "path": Kind(_path, _words),
     "order": Kind(_path, _words),
-    "set": Kind(_set, lambda v: _words(sorted(v))),
+    "set": Kind(_chosen, lambda v: _words(sorted(v))),
     "edges": Kind(_edges, lambda v: " ".join(sorted(f"{min(e)}-{max(e)}" for e in v))),
     "arcs": Kind(_arcs, lambda v: " ".join(sorted(f"{a}>{b}" for a, b in v))),
     "groups": Kind(_groups, lambda v: " / ".join(sorted(" ".join(sorted(group)) for group in v))),
@@ -182,6 +238,7 @@ class Form:
         vertex: the pattern of a vertex name.
         size: vertices of each group, if that is settled.
         heads: the patterns of what each of two parts may have before it.
+        counts: the patterns of what may stand before or behind each of two numbers.
 
     Example:
         >>> Form(("number", "edges")).read("7; C-A, (B,D)").key, Form(("order",)).read("BACD").key
@@ -193,6 +250,7 @@ class Form:
     vertex: str = VERTEX
     size: int = 0
     heads: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
 
     def read(self, text: str) -> Move | None:
         """The answer that `text` spells, in its normal form, or None. Never raises."""
@@ -210,7 +268,7 @@ class Form:
 @functools.lru_cache(maxsize=8192)
 def _read(form: Form, text: str) -> Move | None:
     text = _plain(form, _AND.sub(", ", text.translate(_QUOTES).strip()))
-    if text.lower().rstrip(".") in (NONE, "no"):
+    if _NO.fullmatch(text):
         return Move(NONE) if form.none else None
     parts = _parted(form, text)
     if len(parts) != len(form.parts):
@@ -227,9 +285,21 @@ def _read(form: Form, text: str) -> Move | None:
 
 def _plain(form: Form, text: str) -> str:
     """A text without titles, bullets, and numbers from 1 on before what is asked for."""
-    text = _POINT.sub("", _TITLE.sub("", _BARS.sub("", text))).strip()
+    text = _POINT.sub("", _BARS.sub("", text)).strip()
+    if form.parts == ("groups",):
+        text = _uncalled(_MANY.sub("", text))
     if form.heads and (said := re.fullmatch(_HEADS.format(*form.heads), text)):
         return f"{said[1]};{said[2]}"
+    if (
+        form.counts
+        and (said := re.match(_COUNTS.format(*form.counts), text))
+        and re.search("[a-z]", said[0], re.IGNORECASE)
+    ):
+        text = f"{said[1]} {said[2]}{text[said.end() :]}"
+    if len(form.parts) == 1 and {"path", "set", "edges", "arcs"}.issuperset(form.parts):
+        text = _WITH.sub("", text)
+    title = _TITLE.match(text) if form.parts == ("numbers",) else None  # another one would say what a number is of
+    text = (text[title.end() :] if title else text if form.parts == ("numbers",) else _TITLE.sub("", text)).strip()
     counted = _COUNTED.findall(text) if _NAMED.issuperset(form.parts) else ()
     if len(counted) > 1 and list(counted) == [str(i) for i in range(1, len(counted) + 1)]:
         text = _COUNTED.sub("", text)

@@ -22,7 +22,10 @@ from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Shape
 SAYINGS = {"late": "The minutes are used up before you arrive.", "there": "You have arrived."}
 COLORS = ("brick", "blue", "green", "amber", "wine", "slate")
 STEPS = ((1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1))
-_MOVE = re.compile(r"(?:(?:take|ride) )?(?:the )?(?:line )?([1-6])(?:[,:]? ?)(?:to )?([a-r])", re.ASCII)
+_MOVE = re.compile(
+    r"(?:(?:take|ride) )?(?:the )?(?:line )?([1-6])(?:[,:-]? ?)(?:from [a-r] )?(?:(?:and )?(?:get off at|to) )?(?:stop )?([a-r])",
+    re.ASCII,
+)
 _LINE = re.compile(r"line (\d): ([A-R ]+), wait (\d+), ride (\d+)\.")
 _NOW = re.compile(r"You are at ([A-R]); go to ([A-R]) in (\d+) minutes?\.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -153,6 +154,13 @@ def place(key: str) -> Move:
     return Move(key)
 
 
+_GOES = re.compile(  # where one piece goes, maybe with where it stands
+    r"(?:move )?(?:the )?(?:cop ?([12])?:? )?(?:(?:goes|moves|stays) )?"
+    r"(?:([a-r]) \(?from [a-r]\)?|(?:(?:from )?[a-r] ?(?:to|-+>|→|-) ?)?(?:(?:to|at) )?([a-r]))",
+    re.ASCII,
+)
+
+
 @functools.lru_cache(maxsize=4096)
 def read_places(text: str) -> Move | None:
     """The move that names one vertex or two, or stays.
@@ -163,6 +171,13 @@ def read_places(text: str) -> Move | None:
     """
     if text.strip().lower() == STAY:
         return place(STAY)
+    named = (
+        [_GOES.fullmatch(part.strip()) for part in re.split(r",|;|\band\b", text.lower())] if len(text) <= 80 else []
+    )
+    if 0 < len(named) < 3 and all(named):
+        if [found[1] or str(i) for i, found in enumerate(named, 1) if found] == ["1", "2"][: len(named)]:
+            return place(" ".join((found[2] or found[3]).upper() for found in named if found))
+        return None
     parts = text[:40].upper().replace(",", " ").split()
     if not 0 < len(parts) < 3 or len(text) > 40 or any(p not in NAMES or len(p) > 1 for p in parts):
         return None

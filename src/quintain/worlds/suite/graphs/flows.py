@@ -246,7 +246,13 @@ as much as flows through it, which is taken back. The least room on the walk is 
     return GraphWorld(
         facts=facts_of("FlowRead", task, answer, "A D B ; 3", "; then flow/most."),
         levels=levels_of("n edges top", DRAWN),
-        form=Form(("path", "number")),
+        form=Form(
+            ("path", "number"),
+            heads=(
+                "(?:augmenting )?(?:path|walk|route)",
+                r"(?:\+|(?:flow )?(?:can )?(?:grow )?by|(?:flow )?(?:increase|growth)|(?:least )?room|flow|bottleneck|amount)",
+            ),
+        ),
         make=running,
         truth=lambda g: flows.widest(g, g.vertex("from"), g.vertex("to")),
         why=reasons.widest_first,

@@ -180,7 +180,11 @@ is land, . is water."""
     return GraphWorld(
         facts=facts_of("GridIslands", task, answer, "3 ; a1 a2 b2", legend=""),
         levels=levels_of("n land", SEAS, top=40),
-        form=Form(("number", "set"), vertex=CELL),
+        form=Form(
+            ("number", "set"),
+            vertex=CELL,
+            heads=("(?:number of )?islands", "(?:cells of (?:the )?)?largest(?: island)?(?: has)?(?: cells)?|cells"),
+        ),
         make=sea,
         truth=islands,
         why=cell_by_cell,

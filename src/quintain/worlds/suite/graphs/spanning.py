@@ -170,7 +170,13 @@ the drawing? And how many of them hold the thick edge, which the text names afte
     return GraphWorld(
         facts=facts_of("SpanCount", task, "Both numbers, in this order.", "21 8", ceilings={**CEILINGS, "blind": 0.1}),
         levels=levels_of("n edges top", COUNTS),
-        form=Form(("numbers",)),
+        form=Form(
+            ("numbers",),
+            counts=(
+                r"(?:total )?(?:number of )?(?:spanning )?trees|total|in (?:all|total)",
+                r"(?:of (?:them|these) )?(?:with|hold|contain)(?: the)?(?: thick)?(?: edge)?(?: [a-r]-[a-r])?|(?:thick )?edge",
+            ),
+        ),
         make=marked,
         truth=two_counts,
         why=reasons.taken_out,
@@ -196,7 +202,7 @@ have they all?"""
             NUMBERED,
         ),
         levels=levels_of("n edges heavy", TIES, top=500),
-        form=Form(("numbers", "edges")),
+        form=Form(("numbers", "edges"), counts=("sum|(?:total )?weight", "(?:number of )?(?:spanning )?trees")),
         make=weighted,
         truth=lightest_of_all,
         why=reasons.by_weight,

@@ -142,7 +142,7 @@ few vertices as possible. Each may be one vertex or two."""
     return GraphWorld(
         facts=facts_of("TreeCentre", task, "The centre; then, after a semicolon, the centroid.", "B ; B D"),
         levels=levels_of("n", COUNT),
-        form=Form(("set", "set"), heads=("cent(?:re|er)", "centroid")),
+        form=Form(("set", "set"), heads=("cent(?:re|er)s?(?: vertex)?", "centroids?(?: vertex)?")),
         make=tree,
         truth=lambda g: (trees.centre(g.near), trees.centroid(g.near)),
         why=proofs.middles,
@@ -285,7 +285,13 @@ done one after another? And in how many of these does the marked job (double rin
             "TopoCount", task, "Both numbers, in this order.", "20 8", ceilings={**CEILINGS, "constant": 0.04}
         ),
         levels=levels_of("n top", ROOTED),
-        form=Form(("numbers",)),
+        form=Form(
+            ("numbers",),
+            counts=(
+                r"(?:total )?(?:number of )?orders(?: in (?:all|total))?|total|in (?:all|total)",
+                r"(?:of (?:them|these) )?with [a-r] (?:first|right after (?:[a-r]|the root))|first",
+            ),
+        ),
         make=precedence,
         truth=orders_of,
         why=below_each,
