@@ -304,6 +304,25 @@ def test_where_from_comes_first_in_whatever_order_it_is_told(name: str, texts: t
         ("Gomoku", ("o b3", "O at b3"), "b3"),
         ("GoBoard", ("X b3", "black b3"), "b3"),
         ("Alquerque", ("f1 d3, d3 b5", "f1xd3xb5", "f1 to d3, then d3 to b5"), "f1 d3 b5"),
+        ("CrossFill", ("2 down: stone", "2-across = stone", "put stone in 2", "stone at place 2"), "2=stone"),
+        ("WordSearch", ("date: c1-f1", "DATE c1 to f1", "date from c1 to f1", "date (c1-f1)"), "c1-f1"),
+        ("MentalMap", ("blue box: 1 west, 2 north", "blue box 2 north, 1 west", "blue box: 1W 2N"), "blue-box -1 2"),
+        (
+            "MentalMap",
+            ("1. blue box: 2, -1\n2. green ball: 0, 3", "blue box 2 east 1 south; green ball 0 east 3 north"),
+            "blue-box 2 -1 green-ball 0 3",
+        ),
+        ("Maze3D", ("turn left 90 degrees", "rotate left"), "left"),
+        ("MazeEye", ("moves: f f l", "f f / l", "Moves: f, f, l"), "f f l"),
+        ("FreeCell", ("move 2 cards from column 3 to column 5", "two cards from 3 to 5", "3×2-5"), "3x2-5"),
+        ("FreeCell", ("column 3 to free cell a", "3 to the free cell a"), "3-a"),
+        ("Klondike", ("play the waste card to column 4", "waste card to 4"), "w-4"),
+        ("Klondike", ("draw a card", "draw from the stock"), "draw"),
+        ("GinRummy", ("discard the queen of hearts", "discard Q of hearts"), "discard QH"),
+        ("GinRummy", ("knock, discarding 10H", "knock with ten of hearts"), "knock TH"),
+        ("Hanabi2", ("clue colour: red", "give a red clue", "red clue"), "clue red"),
+        ("Hanabi2", ("clue rank: 3", "clue number 3"), "clue 3"),
+        ("Hanabi2", ("play my card 2", "play card number 2"), "play 2"),
         ("QuantumTTT", ("settle b3, a2 c2", "settle in b3; a2 c2", "b3: a2/c2"), "b3 a2 c2"),
         ("HeapDuel", ("pin a2", "take a2"), "a2"),
         ("WildTTT", ("X at b2", "b2/x", "b2 = X"), "b2 x"),
@@ -314,6 +333,20 @@ def test_what_stands_beside_a_move_is_read_over(name: str, texts: tuple[str, ...
     env = WorldEnv(world_of(name), Scaffold(grammar="word"))
     found = {text: env.reader.read(GRAMMARS["word"].write(text), env.facts.seats[0]) for text in texts}
     assert {text: move and move.key for text, move in found.items()} == dict.fromkeys(texts, key)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("WordSearch", "never c1-f1"),
+        ("MentalMap", "blue box: -1 west, 2 north"),  # is that east?
+        ("MentalMap", "blue box: 2 east, green ball: 1 north"),
+        ("CrossFill", "2 down"),
+    ],
+)
+def test_what_is_not_said_clearly_is_not_read(name: str, text: str) -> None:
+    env = WorldEnv(world_of(name), Scaffold(grammar="word"))
+    assert env.reader.read(GRAMMARS["word"].write(text), env.facts.seats[0]) is None
 
 
 @pytest.mark.parametrize(

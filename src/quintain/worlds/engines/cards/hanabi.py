@@ -35,8 +35,11 @@ COPIES = (3, 2, 2, 2, 1)  # cards of each rank and colour, for the ranks from 1
 LAST = 2  # turns after the last card of the deck was drawn
 MISTAKES = 3  # cards played that do not fit, with which all is lost
 SURE, BOLD = 0.99, 0.6  # chances with which a card is played: at once, and when there is nothing better
-_OWN = re.compile(r"(play|discard):? (?:card |slot )?#?([1-5])", re.ASCII)
-_CLUE = re.compile(r"(?:clue|hint|tell):? (?:colou?r |rank )?(red|green|blue|yellow|white|[rgbyw]|[1-5])s?", re.ASCII)
+_OWN = re.compile(r"(play|discard):? (?:my )?(?:card (?:number )?|slot |position )?#?([1-5])", re.ASCII)
+_CLUE = re.compile(
+    r"(?:clue|hint|tell):? (?:(?:colou?r|rank|number):? )?(red|green|blue|yellow|white|[rgbyw]|[1-5])s?", re.ASCII
+)
+_GIVE = re.compile(r"(?:give (?:a )?)?(red|green|blue|yellow|white) (?:clue|hint)", re.ASCII)
 _HEAD = re.compile(
     r"Points (\d+), mistakes (\d), full marks (\d+)\. Clues left: (\d) of (\d)\. Deck: (\d+)\. Ranks: (\d)\. Last turns: (\d)\."
 )
@@ -188,7 +191,7 @@ class Hanabi:
         found = _OWN.fullmatch(text)
         if found:
             return _own(found[1], int(found[2]) - 1)
-        found = _CLUE.fullmatch(text)
+        found = _CLUE.fullmatch(text) or _GIVE.fullmatch(text)
         return _clue(found[1][0].upper()) if found else None
 
     def play(self, state: Fireworks, move: Move) -> After[Fireworks]:

@@ -23,11 +23,27 @@ SAYINGS = {"won": "All cards are home."}
 LETTERS = "abcd"  # free cells
 NODES = 6_000  # tables that the oracle looks at
 _MOVE = re.compile(
-    r"(?:column )?(10|[1-9]|[a-d]|w|waste)(?: ?x ?([1-9]\d?))? ?(?:-|>|->|to|,| ) ?(?:column )?(10|[1-9]|[a-d]|h|home)",
+    r"(?:column |(?:free )?cell |the )?(10|[1-9]|[a-d]|w|waste(?: card)?)(?: ?[x×] ?([1-9]\d?))? ?(?:-|>|->|to|,| ) ?"
+    r"(?:column |(?:the )?(?:free )?cell )?(10|[1-9]|[a-d]|h|home)",
     re.ASCII,
 )
+_CARDS = re.compile(
+    r"(?:move )?([1-9]|two|three|four|five|six) cards? from (?:column )?(10|[1-9]) (?:on)?to (?:column )?(10|[1-9])",
+    re.ASCII,
+)
+_WORDS = {word: str(i) for i, word in enumerate(("two", "three", "four", "five", "six"), 2)}
 DRAWN = Move("draw", DRAW)
-_DRAW = ("draw", "deal", "stock")
+_DRAW = (
+    "draw",
+    "deal",
+    "stock",
+    "draw a card",
+    "draw from the stock",
+    "draw from stock",
+    "deal a row",
+    "deal cards",
+    "draw cards",
+)
 
 for _name in ("stock", "waste", "runs"):
     tiles(wide_note(f"wide-{_name}", _name.upper()))
@@ -140,6 +156,8 @@ class PatienceGame:
     def read(self, text: str) -> Move | None:
         if text in _DRAW:
             return DRAWN
+        if many := _CARDS.fullmatch(text):
+            return _move((_placed(many[2]), int(_WORDS.get(many[1], many[1])), _placed(many[3])))
         found = _MOVE.fullmatch(text)
         if not found:
             return None

@@ -41,11 +41,16 @@ _WORDS = {
     "pile": PILE,
     "take": PILE,
     "take pile": PILE,
-    **dict.fromkeys(("draw from stock", "draw from the stock", "take from the stock", "draw a card"), STOCK),
-    **dict.fromkeys(("draw from pile", "draw from the pile", "take from the pile", "take the pile"), PILE),
+    **dict.fromkeys(
+        ("draw from stock", "draw from the stock", "take from the stock", "draw a card", "draw a card from the stock"),
+        STOCK,
+    ),
+    **dict.fromkeys(
+        ("draw from pile", "draw from the pile", "take from the pile", "take the pile", "take the open card"), PILE
+    ),
 }
 _MOVE = re.compile(
-    r"(discard|drop|knock)(?:,? discard)?(?: with)?:? (?:the )?(a|[2-9]|10|t|j|q|k)\s?"
+    r"(discard|drop|knock)(?:,? discard(?:ing)?)?(?: with)?:? (?:the )?(ace|king|queen|jack|ten|a|[2-9]|10|t|j|q|k)\s?"
     r"(?:([cdhs♣♦♥♠])|of (club|diamond|heart|spade)s)",
     re.ASCII,
 )
@@ -185,7 +190,7 @@ class Rummy:
         found = _MOVE.fullmatch(text)
         if not found:
             return None
-        rank = found[2].upper().replace("10", "T")
+        rank = found[2][0].upper().replace("1", "T")
         return _away(CARDS[rank + _SUITS[found[3] or found[4]]], int(found[1] == "knock"))
 
     def play(self, state: Gin, move: Move) -> After[Gin]:

@@ -35,10 +35,29 @@ WAYS = ("north", "east", "south", "west")
 FAR = 40  # cells
 _NAME, _NUMBER = rf"({'|'.join(COLOURS)})[ _-]({'|'.join(SHAPES)})", r"([+-]?\d{1,2})"
 _THING = re.compile(rf"{_NAME}\s*(?:(?:is )?at|:|=|@)?\s*[(\[]?\s*{_NUMBER}\s*(?:,|\s)\s*{_NUMBER}\s*[)\]]?", re.ASCII)
-_BETWEEN = re.compile(r"\s*(?:[;,.]|and\b)*\s*(?:- )?")
+_WAY = r"([+-]?\d{{1,2}})\s*(?:cells?\s+)?({})\b"
+_AND = r"\s*(?:,|and\b)?\s*"
+_TOWARDS = re.compile(  # 2 east, 1 south; or the other way round
+    rf"(?<![\w+-]){_WAY.format('east|west|e|w')}{_AND}{_WAY.format('north|south|n|s')}"
+    rf"|(?<![\w+-]){_WAY.format('north|south|n|s')}{_AND}{_WAY.format('east|west|e|w')}",
+    re.ASCII,
+)
+_BETWEEN = re.compile(r"\s*(?:[;,.]|and\b)*\s*(?:- |\d{1,2}[.)] +(?=[a-z]))?")
 _LAST = re.compile(r"Say where: ([a-z, ]+)\.(?: You are at (-?\d+) (-?\d+), facing (\w+)\.)?(?: You said: (.*)\.)?")
 Spot = tuple[int, int]  # cells east and north of the start
 Said = tuple[tuple[int, Spot], ...]
+
+
+def _spot(found: re.Match[str]) -> str:
+    """The cells east and north that two numbers with their ways say."""
+    ways = dict[str, int]()
+    for number, way in zip(found.groups()[::2], found.groups()[1::2], strict=True):
+        if number:
+            back = way[0] in "ws"
+            if back and number[0] in "+-":
+                return found[0]  # -2 west may be either
+            ways["x" if way[0] in "ew" else "y"] = -int(number) if back else int(number)
+    return f"{ways['x']} {ways['y']}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +162,8 @@ class RecallGame:
         move = CHOICES.read(text)
         if move is not None:
             return move
-        out, at = dict[int, Spot](), len(text) - len(text.removeprefix("- "))
+        text = _TOWARDS.sub(_spot, re.sub(r"^(?:- |1[.)] +(?=[a-z]))", "", text))
+        out, at = dict[int, Spot](), 0
         while at < len(text):
             found = _THING.match(text, at)
             if not found or max(abs(int(found[3])), abs(int(found[4]))) > FAR:

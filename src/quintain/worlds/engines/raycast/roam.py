@@ -28,8 +28,14 @@ from quintain.worlds.scene import Scene
 from quintain.worlds.seats import seated
 from quintain.worlds.splits import Draft, canonical, drawn
 
-OTHER = {text: side for side in ("left", "right") for text in (side[0], f"turn {side}", f"{side} turn")}
-OTHER |= dict.fromkeys(("f", "fwd", "go", "ahead", "step", "go forward", "move forward", "step forward"), "forward")
+OTHER = {
+    text: side
+    for side in ("left", "right")
+    for text in (side[0], f"turn {side}", f"{side} turn", f"rotate {side}", f"turn {side} 90 degrees")
+}
+OTHER |= dict.fromkeys(
+    ("f", "fwd", "go", "ahead", "step", "go forward", "move forward", "step forward", "forward one cell"), "forward"
+)
 CHOICES = Choices("left", "right", "forward", synonyms=OTHER)
 HANDS = Choices(
     *("left", "right", "forward", "take", "drop"),

@@ -120,7 +120,7 @@ class StripGame:
         return _say("".join([rng.pick("ffflr") for _ in range((len(state.frames) - 1) * state.every)]))
 
     def read(self, text: str) -> Move | None:
-        parts = [part for part in re.split(r"[\s,;.>-]+", text) if part]
+        parts = [part for part in re.split(r"[\s,;.>/|-]+", re.sub(r"^(?:all )?moves:", "", text)) if part]
         signs = "".join([_SIGNS.get(part, "?" if set(part) - set("flr") else part) for part in parts])
         return _say(signs) if signs and "?" not in signs and len(signs) <= LONGEST else None
 

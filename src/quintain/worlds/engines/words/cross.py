@@ -23,7 +23,11 @@ SAYINGS = {
 }
 SPARE = 2  # turns beyond one for each word
 NODES = 20_000
-_FILL = re.compile(r"(\d{1,2})\s*(?:=|:|->|-|\.|\s)\s*([a-z]{3,6})", re.ASCII)
+_FILL = re.compile(
+    r"(\d{1,2})(?:[ -]?(?:across|down))?\s*(?:=|:|->|-|\.|\s)\s*([a-z]{3,6})"
+    r"|(?:(?:put|write|place) )?([a-z]{3,6}) (?:in|into|at) (?:place )?(\d{1,2})(?:[ -](?:across|down))?",
+    re.ASCII,
+)
 UNFILLED = "unfilled"  # longer than any listed word, so none reads like a place that holds nothing
 _PLACE = re.compile(r"(\d+): (across|down) from row (\d+) column (\d+), (\d) letters, (\w+)")
 tiles({f"slot-{n}": (Run(text=str(n), x=0.5, y=0.52, size=0.62, color="blue"),) for n in range(1, 31)})
@@ -167,7 +171,8 @@ class CrossGame:
 
     def read(self, text: str) -> Move | None:
         found = _FILL.fullmatch(text)
-        return _move(int(found[1]), found[2]) if found and int(found[1]) else None
+        number, word = (found[1] or found[4], found[2] or found[3]) if found else ("0", "")
+        return _move(int(number), word) if int(number) and word not in ("across", "down") else None
 
     def play(self, state: Crossing, move: Move) -> After[Crossing] | None:
         number, word = move.value

@@ -24,6 +24,10 @@ SAYINGS = {
 }
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (-1, 1), (0, -1), (-1, 0), (-1, -1), (1, -1))
 SPARE = 2  # wrong marks that a turn budget allows
+_WORD = re.compile(
+    r"^(?!not\b|never\b|avoid\b|without\b|cannot\b)[a-z]{3,15}(?:\s*[:=]|\s+(?:at|from)|(?=\s*\()|(?=\s+[a-z]\d))\s*",
+    re.ASCII,
+)  # that is found there
 _MARK = re.compile(r"(.+?)\s*(?:->|-|\bto\b|:|>)\s*(.+)|([a-z] ?\d+),? *([a-z] ?\d+)", re.ASCII)
 
 tiles(
@@ -120,7 +124,7 @@ class SearchGame:
         return _move(divmod(rng.pick(cells), state.side), divmod(rng.pick(cells), state.side))
 
     def read(self, text: str) -> Move | None:
-        parts = _MARK.fullmatch(text)
+        parts = _MARK.fullmatch(_WORD.sub("", text))
         if not parts:
             return None
         first, last = read_cell(parts[1] or parts[3]), read_cell(parts[2] or parts[4])
