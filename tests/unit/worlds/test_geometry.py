@@ -363,6 +363,39 @@ def test_an_answer_ends_it_and_shares_of_it_earn_little(name: str):
         ("MaxRectangle", ("A(3,5), C(9,5), D (9,7), F=(3,7)", "Corners: A C D F", "Rectangle: a, c, d, f"), "A C D F"),
         ("HullPoints", ("A (3,5), C (9,5), D (9,7)", "Hull: A, C, D"), "A C D"),
         ("CoinStrip", ("3 2", "coin 3, 2 cells", "coin 3 by 2 cells", "Coin 3: 2 cells left"), "3 2"),
+        ("AngleChase", ("angle between B and C: 50", "? = 50°", "The marked angle is 50°"), "50"),
+        ("TriangleSum", ("Sum of areas: 65",), "65"),
+        ("ClockDial", ("ruler A 46, gauge B 5", "Clock A: 46; Ruler B: 5", "A reads 46, B reads 5"), "46 5"),
+        (
+            "ColourMix",
+            ("target 1: A F, target 2: C E", "Target 1: paints A and F; target 2: paints C and E"),
+            "A F C E",
+        ),
+        ("CutPolygon", ("line from (8,2) to (9,15)", "Start: (8, 2); end: (9, 15)", "(8,2), C (9,15)"), "(8,2) (9,15)"),
+        ("StoneGarden", ("Stones: B, D, E", "Circle: B D E", "stones on the circle: B, D, E"), "B D E"),
+        ("VisibleLines", ("Lines: A C F", "from left to right: A, C, F", "Line A, line C, line F"), "A C F"),
+        ("HullPoints", ("corners of the hull: A C D", "Convex hull: A, C, D", "Hull ACD"), "A C D"),
+        ("MaxRectangle", ("Rectangle ACDF",), "A C D F"),
+        ("Occluded", ("Order: C, B, A", "lowest first: C B A", "bottom to top: C, B, A"), "C B A"),
+        ("ReflectRay", ("gates 18 and 1", "Gates: 18, 1"), "18 1"),
+        (
+            "ReflectRay",
+            ("8: 18, 14: 1", "ray 8: gate 18; ray 14: gate 1", "Ray 8 leaves by 18, ray 14 by 1"),
+            "8 18 14 1",
+        ),
+        ("PileIntervals", ("First player: 54; second player: 31", "Player 1: 54, Player 2: 31"), "54 31"),
+        ("PolygonArea", ("Area: 95, interior points: 91", "area 95, lattice points strictly inside 91"), "95 91"),
+        (
+            "RectTally",
+            ("17 rectangles, 3 squares, largest area 56", "Rectangles: 17, squares: 3, largest: 56"),
+            "17 3 56",
+        ),
+        ("MinCircle", ("Centre (12, 8), square of the radius 50",), "12 8 50"),
+        ("HueOrder", ("swap tiles c1 and b3", "exchange c1 and b3", "c1 ↔ b3"), "c1 b3"),
+        ("JigsawSwap", ("turn piece b1", "rotate b1", "turn b1 to the right", "rotate b1 clockwise"), "turn b1"),
+        ("MirrorPlace", ("put \\ at b3", "place a \\ mirror in b3", "\\ at b3"), "b3 \\"),
+        ("MirrorPlace", ("remove the mirror at b3", "take away b3"), "b3 off"),
+        ("PackBoxes", ("C: g1, 90", "C at g1 rotated 90 degrees", "C in g1, turned by 90"), "C g1 90"),
         ("PolygonArea", ("24-21", "24 - 21", "- 24\n- 21", "1: 24, 2: 21"), "24 21"),
     ],
 )
@@ -387,6 +420,15 @@ def test_a_bound_is_not_the_number(name: str, text: str):
     "name, text",
     [
         ("PolygonArea", "inside 34, area 40"),
+        ("PolygonArea", "interior points: 91; area: 95"),
+        ("PileIntervals", "54 of 85"),
+        ("RectTally", "squares: 3, rectangles: 17, area: 56"),
+        ("ReflectRay", "gate 18: ray 8, gate 1: ray 14"),
+        ("VisibleLines", "right to left: F C A"),
+        ("ColourMix", "target 2: C E, target 1: A F"),
+        ("StoneGarden", "B, D, E on a circle"),
+        ("JigsawSwap", "rotate b1 left"),
+        ("ClockDial", "gauge: 5, clock: 3:25"),
         ("PileIntervals", "second 29, first 32"),
         ("CoinStrip", "2 cells, coin 3"),
         ("VoronoiAsk", "mark 2: D, mark 1: C"),
@@ -433,3 +475,12 @@ def test_what_is_no_caption_is_told(name: str):
 def test_knobs_that_leave_no_room_are_told():
     with pytest.raises(BadKnob, match="it takes an integer from 1 to 3"):
         world_of("ColourMix").start(0, 0, targets=30)
+
+
+def test_rays_may_come_in_another_order_than_they_are_asked_for():
+    world = world_of("ReflectRay")
+    state = world.start(5, 4)
+    rays = [words[0] for kind, *words in state.things if kind == "ray"]
+    pairs = list(zip(rays, world.solve(state, SOLO).moves[0].value, strict=True))
+    text = ", ".join(f"ray {ray}: gate {gate}" for ray, gate in pairs[1:] + pairs[:1])
+    assert world.step(state, {SOLO: world.read(text, SOLO)}).rewards[SOLO]["success"] == 1

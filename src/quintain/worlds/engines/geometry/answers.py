@@ -12,7 +12,10 @@ from quintain.worlds.kernel import Move
 
 LONGEST = 400  # characters of an answer
 _FLUFF = re.compile(
-    r"\b(?:and|answer|is|then|points?|names?|area|inside|first|second|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?|counts?|patch(?:es)?"
+    r"\b(?:(?:from )?left to right|lowest first|bottom to top|on the (?:circle|line)|(?<!\ba )(?:circle|lines?)|stones?"
+    r"|corners of the hull|visible|order|convex|rays?|gates?|leaves|exits|at|targets?|paints?|players?|gets|rectangles|squares"
+    r"|(?:largest|max)(?= area)|largest|interior|lattice|strictly|are|the|and|answer|is|then"
+    r"|points?|names?|areas?|inside|first|second|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?|counts?|patch(?:es)?"
     r"|marks?|corners?|rectangle|hull|total|sq|coins?|cells?|by|left|x|y|r2)\b"
 )
 _ORDERS = [  # what is asked for first, and what after it
@@ -20,29 +23,35 @@ _ORDERS = [  # what is asked for first, and what after it
     for early, late in (
         ("first", "second"),
         ("coins?", "cells?"),
-        ("area", "inside|points?"),
+        ("area", "inside|interior|points?"),
+        ("rectangles", "squares|largest|area"),
+        ("squares", "largest|area"),
+        ("rays?", "gates?"),
         ("x", "y|r2"),
         ("x|cent(?:re|er)", "radius|r2"),
     )
 ]
 _ASKED = re.compile(  # what the one number is of
-    r"m?∠\s*[a-z]{1,4}\b|\b(?:ask|angle|arc|inscribed|tangent|chords|size|sum|total|value|cent(?:re|er))\b(?:\s+[a-z]{1,2}\b){0,4}"
+    r"m?∠\s*[a-z]{1,4}\b|\b(?:ask|angle|arc|inscribed|tangent|chords|size|sum|total|value|cent(?:re|er))\b(?:\s+(?:between|and|[a-z]{1,2})\b){0,4}"
+    r"|\bsum of (?:the )?areas\b|\?(?=\s*=)|\bmarked(?=\s+angle)"
 )
 _COMPARED = re.compile(r"(?<![-=])[<>]")  # a bound is not the number
 _BETWEEN = re.compile(r"[\s,;:/|\[\](){}=><°+&-]*")
-_SQUARED = re.compile(r"\br(?:adius)?\s*(?:\^\s*2\b|\*\*\s*2\b|²)")
+_SQUARED = re.compile(r"\bsquare of (?:the )?radius\b|\br(?:adius)?\s*(?:\^\s*2\b|\*\*\s*2\b|²)")
 _DASHES = str.maketrans("−–—－", "----")
 _POINT = re.compile(r"^\s*[-*•]\s+", re.MULTILINE)  # of a list in lines
 # a sign, where it cannot part two entries
 _MINUS = re.compile(r"(?<![\w)\]}°])-(?=[\d(\[])|(?:^|[^\w\s)\]}°])\s*-\s*(?=[\d(\[])")
 # what may stand before the entries, counted from 1 or A on
 _LABELS = {
-    "name": re.compile(r"(?<!\w)(\d{1,2})[\s:=.)>-]*(?:site\s+)?(?=[a-z]\b)", re.ASCII),
+    "name": re.compile(r"(?<!\w)(\d{1,2})[\s:=.)>-]*(?:(?:site|paints?)\s+)?(?=[a-z]\b)", re.ASCII),
     "number": re.compile(r"(?<![\d.:=])(\d{1,2})\s*(?:[:=]\s*|[.)]\s+)(?=\d)", re.ASCII),
     "point": re.compile(r"\b([a-z])\b[\s:=]*(?=[(\[]?\s*\d)", re.ASCII),
-    "time": re.compile(r"\b([a-z])\b[\s:=]*(?=\d)", re.ASCII),
+    "time": re.compile(r"\b([a-z])\b(?:\s+(?:reads|shows)\b)?[\s:=]*(?=\d)", re.ASCII),
 }
 _SQUARES = re.compile(r"(?<=unit)(?:s?\s*(?:\^\s*2\b|²)|\s+squares?\b)")
+_CUT = re.compile(r"\b(?:line|cut|goes|from|to|start|ends?)\b\s*:?")
+_BEFORE = re.compile(r"^\s*(?:Rectangle|Corners|Hull|Stones|Lines|Order)\s*:?\s+(?=[A-Z]+\s*$)")  # names in one
 _PLACE = re.compile(r"(?<=\b[a-z])\s*=?\s*\(\s*\d{1,2}\s*,\s*\d{1,2}\s*\)", re.ASCII)  # of a point that is named
 _RUN = re.compile(r"(?<=[A-Z])(?=[A-Z])")
 _TOKENS = {
@@ -109,6 +118,7 @@ class Form:
         """The answer that `text` spells, or None."""
         if len(text) > LONGEST:
             return None
+        text = _BEFORE.sub("", text)
         low = text.strip().lower()
         # names in one, as in BDFG; words are seldom in capitals
         if self.of == "name" and text == text.upper() and not _FLUFF.search(low):
@@ -124,6 +134,10 @@ class Form:
             if _COMPARED.search(low) and not re.fullmatch(r"\s*<[^<>]*>\s*", low):
                 return None
         low = _PLACE.sub(" ", low) if self.of == "name" else low
+        if self.of == "point" and self.unordered:
+            low = re.sub(r"\b[a-z]\s*(?=\()", " ", _CUT.sub(" ", low))  # corners by their names
+        if self.of == "time":
+            low = re.sub(r"\b(?:ruler|gauge|clock)\s+(?=[a-z]\b)", "", low)
         low, heads = self._headless(low)
         low, labels = _unlabelled(self.of, low)
         pattern = _TOKENS[self.of]

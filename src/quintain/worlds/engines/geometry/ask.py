@@ -95,8 +95,8 @@ class AskWorld:
             if sorted(said[::2]) != sorted(labels):
                 return Outcome(state, events=ILLEGAL)
             said = tuple([counts[label] for label in labels])
-        elif len(said) > 1 and said[::2] == labels:
-            said = said[1::2]
+        elif len(said) == 2 * len(labels) and sorted(said[::2]) == sorted(labels):
+            said = tuple([dict(zip(said[::2], said[1::2], strict=True))[label] for label in labels])
         if self.form.of == "name" and not {*said} <= {word for thing in state.things for word in thing}:
             return Outcome(state, events=ILLEGAL)
         after = Figure(state.things, said)

@@ -40,11 +40,15 @@ QUICK = 2_000  # nodes of the search while an instance is chosen
 WORDS = {15: "full", 9: "nw", 3: "ne", 6: "se", 12: "sw"}
 TURN = (0, 90, 180, 270)
 _MOVE = re.compile(
-    r"(?:put |place )?(?:piece )?([a-l])[\s,]+(?:(?:at|on|to) )?([a-z]\s?\d{1,2})(?:[\s,]+(?:turned |turn |by )?(0|90|180|270)°?)?",
+    r"(?:put |place )?(?:piece |rectangle )?([a-l])[\s,:]+(?:(?:at|on|to|in) )?([a-z]\s?\d{1,2})"
+    r"(?:[\s,]+(?:turned |turn |rotated )?(?:by )?(0|90|180|270)(?:°| degrees)?)?",
     re.ASCII,
 )
-_EARLY = re.compile(r"[\s,]+(?:turned |turn |by )?(0|90|180|270)°?[\s,]+(?:(?:at|on|to) )?([a-z]\s?\d{1,2})$", re.ASCII)
-_TAKE = re.compile(r"(?:take|remove)(?: back| out)? (?:piece )?([a-l])", re.ASCII)
+_EARLY = re.compile(
+    r"[\s,]+(?:turned |turn |rotated )?(?:by )?(0|90|180|270)(?:°| degrees)?[\s,]+(?:(?:at|on|to|in) )?([a-z]\s?\d{1,2})$",
+    re.ASCII,
+)
+_TAKE = re.compile(r"(?:take|remove)(?: back| out)? (?:piece )?([a-l])(?: back)?", re.ASCII)
 
 
 @functools.lru_cache(maxsize=1 << 15)

@@ -31,6 +31,12 @@ _MOVE = re.compile(
     re.ASCII,
 )
 
+_LAID = re.compile(  # the sign before its cell
+    r"(?:(?:put|place|set)\s+)?(?:a\s+)?(?:mirror\s+)?(/|\\\\?|backslash|slash)\s*(?:mirror\s+)?(?:(?:at|in|on|into)\s+)?(?:cell\s+)?([a-z]\s*\d{1,2})"
+    r"|(?:remove|clear|take\s+away)\s+(?:(?:the\s+)?mirror\s+)?(?:(?:at|from|in)\s+)?([a-z]\s*\d{1,2})",
+    re.ASCII,
+)
+
 
 @dataclass(frozen=True)
 class Box:
@@ -168,7 +174,10 @@ class MirrorWorld:
         return View(self, state, seat)
 
     def read(self, text: str, seat: str) -> Move | None:
-        found = _MOVE.fullmatch(text[:64].strip().lower())
+        low = text[:64].strip().lower()
+        if laid := _LAID.fullmatch(low):
+            low = f"{laid[2] or laid[3]} {laid[1] or OFF}"
+        found = _MOVE.fullmatch(low)
         cell = read_cell(found[1]) if found else None
         return put(cell, SIGNS[found[2].replace("\\\\", "\\")]) if found and cell and max(cell) < 9 else None
 

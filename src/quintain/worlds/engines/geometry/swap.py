@@ -24,7 +24,11 @@ WON = {SOLO: {"success": 1.0}}
 ILLEGAL: Events = {SOLO: ("illegal",)}
 Pieces = tuple[str, ...]
 Cell = tuple[int, int]
-_BETWEEN = re.compile(r"\s*(?:,|/|and|with|<->|->|-|\s)\s*")
+_BETWEEN = re.compile(r"\s*(?:,|/|and|with|<->|->|↔|-|\s)\s*")
+_SWAP = re.compile(r"^(?:swap|exchange|switch)\s+(?:the\s+)?(?:(?:tiles?|pieces?)\s+)?(?:at\s+)?")
+_TURN = re.compile(
+    r"(?:turn|rotate):?\s+(?:the\s+)?(?:piece\s+)?(?:at\s+)?(.+?)(?:\s+(?:(?:to the )?right|clockwise|by a quarter|90(?: degrees)?))?"
+)
 _RUN = re.compile(r"(?<=\d)(?=[a-z])", re.ASCII)  # between two cells in one, as in b1c2
 
 
@@ -73,9 +77,9 @@ def read(text: str, turns: bool) -> Move | None:
         >>> read("Swap C2 and a1", False).key, read("turn b2", True).key, read("turn b2", False)
         ('a1 c2', 'turn b2', None)
     """
-    low = text[:64].strip().lower().removeprefix("swap ")
-    if low.startswith("turn "):
-        cell = read_cell(low[5:]) if turns else None
+    low = _SWAP.sub("", text[:64].strip().lower())
+    if asked := _TURN.fullmatch(low):
+        cell = read_cell(asked[1]) if turns else None
         return turn(cell) if cell and max(cell) < LARGEST else None
     parts = _BETWEEN.split(_RUN.sub(" ", low))
     cells = [read_cell(part) for part in parts] if len(parts) == 2 else []
