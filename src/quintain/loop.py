@@ -11,7 +11,8 @@ import contextlib
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from quintain.parts import Cast, Objective, Rollout, given_by
+from quintain.given import given_by
+from quintain.parts import Cast, Objective, Rollout
 from quintain.ports import Learner
 from quintain.types import Batch, Group, Ticket
 from quintain.waits import waiting

@@ -166,10 +166,10 @@ def applied(part: Transform[X], x: X, state: State) -> tuple[X, State]:
         if isinstance(x, Terms) and (lacks := _lacking(part, x, error)):
             needs = tuple(dict.fromkeys(NEEDED[name] for name in lacks))
             raise PartError(
-                f"{_told(part)} reads {' and '.join(lacks)}, which these terms lack ({what}); say {needs=} where the part is made"
+                f"{told(part)} reads {' and '.join(lacks)}, which these terms lack ({what}); say {needs=} where the part is made"
             ) from error
         if line_of(error):
-            raise PartError(f"{_told(part)} fails: {what}") from error
+            raise PartError(f"{told(part)} fails: {what}") from error
         raise
     made, wants = out, "what it made of the input, and its state"
     if isinstance(out, tuple) and len(out) == 2:
@@ -180,22 +180,8 @@ def applied(part: Transform[X], x: X, state: State) -> tuple[X, State]:
             right = isinstance(made, tuple | list) and all(isinstance(group, Group) for group in made)
             wants = "" if right else "a tuple of groups"
     if wants:
-        raise PartError(f"{_told(part)} gave {repr(made)[:80]}, a {type(made).__name__}; it should give {wants}")
+        raise PartError(f"{told(part)} gave {repr(made)[:80]}, a {type(made).__name__}; it should give {wants}")
     return out
-
-
-def given_by(part: Rollout | Reward, made: Any, ticket: int) -> Group:
-    """What a rollout or a reward gave, looked at: a group of the ticket that was asked for.
-
-    Raises:
-        PartError: it gave something else.
-    """
-    if isinstance(made, Group) and made.ticket == ticket:
-        return made
-    gave = (
-        f"a group of ticket {made.ticket}" if isinstance(made, Group) else f"{repr(made)[:80]}, a {type(made).__name__}"
-    )
-    raise PartError(f"{_told(inspect.unwrap(part))} gave {gave}; it should give a Group with ticket={ticket}")
 
 
 def _lacking(part: Transform[Any], terms: Terms, error: Exception) -> list[str]:
@@ -205,7 +191,8 @@ def _lacking(part: Transform[Any], terms: Terms, error: Exception) -> list[str]:
     return [name for name in named if NEEDED[name] not in part.needs]
 
 
-def _told(part: Any) -> str:
+def told(part: Any) -> str:
+    """Which part it is, for a message."""
     made = provenance(part)
     return f"the {made['kind']} {made['name']!r}" if made else "a part without a name"
 
@@ -257,7 +244,7 @@ def remembered(rollout: Any) -> State:
         return encode({"made": made_of(one), "state": one.state()})
     except TypeError as error:
         raise PartError(
-            f"{_told(one)}: its state() is kept in checkpoints, and holds what cannot be: {error}"
+            f"{told(one)}: its state() is kept in checkpoints, and holds what cannot be: {error}"
         ) from error
 
 
@@ -318,14 +305,14 @@ def chain(*parts: Transform[X]) -> Transform[X]:
     last, said = 0, ""
     for part in parts:
         if not isinstance(part, Transform):
-            raise PartError(f"{_told(part)} is {part!r:.80}; it should be a Transform, such as stateless(function)")
+            raise PartError(f"{told(part)} is {part!r:.80}; it should be a Transform, such as stateless(function)")
         if part.place in PLACES:
             at = PLACES.index(part.place)
             if at < last:
                 raise PartError(f"a {part.place} part stands after a {said} part; the order is {' -> '.join(PLACES)}")
             last, said = at, part.place
         elif part.place:
-            raise PartError(unknown(f"place of {_told(part)}:", part.place, PLACES))
+            raise PartError(unknown(f"place of {told(part)}:", part.place, PLACES))
 
     def apply(x: X, state: State) -> tuple[X, State]:
         after = []

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from quintain.parts import Reward, Sampler, State, given_by
+from quintain.given import given_by, next_of
+from quintain.parts import Reward, Sampler, State
 from quintain.rollouts.race import apart
 from quintain.runtime.bias import BiasMeter
 from quintain.runtime.failures import failed
@@ -39,11 +40,11 @@ class Care:
         Raises:
             OnlyPoison: there is none.
         """
-        task, state = sampler.draw(state)
+        task, state = next_of(sampler, state)
         for _ in range(DRAWS):
             if task is None or not self.quarantine.holds(task):
                 return task, state
-            task, state = sampler.draw(state)
+            task, state = next_of(sampler, state)
         assert task is not None
         raise self.quarantine.exhausted(task)
 

@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any
 
 from quintain.config import Config
-from quintain.parts import Cast, Reward, Rollout, given_by
+from quintain.given import given_by
+from quintain.parts import Cast, Reward, Rollout
 from quintain.runtime.chain import APART as FIRST_TICKET
 from quintain.runtime.failures import refuse_failures
 from quintain.runtime.keeper import Peers

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from quintain.given import seen_by
 from quintain.ledger import Checkpoint, CorruptCheckpoint, PackedGroup, RunDir
 from quintain.ledger.groups import pack_group
 from quintain.ledger.plain import pack, unpack
@@ -155,7 +156,7 @@ class Keeper:
     def observed(self, sampler: Sampler, groups: Sequence[Group], state: Any) -> Any:
         """A sampler's state after the groups of all ranks, or of this one where it learns nothing from those of others."""
         for group in self.every(groups) if getattr(sampler, "everyones", True) else groups:
-            state = sampler.observe(state, group)
+            state = seen_by(sampler, state, group)
         return state
 
     def every(self, groups: Sequence[Group]) -> tuple[Group, ...]:

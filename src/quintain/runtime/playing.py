@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
 from quintain.config import Config, ConfigError
+from quintain.given import lacks
 from quintain.parts import Cast, Reward, Rollout
 from quintain.ports import Engine
-from quintain.registry import build, entry
+from quintain.registry import build
 from quintain.runtime.opponents import Cases, against, mixture
 from quintain.runtime.stage import Stage, env_of
 from quintain.runtime.words import turn_tokens
@@ -45,11 +45,9 @@ def make_rollout(config: Config, group_size: int, others: Cases = (), **more: An
 
 def _check_handed(name: str) -> None:
     """Refuse a rollout of one's own that cannot take what runs hand over, all of it at once: nobody who writes one can guess it."""
-    taken = inspect.signature(inspect.unwrap(entry("rollout", name).make)).parameters
-    lacks = [key for key in HANDED if key not in taken]
-    if lacks and not any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+    if lacking := lacks("rollout", name, HANDED):
         raise ConfigError(
-            f"rollout {name!r} takes no {', '.join(lacks)}, and every run hands over {', '.join(HANDED)}: let it take **options and "
+            f"rollout {name!r} takes no {', '.join(lacking)}, and every run hands over {', '.join(HANDED)}: let it take **options and "
             "give them to `episodes`, or keep to each itself (`quintain list parts episodes` says what they are)"
         )
 

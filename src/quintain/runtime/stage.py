@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -13,10 +14,11 @@ from quintain.config import Config, ConfigError
 from quintain.envs.demos import Manner
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
+from quintain.given import lacks, next_of, whole
 from quintain.learn.pack import Demo
 from quintain.parts import Sampler
 from quintain.ports import Env, Renderer
-from quintain.registry import build, entry, names, unknown
+from quintain.registry import build, entry, named, names, unknown
 from quintain.render import ChatRenderer
 from quintain.runtime.demos import write_demos
 from quintain.runtime.env_host import make_envs
@@ -169,7 +171,7 @@ def world_sampler(config: Config, split: str, seed: int, shard: tuple[int, int])
     own = config.sampler if split == "train" else {"name": "worlds"}
     params = {} if seeded(section.name) else section.params  # those of a registered env are its own options
     drawn = {"env": section.name, "levels": section.levels, "params": params, "split": split}
-    return build("sampler", {**drawn, "seed": seed, "shard": shard, **own})
+    return _sampler({**drawn, "seed": seed, "shard": shard}, own)
 
 
 def data_sampler(config: Config, split: str, seed: int, shard: tuple[int, int]) -> Sampler:
@@ -185,7 +187,19 @@ def data_sampler(config: Config, split: str, seed: int, shard: tuple[int, int]) 
     more |= {"columns": config.columns} if config.columns else {}
     chosen = {"split": rows_of(config, split)} if own["name"] == "dataset" else {}
     once = {**chosen, "epochs": 1, "seed": seed} if chosen and split != "train" else {}
-    return build("sampler", {**more, **chosen, "seed": seed, "shard": shard, **own, **once})
+    return _sampler({**more, **chosen, "seed": seed, "shard": shard}, {**own, **once})
+
+
+def _sampler(handed: Mapping[str, Any], own: Mapping[str, Any]) -> Sampler:
+    """The sampler of these options; one of one's own that cannot take what every run hands over is told all of it at once."""
+    name = named("sampler", own)
+    lacking = lacks("sampler", name, handed)
+    if lacking and not inspect.unwrap(entry("sampler", name).make).__module__.startswith("quintain."):
+        raise ConfigError(
+            f"sampler {name!r} takes no {', '.join(lacking)}, and every run hands over {', '.join(handed)}: let it take **options, "
+            "and keep to those that matter to it"
+        )
+    return whole(build("sampler", {**handed, **own}))
 
 
 def rows_of(config: Config, split: str) -> str:
@@ -208,7 +222,7 @@ def drawn(sampler: Sampler) -> Iterator[Task]:
     """The tasks of a sampler, one after the other, until it ends."""
     state = sampler.init()
     while True:
-        task, state = sampler.draw(state)
+        task, state = next_of(sampler, state)
         if task is None:
             return
         yield task

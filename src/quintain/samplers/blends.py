@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from quintain.given import next_of, seen_by, whole
 from quintain.parts import Sampler, State
 from quintain.registry import build, entry, named, register, unknown
 from quintain.samplers.draws import choice, mixed, uniform
@@ -43,14 +44,14 @@ class Mixture:
             if not any(weights):
                 return None, {**state, "over": over, "parts": states}
             at = choice(weights, self.seed, state["drawn"] * ranks + rank)
-            task, states[at] = self.parts[at].draw(states[at])
+            task, states[at] = next_of(self.parts[at], states[at])
             if task is not None:
                 return task, {"drawn": state["drawn"] + 1, "over": over, "parts": states}
             over[at] = True
 
     def observe(self, state: State, group: Group) -> State:
         """Every part sees every group; each knows its own."""
-        states = [p.observe(s, group) for p, s in zip(self.parts, state["parts"], strict=True)]
+        states = [seen_by(p, s, group) for p, s in zip(self.parts, state["parts"], strict=True)]
         return {**state, "parts": states}
 
 
@@ -91,11 +92,11 @@ def mixture(
 def part_of(part: Sampler | Mapping[str, Any] | str, shared: Mapping[str, Any]) -> Sampler:
     """A sampler, or the one of that name with its options and those of the shared ones that it takes."""
     if not isinstance(part, str | Mapping):
-        return part
+        return whole(part)
     spec = {"name": part} if isinstance(part, str) else dict(part)
     takes = inspect.signature(entry("sampler", named("sampler", spec)).make).parameters
     everything = any(p.kind is p.VAR_KEYWORD for p in takes.values())
-    return build("sampler", {**{k: v for k, v in shared.items() if k in takes or everything}, **spec})
+    return whole(build("sampler", {**{k: v for k, v in shared.items() if k in takes or everything}, **spec}))
 
 
 class Curriculum:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import floor
 from typing import Any
 
+from quintain.given import next_of, seen_by
 from quintain.parts import Sampler, State
 from quintain.registry import register, unknown
 from quintain.samplers.blends import part_of
@@ -47,7 +48,7 @@ class Recycled:
             made: dict[str, Any] = dict(waiting.pop(0))
             task = Task(messages=(Message.of("user", made.pop("opening")),), **made)
             return task, {**state, "drawn": number + 1, "waiting": waiting}
-        task, inner = self.inner.draw(state["inner"])
+        task, inner = next_of(self.inner, state["inner"])
         if task is not None and not task.messages:
             raise SamplerError(
                 f"recycle: task {task.key} of {task.env} has no opening of its own, so that none can be made of it; recycle "
@@ -59,7 +60,7 @@ class Recycled:
         """Make tasks of a finished group; those that were made of others teach no further ones."""
         if "recycled" in group.task.params:
             return state
-        state = {**state, "inner": self.inner.observe(state["inner"], group)}
+        state = {**state, "inner": seen_by(self.inner, state["inner"], group)}
         if not group.task.messages or any(not isinstance(part, Text) for m in group.task.messages for part in m.parts):
             return state  # played by another process; or a picture, which cannot be told in words
         return {**state, "waiting": [*state["waiting"], *self._made(group)][-self.keep :]}

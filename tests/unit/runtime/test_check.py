@@ -117,6 +117,16 @@ def test_a_rollout_that_cannot_take_what_runs_hand_over_is_told_all_of_it_at_onc
             looked_at(make("tiny", overrides=words))
 
 
+def test_a_sampler_of_ones_own_that_cannot_take_what_runs_hand_over_is_told_all_of_it_at_once(tmp_path):
+    code = f"from quintain.registry import register\n@register('sampler', '{tmp_path.name}')\ndef made(seed=0): ...\n"
+    (tmp_path / "mine.py").write_text(code)
+    words = [f"run.imports=['{tmp_path}/mine.py']", f"sampler.name={tmp_path.name}"]
+    with pytest.raises(
+        QuintainError, match="takes no env, levels, params, split, shard, and every run hands over env, .*options"
+    ):
+        check(make("tiny", overrides=words))
+
+
 MEMORIES = {
     "def state(self): ...": "no restore.state. that a resume could give it back to",
     "def state(self): ...\n    def restore(self, state): ...": "",

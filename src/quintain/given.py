@@ -1,0 +1,74 @@
+"""What a part of one's own takes and gives, looked at where it enters the run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import Any
+
+from quintain.parts import PartError, Reward, Rollout, Sampler, State, told
+from quintain.registry import entry
+from quintain.types import Group, Task
+
+
+def given_by(part: Rollout | Reward, made: Any, ticket: int) -> Group:
+    """What a rollout or a reward gave, looked at: a group of the ticket that was asked for.
+
+    Raises:
+        PartError: it gave something else.
+    """
+    if isinstance(made, Group) and made.ticket == ticket:
+        return made
+    gave = f"a group of ticket {made.ticket}" if isinstance(made, Group) else _shown(made)
+    raise PartError(f"{told(inspect.unwrap(part))} gave {gave}; it should give a Group with ticket={ticket}")
+
+
+def whole(sampler: Any) -> Sampler:
+    """A sampler as it is, which has all that a run calls.
+
+    Raises:
+        PartError: it lacks a method.
+    """
+    for method in ("init()", "draw(state)", "observe(state, group)"):
+        if not callable(getattr(sampler, method.split("(")[0], None)):
+            plain = "; one that learns nothing from groups returns its state" if "group" in method else ""
+            raise PartError(f"{told(sampler)} has no method {method}, which every run calls{plain}")
+    return sampler
+
+
+def next_of(sampler: Sampler, state: State) -> tuple[Task | None, State]:
+    """What a sampler draws, looked at: a task or None, and the state after it.
+
+    Raises:
+        PartError: it gives something else.
+    """
+    made = sampler.draw(state)
+    if isinstance(made, tuple) and len(made) == 2 and (made[0] is None or isinstance(made[0], Task)):
+        return made
+    raise PartError(
+        f"{told(sampler)}: draw(state) gave {_shown(made)}; it should give a pair: a Task, or None where there are no more, and the "
+        "state after it"
+    )
+
+
+def seen_by(sampler: Sampler, state: State, group: Group) -> State:
+    """The state of a sampler that saw a group, which is not forgotten.
+
+    Raises:
+        PartError: it is None, where there was one.
+    """
+    after = sampler.observe(state, group)
+    if after is None and state is not None:
+        raise PartError(f"{told(sampler)}: observe(state, group) gave None; it should give the state after it")
+    return after
+
+
+def lacks(kind: str, name: str, handed: Iterable[str]) -> list[str]:
+    """The options that a run hands over and the part of this name cannot take."""
+    taken = inspect.signature(inspect.unwrap(entry(kind, name).make)).parameters
+    every = any(p.kind is p.VAR_KEYWORD for p in taken.values())
+    return [] if every else [key for key in handed if key not in taken]
+
+
+def _shown(made: Any) -> str:
+    return f"{repr(made)[:80]}, a {type(made).__name__}"

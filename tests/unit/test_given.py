@@ -1,0 +1,55 @@
+"""What parts of one's own give is looked at where it enters the run."""
+
+from __future__ import annotations
+
+import pytest
+
+from quintain.given import next_of, seen_by, whole
+from quintain.parts import PartError
+from quintain.registry import stamp
+from quintain.samplers.blends import mixture
+from quintain.samplers.worlds import worlds
+from quintain.types import Group, Task
+
+TASK = Task(key="t", env="KeyDoor")
+GROUP = Group(task=TASK, trajectories=())
+
+
+class Mine:
+    def __init__(self, drawn=None, seen=None) -> None:
+        self.drawn, self.seen = drawn, seen
+        stamp(self, {"kind": "sampler", "name": "mine"})
+
+    def init(self):
+        return {}
+
+    def draw(self, state):
+        return self.drawn
+
+    def observe(self, state, group):
+        return self.seen
+
+
+@pytest.mark.parametrize("drawn", [TASK, "KeyDoor", ("KeyDoor", {}), None])
+def test_a_sampler_that_draws_no_pair_of_a_task_and_a_state_is_named(drawn):
+    for sampler in (Mine(drawn), mixture(Mine(drawn))):
+        with pytest.raises(
+            PartError, match=r"the sampler 'mine': draw\(state\) gave .*; it should give a pair: a Task"
+        ):
+            next_of(sampler, sampler.init())
+
+
+def test_a_sampler_that_forgets_its_state_is_named():
+    for sampler in (Mine(), mixture(Mine())):
+        with pytest.raises(PartError, match=r"'mine': observe\(state, group\) gave None"):
+            seen_by(sampler, sampler.init(), GROUP)
+    assert seen_by(Mine(), None, GROUP) is None, "it has none"
+
+
+def test_a_sampler_that_lacks_a_method_is_named():
+    lacking = Mine()
+    lacking.observe = None
+    assert whole(worlds("KeyDoor"))
+    for make in (whole, mixture):
+        with pytest.raises(PartError, match=r"the sampler 'mine' has no method observe\(state, group\), .* its state"):
+            make(lacking)
