@@ -213,7 +213,7 @@ class Script:
         n = len(versions)
         said = Completion(tokens=(1,) * n, logprobs=(0.0,) * n, finish="stop", spans=spans)
         one = Trajectory(id=f"{index}", nodes=(Node.sampled(None, said),), stop=Stop.done, rewards={"r": 1.0})
-        return Group(task=task, trajectories=(one,))
+        return Group(task=task, trajectories=(one,), ticket=index)
 
     async def reward(self, group):
         return group
