@@ -6,21 +6,45 @@ import inspect
 from collections.abc import Iterable
 from typing import Any
 
+from quintain.codec import encode
 from quintain.parts import PartError, Reward, Rollout, Sampler, State, told
 from quintain.registry import entry
 from quintain.types import Group, Task
 
 
-def given_by(part: Rollout | Reward, made: Any, ticket: int) -> Group:
-    """What a rollout or a reward gave, looked at: a group of the ticket that was asked for.
+async def given_by(part: Rollout | Reward, made: Any, ticket: int) -> Group:
+    """What a rollout or a reward gives, awaited and looked at: a group of the ticket that was asked for.
 
     Raises:
-        PartError: it gave something else.
+        PartError: it gives something else, or a group that has one id twice or a tag that is no JSON.
     """
+    if not inspect.isawaitable(made):
+        raise PartError(
+            f"{told(inspect.unwrap(part))} gave {_shown(made)}, at once; a run awaits it: write `async def`, and `await` in it"
+        )
+    made = await made
     if isinstance(made, Group) and made.ticket == ticket:
+        _look_at(part, made)
         return made
     gave = f"a group of ticket {made.ticket}" if isinstance(made, Group) else _shown(made)
     raise PartError(f"{told(inspect.unwrap(part))} gave {gave}; it should give a Group with ticket={ticket}")
+
+
+def _look_at(part: Rollout | Reward, group: Group) -> None:
+    ids = [t.id for t in group.trajectories]
+    if len({*ids}) < len(ids):
+        twice = next(name for name in ids if ids.count(name) > 1)
+        raise PartError(
+            f"{told(inspect.unwrap(part))} gave a group with {ids.count(twice)} trajectories of the id {twice!r}, by which the books "
+            "and advantages tell them apart; give each one of its own: replace(trajectory, id=...)"
+        )
+    for holder in (group, *group.trajectories):
+        try:
+            encode(holder.tags)
+        except TypeError as error:
+            raise PartError(
+                f"{told(inspect.unwrap(part))} gave a tag that the books cannot keep: {holder.tags!r:.120}: {error}"
+            ) from error
 
 
 def whole(sampler: Any) -> Sampler:

@@ -71,7 +71,7 @@ async def train(run: Run) -> None:
     window = run.window
 
     async def play(ticket: Ticket) -> None:
-        group = given_by(run.rollout, await run.rollout(ticket.task, run.cast, ticket.index), ticket.index)
+        group = await given_by(run.rollout, run.rollout(ticket.task, run.cast, ticket.index), ticket.index)
         await window.put(ticket, await run.reward(group))
 
     async def produce() -> None:

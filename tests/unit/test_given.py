@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from quintain.given import next_of, seen_by, whole
+from quintain.given import given_by, next_of, seen_by, whole
 from quintain.parts import PartError
 from quintain.registry import stamp
 from quintain.samplers.blends import mixture
 from quintain.samplers.worlds import worlds
-from quintain.types import Group, Task
+from quintain.types import Group, Stop, Task, Trajectory
 
 TASK = Task(key="t", env="KeyDoor")
 GROUP = Group(task=TASK, trajectories=())
@@ -53,3 +55,35 @@ def test_a_sampler_that_lacks_a_method_is_named():
     for make in (whole, mixture):
         with pytest.raises(PartError, match=r"the sampler 'mine' has no method observe\(state, group\), .* its state"):
             make(lacking)
+
+
+ONE = Trajectory(id="0.0", nodes=(), stop=Stop.done)
+
+
+@pytest.mark.parametrize(
+    "made, told",
+    [
+        (Group(task=TASK, trajectories=(ONE, ONE)), "2 trajectories of the id '0.0', .*; give each one of its own"),
+        (
+            Group(task=TASK, trajectories=(), tags={"mine": object()}),
+            "tag that the books cannot keep: {'mine': <object",
+        ),
+        (Group(task=TASK, trajectories=(replace(ONE, tags={"mine": print}),)), "tag that the books cannot keep"),
+    ],
+)
+async def test_a_group_that_the_books_cannot_keep_is_refused(made, told):
+    async def mine(task, cast, ticket):
+        return made
+
+    stamp(mine, {"kind": "rollout", "name": "mine"})
+    with pytest.raises(PartError, match=f"the rollout 'mine' gave a.*{told}"):
+        await given_by(mine, mine(TASK, None, 0), 0)
+
+
+async def test_a_rollout_or_reward_that_is_not_async_is_told():
+    def mine(group):
+        return group
+
+    stamp(mine, {"kind": "reward", "name": "mine"})
+    with pytest.raises(PartError, match="the reward 'mine' gave Group.*, at once; .* write `async def`"):
+        await given_by(mine, mine(GROUP), 0)

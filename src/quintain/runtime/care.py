@@ -51,7 +51,7 @@ class Care:
     async def score(self, reward: Reward, group: Group) -> Group:
         """The scored group of those that won; losers that were played to their end are scored apart and compared."""
         won, lost = apart(group)
-        won = given_by(reward, await reward(won), won.ticket)
+        won = await given_by(reward, reward(won), won.ticket)
         self.meter.compare(won, None if lost is None else await reward(lost))
         if self.quarantine.refuses(won):  # a gate may be first to drop it
             self.refused.add(won.ticket)

@@ -47,8 +47,8 @@ async def play(
     async def one(index: int, task: Task) -> Group:
         async with gate:
             nonlocal played
-            group = given_by(rollout, await rollout(task, cast, FIRST_TICKET + index), FIRST_TICKET + index)
-            group = given_by(reward, await reward(group), group.ticket)
+            group = await given_by(rollout, rollout(task, cast, FIRST_TICKET + index), FIRST_TICKET + index)
+            group = await given_by(reward, reward(group), group.ticket)
             played += 1
             if kept is not None:
                 kept.append(group)
