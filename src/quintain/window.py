@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from quintain import faults
 from quintain.line import Line, Place
-from quintain.parts import Gate, applied
+from quintain.parts import Gate, PartError, applied, told
 from quintain.types import Group, QuintainError, Ticket
 from quintain.waits import waiting
 
@@ -240,6 +240,10 @@ class Window:
             verdict = place.group
             if self.gate and verdict is not None:
                 kept, self.gate_state = applied(self.gate, (verdict,), self.gate_state)
+                if len(kept) > 1:
+                    raise PartError(
+                        f"{told(self.gate)} gave {len(kept)} groups for one; it should give that one, or none to drop it"
+                    )
                 verdict = kept[0] if kept else None
             if verdict is not None and verdict.tags.get("refill"):
                 self._refill()

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintain.loop import Drained, LagError, OverLimit, Window, train
-from quintain.parts import Transform
+from quintain.parts import PartError, Transform
+from quintain.registry import stamp
 from quintain.runtime import clock
 from quintain.types import (
     Completion,
@@ -426,6 +427,13 @@ def test_an_exact_window_refuses_what_breaks_the_protocol():
     script.slowness = 1
     with pytest.raises(LagError, match="max_lag is 1"):
         play(script)
+
+
+def test_a_gate_that_gives_its_group_twice_is_named():
+    twice = Transform(lambda: None, lambda groups, state: (groups + groups, state))
+    stamp(twice, {"kind": "gate", "name": "twice"})
+    with pytest.raises(PartError, match="the gate 'twice' gave 2 groups for one; it should give that one, or none"):
+        play(Script(Window(1, 0, 0, twice, steps=1)))
 
 
 def test_a_ticket_is_concluded_by_its_step_however_early_it_was_dropped():
