@@ -184,6 +184,19 @@ def applied(part: Transform[X], x: X, state: State) -> tuple[X, State]:
     return out
 
 
+def sums_of(part: Transform[X], x: X) -> Sums:
+    """What `part.measure` gives, looked at: sums by name.
+
+    Raises:
+        PartError: it gives something else.
+    """
+    assert part.measure is not None
+    made = part.measure(x)
+    if isinstance(made, Mapping) and all(isinstance(v, int | float) or hasattr(v, "shape") for v in made.values()):
+        return made
+    raise PartError(f"{told(part)}: measure gave {made!r:.80}; it should give sums by name, such as {{'count': 3}}")
+
+
 def _lacking(part: Transform[Any], terms: Terms, error: Exception) -> list[str]:
     """The columns that these terms lack, the part does not need, and the function that failed names."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
@@ -321,10 +334,10 @@ def chain(*parts: Transform[X]) -> Transform[X]:
             after.append(own)
         return x, after
 
-    measures = [p.measure for p in parts if p.measure]
+    measures = [p for p in parts if p.measure]
 
     def measure(x: X) -> Sums:
-        return {k: v for m in measures for k, v in m(x).items()}
+        return {k: v for p in measures for k, v in sums_of(p, x).items()}
 
     needs = frozenset().union(*(p.needs for p in parts))
     place = parts[-1].place if parts else ""

@@ -9,7 +9,7 @@ import pytest
 from quintain.advantages import normalise, scale_rewards
 from quintain.gates import replay_success, zero_variance
 from quintain.objectives import smooth_entropy, token_mean
-from quintain.parts import PartError, Transform, applied, carried, chain, made_of, mix, named, stateless, when
+from quintain.parts import PartError, Transform, applied, carried, chain, made_of, mix, named, stateless, sums_of, when
 from quintain.registry import import_file, stamp
 from quintain.samplers.blends import curriculum, mixture
 from quintain.samplers.worlds import worlds
@@ -39,6 +39,15 @@ def test_chain_joins_needs_and_measures():
     joined = chain(one, chain(two))
     assert joined.needs == {"ref", "old"} and joined.measure(3) == {"a": 3, "b": 6}
     assert chain(add(1)).measure is None
+
+
+@pytest.mark.parametrize("sums", [3.0, {"a": "many"}, None])
+def test_a_measure_that_gives_no_sums_is_named(sums):
+    part = stateless(lambda x: x, measure=lambda x: sums)
+    stamp(part, {"kind": "objective", "name": "mine"})
+    for one in (part, chain(part)):
+        with pytest.raises(PartError, match="the objective 'mine': measure gave .*; it should give sums by name"):
+            sums_of(one, 1)
 
 
 def test_chain_refuses_a_wrong_order_with_a_sentence():

@@ -11,7 +11,7 @@ import torch
 from quintain.batch import Batch, Terms
 from quintain.learn.forward import Reader
 from quintain.learn.ranks import Ranks
-from quintain.parts import Objective
+from quintain.parts import Objective, sums_of
 
 
 def measured(
@@ -35,7 +35,7 @@ def measured(
             else:
                 terms = replace(kept[i], totals=totals)
             with torch.no_grad():
-                for name, value in objective.measure(terms).items():
+                for name, value in sums_of(objective, terms).items():
                     sums[name] = sums[name] + value if name in sums else value
         totals.update(ranks.sums(sums))
     return kept[0] if alone else None

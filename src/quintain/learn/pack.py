@@ -53,8 +53,20 @@ class Layout:
         return np.fromiter(chain.from_iterable(columns), dtype, count=int(self.start[-1]))
 
     def stream(self, name: str) -> np.ndarray:
-        """A stream of all trajectories, joined [M]."""
-        return self.flat(chain.from_iterable(t.streams[name] for t in self.trajectories), np.float32)
+        """A stream of all trajectories, joined [M].
+
+        Raises:
+            PackError: a value of it is no number.
+        """
+        try:
+            return self.flat(chain.from_iterable(t.streams[name] for t in self.trajectories), np.float32)
+        except (TypeError, ValueError) as error:
+            for t in self.trajectories:
+                if odd := [v for row in t.streams[name] for v in row if not hasattr(v, "__float__")]:
+                    raise PackError(
+                        f"trajectory {t.id!r}: the stream {name!r} holds {odd[0]!r:.80}, which is no number"
+                    ) from error
+            raise
 
     def per_node(self, values: Iterable[float], dtype: type) -> np.ndarray:
         """One value per node, repeated for its tokens [M]."""

@@ -117,6 +117,11 @@ def test_temperatures_travel_and_ones_do_not():
     assert heats.tolist() == [1, 1, 0.5, 0.5, 1, 1, 1, 1, 1, 1], "greedy tokens are read at temperature 1"
 
 
+def test_a_stream_of_words_is_named():
+    with pytest.raises(PackError, match="'odd': the stream 'advantage' holds 'high', which is no number"):
+        pack([group(line(), line(name="odd").with_value("advantage", "high"))])
+
+
 def test_missing_streams_and_external_nodes_are_refused():
     bare = replace(line(), streams={})
     with pytest.raises(PackError, match=r"'line' has no stream 'advantage'"):
