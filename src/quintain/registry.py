@@ -65,6 +65,8 @@ _lacking: dict[str, MissingExtra] = {}  # kind -> what some of its modules need 
 
 # packages of the extra `train`
 TRAIN = ("peft", "psutil", "pyarrow", "safetensors", "tokenizers", "torch", "transformers")
+# kinds that `quintain list parts` has
+LISTED = ("sampler", "rollout", "reward", "advantage", "gate", "objective", "memory", "algorithm", "engine", "merge")
 
 # where the factories of a kind live: imported on first use, so that `import quintain` stays light
 HOMES = {
@@ -263,10 +265,9 @@ def build(kind: str, spec: Mapping[str, Any] | str) -> Any:
         return found.make(*args, **options)
     except (TypeError, ValueError, AttributeError) as error:
         given = ", ".join(f"{k}={v!r}"[:80] for k, v in options.items())
-        raise BadOption(
-            f"{kind} {found.name!r} cannot be made of {given or 'no options'}: {error}; `quintain list parts {found.name}` says "
-            "what each option is"
-        ) from error
+        own = kind not in LISTED or found.make.__module__.startswith(_USER)  # no list has it
+        more = line_of(error) if own else f"; `quintain list parts {found.name}` says what each option is"
+        raise BadOption(f"{kind} {found.name!r} cannot be made of {given or 'no options'}: {error}{more}") from error
 
 
 def named(kind: str, spec: Mapping[str, Any]) -> str:

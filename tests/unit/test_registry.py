@@ -18,6 +18,7 @@ from quintain.registry import (
     UnknownName,
     build,
     entries,
+    import_file,
     names,
     provenance,
     register,
@@ -142,3 +143,13 @@ def test_a_factory_that_forgets_to_return_its_part_is_named():
 
     with pytest.raises(QuintainError, match="the factory of example 'forgot' gave None; let it return the part"):
         build("example", "forgot")
+
+
+def test_a_part_that_no_list_has_is_told_with_its_line_and_no_list(tmp_path):
+    code = (
+        "from quintain.registry import register\n@register('gate', 'half')\ndef half(share=1):\n    return share / 2\n"
+    )
+    (tmp_path / "half.py").write_text(code)
+    import_file(tmp_path / "half.py")
+    with pytest.raises(BadOption, match=r"share='a': unsupported .* \(half, .*half.py:4\)$"):
+        build("gate", {"name": "half", "share": "a"})

@@ -14,6 +14,7 @@ from typing import Any
 from quintain.cli.args import one_of
 from quintain.cli.catalogue import written
 from quintain.cli.papers import papers
+from quintain.registry import LISTED
 
 HERE = Path(__file__).parents
 HONEST = [HERE[i] / "claims" / "worlds" / "honest.json" for i in (1, 3)]  # installed, or a checkout
@@ -26,7 +27,6 @@ KINDS = {
 }
 LEAST = 6  # letters of a column that a narrow terminal leaves
 KINDS_OF_ONE = 30  # values of a column that sort its rows into kinds, at most
-FAMILIES = ("sampler", "rollout", "reward", "advantage", "gate", "objective", "memory", "algorithm", "engine", "merge")
 JSON_ONLY = (
     "id",
     "proof",
@@ -153,7 +153,7 @@ def worlds() -> list[dict[str, Any]]:
 def parts() -> list[dict[str, Any]]:
     """Family, name, paper, status, summary and docstring of every part."""
     rows = []
-    for family in FAMILIES:
+    for family in LISTED:
         for e in written(family):
             status = e.tags.get("confidence", e.tags.get("status", ""))
             known = {"paper": e.paper, "known": status, "summary": e.summary, "doc": inspect.getdoc(e.make) or ""}
