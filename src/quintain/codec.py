@@ -65,6 +65,34 @@ def encode(value: Any) -> Any:
     raise TypeError(f"cannot write a {kind.__module__}.{kind.__qualname__} as JSON; use records, mappings and scalars")
 
 
+def kept(state: Any) -> Any:
+    """The JSON value of a part's state, which a checkpoint gives back as it was.
+
+    Raises:
+        TypeError: it holds what is no JSON, or a key that is no word and would come back as one.
+
+    Example:
+        >>> kept({"seen": {0: 1}})
+        Traceback (most recent call last):
+        TypeError: the key 0, a int, would come back as '0'; use words as keys: str(0)
+    """
+    _look(state)
+    return encode(state)
+
+
+def _look(state: Any) -> None:
+    if isinstance(state, collections.abc.Mapping):
+        for key, value in state.items():
+            if not isinstance(key, str):
+                raise TypeError(
+                    f"the key {key!r}, a {type(key).__name__}, would come back as {str(key)!r}; use words as keys: str({key!r})"
+                )
+            _look(value)
+    elif isinstance(state, tuple | list):
+        for value in state:
+            _look(value)
+
+
 def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and isinstance(a, str | int | float | bool | tuple | dict) and a == b
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from quintain.codec import encode
+from quintain.codec import kept
 from quintain.ports import Engine, Env, Renderer
 from quintain.registry import line_of, provenance, register, unknown
 from quintain.types import Group, InvariantError, QuintainError, Sampling, Task, Terms, Weights
@@ -254,7 +254,7 @@ def remembered(rollout: Any) -> State:
     if (one := remembering(rollout)) is None:
         return None
     try:
-        return encode({"made": made_of(one), "state": one.state()})
+        return {"made": made_of(one), "state": kept(one.state())}
     except TypeError as error:
         raise PartError(
             f"{told(one)}: its state() is kept in checkpoints, and holds what cannot be: {error}"

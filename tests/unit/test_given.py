@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from quintain.given import given_by, next_of, seen_by, whole
-from quintain.parts import PartError
+from quintain.learn.guards import written
+from quintain.parts import PartError, remembered, stateless
 from quintain.registry import stamp
 from quintain.samplers.blends import mixture
 from quintain.samplers.worlds import worlds
@@ -87,3 +88,21 @@ async def test_a_rollout_or_reward_that_is_not_async_is_told():
     stamp(mine, {"kind": "reward", "name": "mine"})
     with pytest.raises(PartError, match="the reward 'mine' gave Group.*, at once; .* write `async def`"):
         await given_by(mine, mine(GROUP), 0)
+
+
+@pytest.mark.parametrize("state", [{0: 1}, {"levels": [{3: 0.5}]}])
+def test_a_state_whose_keys_are_no_words_is_refused_as_they_would_come_back_as_words(state):
+    class Remembers:
+        def state(self):
+            return state
+
+        async def __call__(self, task, cast, ticket): ...
+
+    part, credit = Remembers(), stateless(lambda groups: groups)
+    stamp(part, {"kind": "rollout", "name": "mine"})
+    stamp(credit, {"kind": "advantage", "name": "mine"})
+    for look in (lambda: remembered(part), lambda: written(credit, state)):
+        with pytest.raises(
+            PartError, match=r"the (rollout|advantage) 'mine': its state.* would come back as '[03]'; use words"
+        ):
+            look()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from quintain.codec import encode
+from quintain.codec import kept
 from quintain.learn.forward import LearnerError
 from quintain.parts import Objective, PartError, State
 from quintain.registry import provenance
@@ -65,7 +65,7 @@ def written(part: Any, state: State) -> State:
         PartError: it holds what is no JSON; the part is named, of a chain the one whose state does.
     """
     try:
-        return encode(state)
+        return kept(state)
     except TypeError as error:
         made = _holder(provenance(part), state)
         told = f"the {made['kind']} {made['name']!r}" if made else "a part without a name"
@@ -76,7 +76,7 @@ def _holder(made: Any, state: State) -> Any:
     """Which part of a chain has a state that is no JSON."""
     for inner, own in zip(made.get("parts", ()), state) if made and isinstance(state, list) else ():
         try:
-            encode(own)
+            kept(own)
         except TypeError:
             return _holder(inner, own)
     return made

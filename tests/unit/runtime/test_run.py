@@ -319,7 +319,7 @@ def test_what_a_rollout_remembers_is_kept_in_checkpoints(tmp_path, rivals):
     assert again._state["rollout"]["state"] is not made[1].seen, "later groups do not reach into a boundary"
     reminded(build("rollout", "episodes"), again._state["rollout"], said.append)
     assert "the rollout begins anew" in said[0]
-    made[1].seen = {1: object()}
+    made[1].seen = {"1": object()}
     with pytest.raises(
         PartError, match="a part without a name: its state.. is kept in checkpoints, and holds .* builtins.object"
     ):
