@@ -29,6 +29,7 @@ DIRECT = {
     "batch",
     "messages",
     "ports",
+    "given",
     "parts",
     "registry",
     "config",

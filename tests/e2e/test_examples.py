@@ -110,6 +110,19 @@ def test_the_rollout_of_the_docs_goes_on_with_what_it_remembers(processes, here)
     assert set(sizes) == {4, 8}, "the memory shows"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("title, file", [("A sampler", "harder.py"), ("An advantage, a gate, an objective", "mine.py")])
+def test_the_parts_of_the_docs_train_as_typed(title, file, here):
+    text = (ROOT / "docs/own.md").read_text().split(f"## {title}\n")[1].split("\n## ")[0]
+    (here / file).write_text(re.search(r"```python\n(.*?)```", text, re.S).group(1))
+    for line in commands(text):
+        type_(
+            f"{line} runtime.processes=1 warm_start.steps=0 eval.instances=0 eval.final_instances=0".replace(
+                "\\\n", " "
+            )
+        )
+
+
 ROWS = {"answers": {"prompt": "2 + 2", "answer": "4"}, "none": {"prompt": "say something nice"}}
 
 
