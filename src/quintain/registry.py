@@ -123,7 +123,7 @@ def register(kind: str, name: str, *, paper: str = "", **tags: Any) -> Callable[
             value = make(*args, **kwargs)
             bound = inspect.signature(make).bind(*args, **kwargs)
             options = {k: v for k, v in bound.arguments.items() if k not in ("args", "kwargs")}
-            if value is None:
+            if value is None and kind not in ("world", "env"):  # those who take these look at them
                 raise QuintainError(f"the factory of {kind} {name!r} gave None; let it return the part that it makes")
             stamp(value, {"kind": kind, "name": name, **options, **bound.arguments.get("kwargs", {})})
             return value
