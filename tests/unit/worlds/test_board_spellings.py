@@ -5,16 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
+from tests.spelled import key_of
 
-from quintain.envs.scaffold import Scaffold
-from quintain.envs.world import WorldEnv, world_of
-from quintain.messages import Message
-
-
-def key_of(name: str, text: str) -> str | None:
-    env = WorldEnv(world_of(name), Scaffold())
-    move = env.reader.read(Message.of("assistant", f"<action>{text}</action>"), env.facts.seats[0])
-    return move and move.key
+from quintain.envs.world import world_of
 
 
 @pytest.mark.parametrize(
@@ -87,6 +80,6 @@ def test_what_is_told_in_another_order_or_denied_is_not_read(name: str, text: st
 @pytest.mark.parametrize("name", ["Santorini", "Isolation", "QuantumTTT", "ChessGame", "Gomoku", "NimGame", "WildTTT"])
 @pytest.mark.parametrize("part", ["a1 ", "build 1 ", "the ", " ", "take ", "x1", "o"])
 def test_long_texts_take_no_time(name: str, part: str) -> None:
-    world, begun = world_of(name), time.perf_counter()
+    world, begun = world_of(name), time.process_time()
     world.read((part * 20_000)[:20_000] + "!", world.facts.seats[0])
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
-from quintain.envs.scaffold import Scaffold
-from quintain.envs.world import WorldEnv, world_of
-from quintain.messages import Message
+from tests.spelled import key_of
 
 ROWS = ("3 1 2 4", "4 2 1 3", "1 3 4 2", "2 4 3 1")
-
-
-def key_of(name: str, text: str) -> str | None:
-    env = WorldEnv(world_of(name), Scaffold())
-    move = env.reader.read(Message.of("assistant", f"<action>{text}</action>"), env.facts.seats[0])
-    return move and move.key
 
 
 @pytest.mark.parametrize("name", ["KenKen", "MiniSudoku", "Survo"])

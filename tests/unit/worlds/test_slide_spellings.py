@@ -5,18 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
+from tests.spelled import key_of
 
-from quintain.envs.scaffold import Scaffold
-from quintain.envs.world import WorldEnv, world_of
-from quintain.messages import Message
+from quintain.envs.world import world_of
 
 DISTANCES = ("3 2 1 1", "# 1 0 0", "3 2 # 1", "4 # 3 2")
-
-
-def key_of(name: str, text: str) -> str | None:
-    env = WorldEnv(world_of(name), Scaffold())
-    move = env.reader.read(Message.of("assistant", f"<action>{text}</action>"), env.facts.seats[0])
-    return move and move.key
 
 
 @pytest.mark.parametrize(
@@ -104,6 +97,6 @@ def test_what_could_be_meant_otherwise_is_not_read(name: str, text: str) -> None
 )
 @pytest.mark.parametrize("part", ["the ", "1. ", "up 3, ", "\n", " ", "a2", "move "])
 def test_long_texts_take_no_time(name: str, part: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     world_of(name).read((part * 20_000)[:20_000] + "!", "agent")
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1
