@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Iterable
 from typing import Any
 
-from quintain.codec import encode
+from quintain.codec import encode, kept
 from quintain.parts import PartError, Reward, Rollout, Sampler, State, told
-from quintain.registry import entry
+from quintain.registry import entry, provenance
 from quintain.types import Group, Task
 
 
@@ -85,6 +85,30 @@ def seen_by(sampler: Sampler, state: State, group: Group) -> State:
     if after is None and state is not None:
         raise PartError(f"{told(sampler)}: observe(state, group) gave None; it should give the state after it")
     return after
+
+
+def written(part: Any, state: State) -> State:
+    """The state of a part as a checkpoint keeps it.
+
+    Raises:
+        PartError: it holds what is no JSON; the part is named, of a chain the one whose state does.
+    """
+    try:
+        return kept(state)
+    except TypeError as error:
+        made = _holder(provenance(part), state)
+        which = f"the {made['kind']} {made['name']!r}" if made else "a part without a name"
+        raise PartError(f"{which}: its state is kept in checkpoints, and holds what cannot be: {error}") from error
+
+
+def _holder(made: Any, state: State) -> Any:
+    """Which part of a chain has a state that is no JSON."""
+    for inner, own in zip(made.get("parts", ()), state) if made and isinstance(state, list) else ():
+        try:
+            kept(own)
+        except TypeError:
+            return _holder(inner, own)
+    return made
 
 
 def lacks(kind: str, name: str, handed: Iterable[str]) -> list[str]:

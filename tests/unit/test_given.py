@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from quintain.given import given_by, next_of, seen_by, whole
-from quintain.learn.guards import written
+from quintain.given import given_by, next_of, seen_by, whole, written
 from quintain.parts import PartError, remembered, stateless
 from quintain.registry import stamp
 from quintain.samplers.blends import mixture

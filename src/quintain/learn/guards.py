@@ -1,16 +1,11 @@
-"""What the learner refuses: data that are not finite, objectives without a usable loss, and states that cannot be saved."""
+"""What the learner refuses: data that are not finite, and objectives without a usable loss."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import torch
 
-from quintain.codec import kept
 from quintain.learn.forward import LearnerError
-from quintain.parts import Objective, PartError, State
-from quintain.registry import provenance
 from quintain.types import Batch, Terms
 
 
@@ -46,37 +41,3 @@ def scalar_of(terms: Terms) -> torch.Tensor:
     if len(terms.new) and not loss.requires_grad:
         raise LearnerError("the objective's loss does not depend on the weights; a part detaches it, or none sets it")
     return loss
-
-
-def savable(objective: Objective, state: State) -> State:
-    """The state after the first step as it is: what a checkpoint cannot keep is told now, and not at the first checkpoint.
-
-    Raises:
-        PartError: it holds what is no JSON.
-    """
-    written(objective, state)
-    return state
-
-
-def written(part: Any, state: State) -> State:
-    """The state of a part as a checkpoint keeps it.
-
-    Raises:
-        PartError: it holds what is no JSON; the part is named, of a chain the one whose state does.
-    """
-    try:
-        return kept(state)
-    except TypeError as error:
-        made = _holder(provenance(part), state)
-        told = f"the {made['kind']} {made['name']!r}" if made else "a part without a name"
-        raise PartError(f"{told}: its state is kept in checkpoints, and holds what cannot be: {error}") from error
-
-
-def _holder(made: Any, state: State) -> Any:
-    """Which part of a chain has a state that is no JSON."""
-    for inner, own in zip(made.get("parts", ()), state) if made and isinstance(state, list) else ():
-        try:
-            kept(own)
-        except TypeError:
-            return _holder(inner, own)
-    return made

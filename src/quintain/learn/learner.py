@@ -16,10 +16,11 @@ import numpy as np
 import torch
 from torch import nn
 
+from quintain.given import written
 from quintain.learn import checkpoint
 from quintain.learn.forward import ROUTES, STREAMS, SUPPLIED, LearnerError, Reader
 from quintain.learn.gradients import Gradients
-from quintain.learn.guards import savable, scalar_of, tickets_of, unfit
+from quintain.learn.guards import scalar_of, tickets_of, unfit
 from quintain.learn.lora import has_lora
 from quintain.learn.measured import measured
 from quintain.learn.meter import OUTCOMES, Meter
@@ -240,7 +241,9 @@ class TorchLearner:
         if self.plan.clip_norm:
             self.gradients.scale(min(1.0, self.plan.clip_norm / (norm + 1e-6)))
         self.optimizer.step(factor * figures.get("step_scale", 1.0))
-        self.state = after if self.updates else savable(objective, after)
+        if not self.updates:
+            written(objective, after)  # what no checkpoint can keep is told now, and not at the first
+        self.state = after
         self.updates += 1
         meter.stepped({**figures, "grad_norm": norm}, totals)
         meter.time(optimizer=time.perf_counter() - begin)

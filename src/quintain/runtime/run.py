@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from quintain import codec, faults
-from quintain.learn.guards import written
+from quintain.given import written
 from quintain.loop import Drained, Window
 from quintain.parts import Advantage, Cast, Objective, Reward, Rollout, Sampler, carried, made_of, remembered, reminded
 from quintain.ports import Learner, Sink

@@ -113,7 +113,7 @@ class Gateway:
             reply = await self._answer(call)
         except Refusal as refusal:
             self.load.refused += 1
-            if room := self.rooms.get(digest(call.headers.get("authorization", "").partition(" ")[2].strip())):
+            if room := self.rooms.get(digest(_token(call)[1])):
                 room.recorder.refused(str(refusal))
             return refusal.reply()
         except Exception as error:  # ours: the client is told no more than its kind
@@ -126,7 +126,7 @@ class Gateway:
     async def _answer(self, call: Call) -> Reply:
         self._check_host(call.headers.get("host", ""))
         episode, path = _parted(call.path)
-        room = self._who(call.headers.get("authorization", ""))
+        room = self._who(*_token(call))
         verbs = ROUTES.get(path) or (ROUTES["/v1/models/*"] if path.startswith("/v1/models/") else None)
         if verbs is None:
             raise Refusal(404, f"there is no {path[:100]}; there are {', '.join(ROUTES)}", code="unknown_url")
@@ -156,12 +156,11 @@ class Gateway:
                 code="host_not_allowed",
             )
 
-    def _who(self, header: str) -> Room | None:
+    def _who(self, scheme: str, token: str) -> Room | None:
         """The episode whose token was sent, None for the common one."""
-        scheme, _, token = header.partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
+        if scheme != "bearer" or not token:
             raise Refusal(401, "send the header Authorization: Bearer TOKEN", code="missing_api_key")
-        sent = digest(token.strip())
+        sent = digest(token)
         room = self.rooms.get(sent)
         if room is not None:
             return room
@@ -184,6 +183,12 @@ class Visit:
     room: Room | None
     name: str
     path: str
+
+
+def _token(call: Call) -> tuple[str, str]:
+    """The scheme and the token of a call's header."""
+    scheme, _, token = call.headers.get("authorization", "").partition(" ")
+    return scheme.lower(), token.strip()
 
 
 def _parted(path: str) -> tuple[str, str]:
