@@ -22,6 +22,7 @@ from quintain import config as configs
 from quintain import faults
 from quintain.codec import decode
 from quintain.config import Config
+from quintain.given import given_by
 from quintain.ledger.groups import pack_group
 from quintain.parts import Cast
 from quintain.runtime import policy
@@ -77,7 +78,8 @@ class Actor:
         cast = replace(cast, sampling=decode(Sampling, message["sampling"]), seed=message["seed"])
         task, options = decode(Task, message["task"]), json.dumps(message["options"], sort_keys=True)
         faults.point("actor.play")
-        group = await self.rollout(message["members"], options)(task, cast, message["ticket"])
+        rollout, ticket = self.rollout(message["members"], options), message["ticket"]
+        group = await given_by(rollout, rollout(task, cast, ticket), ticket)
         return {"group": pack_group(group)}
 
     async def _pinned(self, asked: Mapping[str, Any]) -> Cast:

@@ -8,11 +8,15 @@ from typing import Any, cast
 
 import pytest
 
+from quintain.codec import encode
+from quintain.parts import Cast
+from quintain.registry import stamp
 from quintain.runtime import actor as actors
 from quintain.runtime import frames
 from quintain.runtime.crew import GoneError
 from quintain.runtime.frames import FrameError, receive
 from quintain.runtime.processes import Process
+from quintain.types import Group, Sampling, Task
 
 
 class FakeActor:
@@ -89,3 +93,27 @@ async def test_bytes_that_are_no_message_end_whoever_waits(tmp_path):
         await asyncio.wait_for(asked, 5)
     await asyncio.wait_for(gone, 5)
     assert not here.here
+
+
+def at_once(task, cast, ticket):
+    return 3
+
+
+async def tagged(task, cast, ticket):
+    return Group(task=task, trajectories=(), ticket=ticket, tags={"mine": print})
+
+
+@pytest.mark.parametrize(
+    "mine, told", [(at_once, "gave 3, a int, at once"), (tagged, "gave a tag that the books cannot")]
+)
+async def test_what_a_rollout_of_ones_own_gives_is_looked_at_where_it_plays(mine, told):
+    stamp(mine, {"kind": "rollout", "name": "mine"})
+    actor = actors.Actor.__new__(actors.Actor)  # without a model
+    actor.cast, actor._dead, actor.rollout = (
+        Cast(env=cast(Any, None), engines={}, renderers={}),
+        [],
+        lambda members, options: mine,
+    )
+    asked = {"task": encode(Task(key="t", env="e")), "sampling": encode(Sampling()), "seed": 0, "ticket": 4}
+    answer = await actor.do({"do": "play", "members": 2, "options": {}, **asked})
+    assert answer["error"].startswith(f"PartError: the rollout 'mine' {told}")
