@@ -59,14 +59,18 @@ class Layout:
             PackError: a value of it is no number.
         """
         try:
-            return self.flat(chain.from_iterable(t.streams[name] for t in self.trajectories), np.float32)
-        except (TypeError, ValueError) as error:
-            for t in self.trajectories:
-                if odd := [v for row in t.streams[name] for v in row if not hasattr(v, "__float__")]:
-                    raise PackError(
-                        f"trajectory {t.id!r}: the stream {name!r} holds {odd[0]!r:.80}, which is no number"
-                    ) from error
+            column = self.flat(chain.from_iterable(t.streams[name] for t in self.trajectories), np.float32)
+        except (TypeError, ValueError):
+            self._refuse_odd(name)
             raise
+        if np.isnan(column).any():  # numpy reads None so
+            self._refuse_odd(name)
+        return column
+
+    def _refuse_odd(self, name: str) -> None:
+        for t in self.trajectories:
+            if odd := [v for row in t.streams[name] for v in row if not hasattr(v, "__float__")]:
+                raise PackError(f"trajectory {t.id!r}: the stream {name!r} holds {odd[0]!r:.80}, which is no number")
 
     def per_node(self, values: Iterable[float], dtype: type) -> np.ndarray:
         """One value per node, repeated for its tokens [M]."""

@@ -117,9 +117,14 @@ def test_temperatures_travel_and_ones_do_not():
     assert heats.tolist() == [1, 1, 0.5, 0.5, 1, 1, 1, 1, 1, 1], "greedy tokens are read at temperature 1"
 
 
-def test_a_stream_of_words_is_named():
-    with pytest.raises(PackError, match="'odd': the stream 'advantage' holds 'high', which is no number"):
-        pack([group(line(), line(name="odd").with_value("advantage", "high"))])
+@pytest.mark.parametrize("held", ["high", None])
+def test_a_stream_of_what_is_no_number_is_named(held):
+    with pytest.raises(PackError, match=f"'odd': the stream 'advantage' holds {held!r}, which is no number"):
+        pack([group(line(), line(name="odd").with_value("advantage", held))])
+
+
+def test_a_stream_may_hold_nan_for_which_the_learner_leaves_out_a_batch():
+    assert np.isnan(pack([group(line().with_value("advantage", float("nan")))]).streams["advantage"]).any()
 
 
 def test_missing_streams_and_external_nodes_are_refused():
