@@ -160,6 +160,7 @@ def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] 
     kinds = {"racing": config.rollout.redundancy > 0, "rivals": bool(mixture(config))}
     plan = Plan(steps=section.steps, **kinds, **every, **care)
     run = LocalRun(parts, window, plan, Keeper(store, ranks), sinks)
+    run.care.rollout, run.care.members = config.rollout.name, config.rollout.group_size
     return Open(run=run, stage=stage, model=model, ranks=ranks, learner=learner)
 
 

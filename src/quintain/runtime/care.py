@@ -33,6 +33,8 @@ class Care:
         self.env_deaths = 0  # workers of envs that died, on this rank
         self._dead: set[str] = set()  # those among them that several actors use
         self.left_out = 0  # episodes, since the last step
+        self.rollout, self.members = "", 0  # who plays, and how many trajectories a group should have, 0 for any number
+        self._few: str | None = ""  # what to say of a group that has too few; None once it was said
 
     def draw(self, sampler: Sampler, state: State) -> tuple[Task | None, State]:
         """The next task that is not in quarantine.
@@ -51,11 +53,24 @@ class Care:
     async def score(self, reward: Reward, group: Group) -> Group:
         """The scored group of those that won; losers that were played to their end are scored apart and compared."""
         won, lost = apart(group)
+        self._count(won)
         won = await given_by(reward, reward(won), won.ticket)
         self.meter.compare(won, None if lost is None else await reward(lost))
         if self.quarantine.refuses(won):  # a gate may be first to drop it
             self.refused.add(won.ticket)
         return won
+
+    def _count(self, group: Group) -> None:
+        if self._few == "" and (count := len(group.trajectories)) < self.members:
+            self._few = (
+                f"the rollout {self.rollout!r} gave {count} of the {self.members} trajectories that rollout.group_size asks for (task "
+                f"{group.task.key}): its groups are trained as they are; let it play as many, or set rollout.group_size={max(1, count)}"
+            )
+
+    def warning(self) -> str:
+        """What to say of the step that ends now: of groups with too few trajectories, once, and of what the meter finds."""
+        few, self._few = self._few, None if self._few else self._few
+        return ". ".join(filter(None, (few, self.meter.warning())))
 
     def sift(self, groups: Sequence[Group]) -> tuple[tuple[Group, ...], dict[int, str]]:
         """The groups to learn from, and the tickets of the others with the reason."""

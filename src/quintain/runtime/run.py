@@ -193,7 +193,7 @@ class LocalRun:
         row |= self.care.row(self.keeper.sums, self.plan.racing) | measure.timing(self.clock.restart(), row)
         self._write_dropped()
         self.keeper.trained(step, row)
-        said = (self.failures.warning(self.keeper.sums), self.standstill.warning(row, step), self.care.meter.warning())
+        said = (self.failures.warning(self.keeper.sums), self.standstill.warning(row, step), self.care.warning())
         for warning in filter(None, said):
             self.keeper.write(step, "warning", {"what": warning})
             self.say(f"WARNING: {warning}")

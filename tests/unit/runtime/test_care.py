@@ -101,6 +101,22 @@ async def test_losers_are_scored_apart_and_not_trained():
     assert care.row(lambda sums: sums, True)["bias/groups"] == 1
 
 
+async def test_a_group_with_fewer_trajectories_than_were_asked_for_is_told_once():
+    care = Care()
+    await care.score(as_it_is, group(trajectory("a")))
+    assert care.warning() == "", "any number will do"
+    care.rollout, care.members = "mine", 2
+    await care.score(as_it_is, group(trajectory("a"), trajectory("b")))
+    assert care.warning() == ""
+    await care.score(as_it_is, group(trajectory("a"), trajectory("b", tags={"lost": True})))
+    assert care.warning() == (
+        "the rollout 'mine' gave 1 of the 2 trajectories that rollout.group_size asks for (task t): its groups are trained as they are; "
+        "let it play as many, or set rollout.group_size=1"
+    )
+    await care.score(as_it_is, group(trajectory("a")))
+    assert care.warning() == ""
+
+
 def test_a_task_is_set_aside_when_its_env_spoiled_every_try():
     quarantine, bad = Quarantine(3), group(crashed("a"), crashed("b"))
     assert not quarantine.refuses(bad) and quarantine.see(bad) is None
