@@ -42,6 +42,7 @@ class Failures:
         self.groups = 0
         self.cause = ""  # of the first failure
         self.healthy = False
+        self.blind = False  # at least half of the last step's episodes had no reward but `reward.on_error`
         self.told = 0.0  # the larger of the shares `HALF` and `SHARE` that was told of
         self._episodes = self._failed = self._unscored = 0  # since the last step
         self._why = ""  # of the first that a reward function failed on
@@ -98,6 +99,7 @@ class Failures:
         self._episodes, self._failed, self._unscored, self.healthy = 0, 0, 0, every["healthy"] > 0
         if not self.alone and every["groups"] >= every["limit"]:
             self.check()
+        self.blind = 0 < every["unscored"] >= HALF * every["episodes"]
         self._ended(every)
         return ". ".join(filter(None, (self._of_failed(every), self._of_unscored(every))))
 
@@ -110,7 +112,7 @@ class Failures:
         return f"{every['failed']:.0f} of {every['episodes']:.0f} episodes of this step failed{first}"
 
     def _of_unscored(self, every: Mapping[str, float]) -> str:
-        share = HALF if every["unscored"] >= HALF * every["episodes"] else LEAST
+        share = HALF if self.blind else LEAST
         if not every["unscored"] or share <= self._told:
             return ""
         self._told = share
@@ -137,9 +139,11 @@ class Standstill:
 
     Args:
         steps: of the run; a short one is told of in its last step.
+        failures: of the run, whose `warning` is asked first.
     """
 
-    def __init__(self, steps: int) -> None:
+    def __init__(self, steps: int, failures: Failures | None = None) -> None:
+        self.failures = failures
         self.steps, self.limit = steps, max(1, min(IDLE, steps))
         self.told, self._seen = False, 0
         self._rows: list[Mapping[str, float]] = []  # of the last steps on end that trained nothing
@@ -148,10 +152,10 @@ class Standstill:
         """What to say of a step with these metrics: "" unless it is the last of `limit` that trained nothing.
 
         Or it is the last of the run, and none trained anything since it was begun or resumed. A step trains nothing without tokens, or
-        where every gradient is 0; a batch that was skipped is told of elsewhere, and so is a step whose episodes failed: it says nothing of
-        the tasks, and counts as if it had not been.
+        where every gradient is 0; a batch that was skipped is told of elsewhere, and so is a step whose episodes failed, or the reward of
+        half of them: it says nothing of the tasks, and counts as if it had not been.
         """
-        if not _outage(row):
+        if not _outage(row) and not (self.failures and self.failures.blind):
             idle = not row.get("tokens", 1.0) or not row.get("grad_norm", 1.0)
             self._rows = [*self._rows, row] if idle and not row.get("skipped") and not self.told else []
             self._seen += 1

@@ -90,7 +90,7 @@ class LocalRun:
         self.step = 0
         self.say: Callable[[str], None] = lambda text: None  # what a person should read
         self.failures = Failures(window.size * max(1, min(STEPS, plan.steps)), keeper.alone)
-        self.standstill, self.care = Standstill(plan.steps), Care(plan.quarantine, plan.drop_failed)
+        self.standstill, self.care = Standstill(plan.steps, self.failures), Care(plan.quarantine, plan.drop_failed)
         self._state: dict[str, Any] = {}  # the last boundary
         self._stateful = {"sampler": parts.sampler, "advantage": parts.advantage, "gate": window.gate}
         self._made = {name: made_of(part) for name, part in self._stateful.items()}

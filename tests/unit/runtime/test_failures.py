@@ -63,12 +63,13 @@ def test_a_step_is_warned_of_from_half_and_from_nine_in_ten_and_once_of_each():
     assert failures.warning() == "", "it was said"
 
 
-def test_a_reward_that_fails_is_told_of_the_first_time_and_on_half_of_a_step():
-    def scored(unscored: int, of: int = 10) -> Group:
-        events = [("reward_error: URLError: refused",) if i < unscored else () for i in range(of)]
-        rows = tuple(Trajectory(id=f"0.{i}", nodes=(), stop=Stop.done, events=e) for i, e in enumerate(events))
-        return Group(task=Task(key="a task", env="x"), trajectories=rows)
+def scored(unscored: int, of: int = 10) -> Group:
+    events = [("reward_error: URLError: refused",) if i < unscored else () for i in range(of)]
+    rows = tuple(Trajectory(id=f"0.{i}", nodes=(), stop=Stop.done, events=e) for i, e in enumerate(events))
+    return Group(task=Task(key="a task", env="x"), trajectories=rows)
 
+
+def test_a_reward_that_fails_is_told_of_the_first_time_and_on_half_of_a_step():
     failures = Failures(limit=99)
     first = (
         "have reward.on_error, as their reward failed; the first was 0.0, task a task: reward_error: URLError: refused"
@@ -165,6 +166,19 @@ def test_steps_whose_episodes_failed_say_nothing_of_the_tasks():
         said = [late.warning(row, step) for step, row in enumerate((down, IDLE, down))]
         assert said[:2] == ["", ""] and said[2].startswith("the last step trained nothing")
     assert Standstill(1).warning({**IDLE, "stop/truncated_tokens": 1.0}), "they were played"
+
+
+def test_steps_whose_rewards_failed_say_nothing_of_the_tasks():
+    failures = Failures(limit=99)
+    watch = Standstill(3, failures)
+
+    def said(unscored: int, step: int) -> str:
+        failures.see(scored(unscored))
+        failures.warning()
+        return watch.warning(IDLE, step)
+
+    assert [said(unscored, step) for step, unscored in enumerate((10, 5, 10))] == ["", "", ""]
+    assert said(4, 2).startswith("the last step trained nothing")
 
 
 def test_an_evaluation_fails_where_no_rank_had_an_episode_that_got_through():
