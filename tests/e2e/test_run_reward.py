@@ -8,11 +8,12 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.e2e.runs import begin
+from tests.e2e.runs import begin, start
 
 from quintain import config as configs
 from quintain.cli.train import run
 from quintain.ledger import RunDir
+from quintain.rewards.env import RewardError
 
 WORDS = ["train", "tiny", "eval.instances=0", "warm_start.steps=0"]
 
@@ -58,6 +59,12 @@ def test_a_synchronous_run_with_refills_is_a_function_of_its_seed_however_long_r
     assert set(one[0]) == {"weights.safetensors", "optimizer.safetensors"}
     assert sum("refill" in ticket for ticket in one[1]) >= 4, "too few refills to show anything"
     assert one == two
+
+
+def test_refills_without_end_are_blamed_on_the_reward_where_it_fails(file):
+    refilling = ["algorithm.name=dapo", "algorithm.options={}", "algorithm.gate=[]", "eval.instances=0"]
+    with pytest.raises(RewardError, match="episodes of this step .* reward_error: .*: mend the reward"):
+        start(file.parent, *refilling, f"reward={file}:leave", "reward.on_error=0", "warm_start.steps=0")
 
 
 @pytest.mark.slow

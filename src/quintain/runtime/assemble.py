@@ -271,8 +271,9 @@ async def _train(
     if run.step < config.run.steps:
         try:
             await train(run)
-        except LagError:  # refills without end have a cause where no episode gets through
+        except LagError:  # refills without end have a cause where no episode gets through, or none is scored
             run.failures.check()
+            run.failures.check_scored()
             raise
         run.asked()
         if run.step < config.run.steps:

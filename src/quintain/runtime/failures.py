@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from quintain.rewards.env import RewardError
 from quintain.types import Group, QuintainError, Stop, Trajectory
 
 STEPS = 3  # steps in which not one episode may get through before the run ends
@@ -80,6 +81,14 @@ class Failures:
             raise EveryEpisodeFailed(
                 f"every episode of the first {self.groups} groups failed, so there is nothing to learn from; "
                 f"the first was {self.cause}: mend the env or the agent, its options, the task or model.context"
+            )
+
+    def check_scored(self) -> None:
+        """Refuse to go on if at least half of the episodes since the last step have no reward but `reward.on_error`."""
+        if 0 < self._unscored >= HALF * self._episodes:
+            raise RewardError(
+                f"{self._unscored} of {self._episodes} episodes of this step have reward.on_error, as their reward failed, so that groups "
+                f"carry no signal; the first was {self._why}: mend the reward"
             )
 
     def warning(self, sums: Callable[[Mapping[str, float]], Mapping[str, float]] = dict) -> str:
