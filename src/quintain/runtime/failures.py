@@ -137,8 +137,7 @@ class Failures:
         if self._dead >= DEAD:
             first = f"; the first was {self._late}" if self._late else ""
             raise EveryEpisodeFailed(
-                f"every episode of the last {DEAD} steps failed, so that nothing is learned any more{first}: mend the env or the agent, "
-                "and go on with `quintain train --resume RUN`"
+                f"every episode of the last {DEAD} steps failed, so that nothing is learned any more{first}: mend the env or the agent"
             )
         self._late = self._late if self._dead else ""
 

@@ -261,7 +261,7 @@ class Cluster:
             misses = 0 if ok == "ok" or not self.address else misses + 1
         return ClusterError(
             f"the cluster at {self.address} is lost: its GCS does not answer any more. The ledger is whole; start a head again "
-            "(cluster.address = '' starts one), then go on with: quintain train --resume RUN"
+            "(cluster.address = '' starts one)"
         )
 
     async def close(self) -> None:
