@@ -234,8 +234,9 @@ def _no_result(kept: list[Group], count: int, cast: Cast) -> None:
         told = summary(kept)
         low, high = told["interval"]
         _warn(
-            f"ended after {len(kept)} of {count} instances{_spent(_used(cast))}; success of those {told['success']:.3f} ({low:.3f} to "
-            f"{high:.3f}), malformed turns {100 * told['malformed']:.1f} %: this is no result, as short episodes end first"
+            f"ended after {len(kept)} of {count} instances ({told['episodes']} episodes){_spent(_used(cast))}; success of those "
+            f"{told['success']:.3f} ({low:.3f} to {high:.3f}), malformed turns {100 * told['malformed']:.1f} %: this is no result, as "
+            "short episodes end first, and nothing of it is kept: the same command plays all of them anew"
         )
 
 

@@ -200,7 +200,8 @@ def test_what_was_played_is_told_where_the_rest_comes_to_nothing(capsys, monkeyp
     monkeypatch.setattr("quintain.runtime.evaluate.asyncio.Semaphore", lambda n: asyncio.locks.Semaphore(1))
     assert main(["eval", "http://there", "KeyDoor", "-n", "9", "--model", "m", "--key-env", ""]) == 1
     said = capsys.readouterr().err
-    assert "ended after 4 of 9 instances; 53 requests; success of those 0.000 (" in said and "gone" in said
+    assert "ended after 4 of 9 instances (4 episodes); 53 requests; success of those 0.000 (" in said and "gone" in said
+    assert "nothing of it is kept: the same command plays all of them anew" in said
 
 
 @pytest.mark.parametrize(
