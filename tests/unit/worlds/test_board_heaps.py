@@ -8,6 +8,9 @@ import itertools
 
 import pytest
 
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv
+from quintain.messages import Message
 from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.board.heaps import STEP, heap_game
@@ -147,3 +150,26 @@ def test_strange_captions_and_knobs_are_refused() -> None:
             WORLD.start(0, 0, **knobs)
         with pytest.raises(QuintainError, match="1 to 8 heaps of at most 63"):
             dataclasses.replace(WORLD, levels=[{**WORLD.levels[0], **knobs}]).start(0, 0)
+
+
+@pytest.mark.parametrize(
+    "text", ["A to 2", "heap A to 2", "Reduce heap A to 2 counters", "take A down to 2", "from A to 2"]
+)
+def test_what_a_heap_is_left_with_is_not_what_is_taken(text: str) -> None:
+    env = WorldEnv(WORLD, Scaffold(grammar="word"))
+    move = env.reader.read(Message.of("assistant", text), SOLO)
+    for heaps, taken in (((6, 3, 1), 4), ((3, 3, 1), 1), ((2, 3, 1), 0), ((1, 3, 1), 0)):
+        state = dataclasses.replace(WORLD.start(1, 1), position=heaps)
+        if taken:
+            assert move is not None and WORLD.step(state, {SOLO: move}) == WORLD.step(
+                state, {SOLO: Move("A", (0, taken))}
+            )
+        else:
+            assert move is not None and WORLD.step(state, {SOLO: move}).events == {SOLO: ("illegal",)}
+
+
+def test_no_heap_is_left_with_more_than_it_has() -> None:
+    for text in ("B to 63", "B to 60", "H to 0", "C to 60"):
+        move = WORLD.read(text, SOLO)
+        assert move and WORLD.step(WORLD.start(1, 1), {SOLO: move}).events == {SOLO: ("illegal",)}
+    assert WORLD.read("A to 100", SOLO) is None

@@ -26,6 +26,10 @@ _SHORT = re.compile(
     r"(?:(?:take|remove)\s+)?(?:heap\s+)?([a-h])\s*(?:[-:=,/]\s*)?(?:(?:take|remove)\s+)?(\d{1,2})(?:\s+counters?)?",
     re.ASCII,
 )
+_LEFT = re.compile(  # what a heap is left with
+    r"(?:(?:take|reduce|lower|bring)\s+)?(?:from\s+)?(?:heap\s+)?([a-h])\s+(?:down\s+)?to\s+(\d{1,2})(?:\s+counters?)?",
+    re.ASCII,
+)
 _LONG = re.compile(r"(?:take\s+|remove\s+)?(\d{1,2})\s+(?:counters?\s+)?from\s+(?:heap\s+)?([a-h])", re.ASCII)
 
 
@@ -61,6 +65,13 @@ tiles(
 @functools.lru_cache(maxsize=1024)
 def _take(heap: int, count: int) -> Move:
     return Move(f"{HEAPS[heap]}-{count}", (heap, count))
+
+
+def taken(match: Match, move: Move) -> Move:
+    """What is taken by a move that names what it leaves; any other move as it is."""
+    heap, count = move.value
+    size = match.position[heap] if heap < len(match.position) else 0
+    return move if count > 0 else _take(heap, max(size + count, 0))
 
 
 class HeapLook:
@@ -151,6 +162,8 @@ class HeapLook:
         if len(text) > 60:
             return None
         text = text.lower()
+        if left := _LEFT.fullmatch(text):
+            return Move(f"{left[1].upper()} to {int(left[2])}", (HEAPS.lower().index(left[1]), -int(left[2])))
         short, long = _SHORT.fullmatch(text), _LONG.fullmatch(text)
         if not short and not long:
             return None

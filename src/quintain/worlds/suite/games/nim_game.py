@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.board.heaps_look import KNOBS, HeapLook
+from quintain.worlds.engines.board.heaps_look import KNOBS, HeapLook, taken
 from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.kernel import Facts, levels_of
 
@@ -43,7 +43,7 @@ def nim_game() -> BoardWorld:
         ceilings={"random": 0.05, "constant": 0.02, "first": 0.06, "blind": 0.13},
         sayings=SAYINGS,
     )
-    return BoardWorld(facts=facts, levels=levels_of((*KNOBS, "opponent"), TABLE), look=HeapLook())
+    return BoardWorld(facts=facts, levels=levels_of((*KNOBS, "opponent"), TABLE), look=HeapLook(), meant=taken)
 
 
 @register("world", "NimDuel", domain="games", engine="board")
@@ -61,4 +61,4 @@ def nim_duel() -> BoardWorld:
         variety=6_000,
         sayings=SAYINGS,
     )
-    return BoardWorld(facts=facts, levels=levels_of(KNOBS, DUEL), look=HeapLook())
+    return BoardWorld(facts=facts, levels=levels_of(KNOBS, DUEL), look=HeapLook(), meant=taken)
