@@ -163,3 +163,28 @@ def test_castling_is_read_by_its_signs(side: str, said: str, key: str) -> None:
     # without a king on its cell a rook would go there
     state = world.rebuild(world.caption(state, side, 2).replace("K . .", "R . K").replace("k . .", "r . k"), side)
     assert world.step(state, {side: moves[0]}).events == {side: ("illegal",)}
+
+
+@pytest.mark.parametrize(
+    ("eighth", "seventh", "key"),
+    [
+        (". . . . . . k .", ". . . . P . . .", "e7 e8 queen"),
+        (". . . . r . k .", ". . . P P . . .", "d7 e8 queen"),
+        (". . . . r . k .", ". . . P . P . .", ""),
+        (". . . . r . k .", ". . . . P . . .", ""),
+        (". . . . . . k .", ". . . . . . . .", ""),
+    ],
+)
+def test_a_promotion_without_the_cell_that_is_left_is_the_one_that_fits(eighth: str, seventh: str, key: str) -> None:
+    world = world_of("ChessDuel")
+    rows = [eighth, seventh, *[". . . . . . . ."] * 5, ". . . . K . . ."]
+    board = "\n".join(["   a b c d e f g h", *(f" {8 - i} {row}" for i, row in enumerate(rows))])
+    state = world.rebuild(f"You play W; W is to move; 9 moves are left. no castling\n{board}", "W")
+    for said in ("e8=Q", "e8=Q+", "e8 queen"):
+        move = world.read(said, "W")
+        assert move is not None
+        if key:
+            assert world.step(state, {"W": move}) == world.step(state, {"W": world.read(key, "W")})
+            assert world.step(state, {"W": move}).state != state
+        else:
+            assert world.step(state, {"W": move}).events == {"W": ("illegal",)}

@@ -8,7 +8,7 @@ from typing import Any
 
 from quintain.types import Ints
 from quintain.worlds.art import tiles
-from quintain.worlds.engines.board.chess import NOBODY, SIGNS, SPECIALS, STEPS, Chess, checked
+from quintain.worlds.engines.board.chess import NAMES, NOBODY, SIGNS, SPECIALS, STEPS, Chess, checked
 from quintain.worlds.engines.board.game import Match
 from quintain.worlds.engines.board.men_look import MenLook
 from quintain.worlds.engines.board.posed import Posed
@@ -99,8 +99,12 @@ def plain(text: str) -> str:
 
 
 def castled(match: Match, move: Move) -> Move:
-    """Castling that is named by its signs, as the two cells of the king; any other move as it is."""
-    side = match.position[-1]
+    """Castling that is named by its signs, as the two cells of the king; `e8=Q` as the one pawn's move that fits; others as they are."""
+    side, (cell, *new) = match.position[-1], move.key.split()
+    if len(new) == 1 and new[0] in SPECIALS and cell in NAMES:
+        game = GAMES.game(())
+        fits = [said for said in map(game.spell, game.legal(match.position)) if said.endswith(f" {move.key}")]
+        return Move(fits[0]) if len(fits) == 1 else move
     if move.key not in (SHORT, LONG) or match.position[4 if side else 60] != CODE["Kk"[side]]:
         return move
     return Move(f"e{8 if side else 1} {'g' if move.key == SHORT else 'c'}{8 if side else 1}")
