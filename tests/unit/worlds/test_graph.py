@@ -355,7 +355,7 @@ def test_answers_have_one_normal_form() -> None:
         ("GridIslands", ("4 islands; c2 d3", "4\nc2 d3", "4: c2 d3", "4; (c,2) (d,3)"), "4 ; c2 d3"),
         ("TreeCentre", ("F / E F", "F\nE F", "F: E F"), "F ; E F"),
         ("IsoMatch", ("A 3, B 1", "A-3 B-1", "(A,3) (B,1)", "3 A 1 B", "1=B A=3"), "A=3 B=1"),
-        ("CliqueMax", ("A-D-E", "ADE", "Clique: A, D, E", "Maximum clique: ADE"), "A D E"),
+        ("CliqueMax", ("A-D-E", "A-D-E-A", "ADE", "Clique: A, D, E", "Maximum clique: ADE"), "A D E"),
         ("TreeWalk", ("Postorder: B A C", "level-order: B, A, C", "inorder traversal: BAC"), "B A C"),
         ("TopoOrder", ("Topological order: B A C",), "B A C"),
         ("HamPath", ("Hamiltonian path: B -> A -> C",), "B A C"),
@@ -363,6 +363,7 @@ def test_answers_have_one_normal_form() -> None:
         ("MatchMax", ("Matching: A-B, C-D", "Maximum matching: AB CD"), "A-B C-D"),
         ("IndepTree", ("Independent set: A, C",), "A C"),
         ("ArboMin", ("Arrows: A>B, A>C",), "A>B A>C"),
+        ("ArboMin", ("A>B A>C\nB>D B>E", "A>B, A>C and B>D, B>E"), "A>B A>C B>D B>E"),
         ("IsoMatch", ("Mapping: A=2 B=1",), "A=2 B=1"),
         ("IndepGrid", ("Cells: a1, b2",), "a1 b2"),
         ("TriadList", ("Triples: A B C / D E F",), "A B C / D E F"),
@@ -463,6 +464,13 @@ def test_labels_that_say_something_else_are_heeded(name: str, text: str) -> None
         ("TreeColours", "1:8 16 2:0"),
         ("IsoMatch", "A=-3 B=1"),
         ("IndepGrid", "a1-a4"),
+        ("CliqueMax", "A B C, A C D"),  # two answers
+        ("CliqueMax", "ABC; BCD"),
+        ("CliqueMax", "A, B, C | A, C, D"),
+        ("IndepGrid", "a1 c1\na1 b2"),
+        ("CutMin", "A-B C-D; A-B E-F"),
+        ("ArboMin", "A>B B>C; A>C C>B"),
+        ("ArboMin", "A>B, B>C and A>C, C>B"),
     ],
 )
 def test_what_is_no_answer_is_not_read(name: str, text: str) -> None:

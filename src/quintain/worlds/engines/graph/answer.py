@@ -93,7 +93,10 @@ def _path(text: str, vertex: str) -> tuple[str, ...] | None:
 
 def _set(text: str, vertex: str) -> tuple[str, ...] | None:
     found = _tokens(text, vertex, rf"{_DASH}|{_GAP}" if vertex == VERTEX else _GAP)
-    return tuple(sorted(set(found))) if found else None
+    if not found:
+        return None
+    once = found[1:] if len(found) > 1 and found[0] == found[-1] else found  # a round comes back to where it began
+    return tuple(sorted(once)) if len(set(once)) == len(once) else None  # what is named twice is in two answers
 
 
 def _chosen(text: str, vertex: str) -> tuple[str, ...] | None:
@@ -108,9 +111,16 @@ def _arcs(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
     parts = _tokens(re.sub(_DASH, "-", re.sub(r"\s*[=:]\s*", " ", text)), rf"{vertex}-{vertex}|\d{{1,4}}") or ()
     if len(parts) % 2 == 0 and all(part.isdecimal() for part in parts[1::2]):
         parts = parts[::2]  # each edge with its weight, which is not asked for
-    if not parts or any(part.isdecimal() for part in parts):
+    if not parts or any(part.isdecimal() for part in parts) or len(set(parts)) < len(parts):
         return None
     return tuple(sorted({(a, b) for a, b in (part.split("-") for part in parts)}))
+
+
+def _twice(text: str, arcs: Iterable[tuple[str, str]]) -> bool:
+    """Whether a text has more than one list of arcs, and two arcs that lead to the same vertex."""
+    ends = [end for _, end in arcs]
+    lists = [part for part in re.split(r"[;\n]|\band\b", text) if len(re.findall(_DASH, part)) > 1]
+    return len(set(ends)) < len(ends) and len(lists) > 1
 
 
 def _edges(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
@@ -267,6 +277,7 @@ class Form:
 
 @functools.lru_cache(maxsize=8192)
 def _read(form: Form, text: str) -> Move | None:
+    said = text
     text = _plain(form, _AND.sub(", ", text.translate(_QUOTES).strip()))
     if _NO.fullmatch(text):
         return Move(NONE) if form.none else None
@@ -277,6 +288,8 @@ def _read(form: Form, text: str) -> Move | None:
         parts = [_RUN.sub(RUNS.get(kind, ""), part) for kind, part in zip(form.parts, parts, strict=True)]
     parts = [part.lower() if form.vertex == CELL else part.upper() for part in parts]
     values = tuple(KINDS[kind].read(part, form.vertex) for kind, part in zip(form.parts, parts, strict=True))
+    if form.parts == ("arcs",) and values[0] and _twice(said, values[0]):
+        return None
     if None in values or (form.size and any(len(group) != form.size for group in values[0])):
         return None
     key = " ; ".join(KINDS[kind].write(value) for kind, value in zip(form.parts, values, strict=True))
