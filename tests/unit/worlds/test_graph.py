@@ -425,7 +425,24 @@ def test_answers_have_one_normal_form() -> None:
         ),
         ("SpanCountMin", ("Sum: 6, trees: 5; edges: A-E B-C",), "6 5 ; A-E B-C"),
         ("TopoCount", ("210 orders, 30 with A right after D", "total: 210, first: 30"), "210 30"),
-        ("TreeColours", ("colour 1: 8, colour 2: 16", "1 -> 8, 2 -> 16", "Color 1 = 8; color 2 = 16"), "8 16"),
+        (
+            "TreeColours",
+            ("colour 1: 8, colour 2: 16", "1 -> 8, 2 -> 16", "Color 1 = 8; color 2 = 16", "1) 8 2) 16"),
+            "8 16",
+        ),
+        *(
+            (
+                name,
+                (
+                    "| 1 | 4 |\n| 2 | 0 |\n| 3 | 6 |",
+                    "Colour | Ways\n1 | 4\n2 | 0\n3 | 6",
+                    "| 1 | 2 | 3 |\n| 4 | 0 | 6 |",
+                ),
+                "4 0 6",
+            )
+            for name in ("TreeColours", "SortNetwork")
+        ),
+        ("TreeColours", ("| Colour 1 | 4 |\n| Colour 2 | 0 |", "| | 1 | 2 |\n| Ways | 4 | 0 |"), "4 0"),
         ("TreeCentre", ("Centers: B and C; centroid: D", "centre B C; centroid D"), "B C ; D"),
         ("TopoOrder", ("Topological sort: A C B", "Ordering: A, C, B"), "A C B"),
         ("Tangram", ("A 180 a2", "put A turned 180 at a2"), "A a2 180"),
@@ -447,6 +464,9 @@ def test_an_answer_has_many_spellings(name: str, texts: tuple[str, ...], key: st
         ("AdjacencyRead", "B: 0 1\nA: 1 0"),
         ("CircuitRead", "D is not 1, E is 0"),
         ("SortNetwork", "B: 5, A: 32"),
+        ("TreeColours", "| A | 1 |\n| B | 2 |"),
+        ("TreeColours", "A: 1, B: 2, C: 1"),
+        ("TreeColours", "| 2 | 0 |\n| 1 | 4 |\n| 3 | 6 |"),
         ("TreeCentre", "centroid: D; centre: B"),
         ("CopsRobber", "cop 2: F, cop 1: E"),
     ],

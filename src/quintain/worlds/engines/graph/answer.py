@@ -53,6 +53,7 @@ _BARS = re.compile(r"^[ \t]*\|[ \t]*|[ \t]*\|[ \t]*$", re.MULTILINE)  # at the e
 _POINT = re.compile(r"^\s*[-*•]\s+", re.MULTILINE)  # of a list in lines
 _COUNTED = re.compile(r"(?<!\w)(\d{1,2})\s*[:.)]\s+(?=[a-zA-Z({])", re.ASCII)  # what stands before names, from 1 on
 _NAMED = {"path", "order", "set", "edges", "arcs", "groups", "flow"}  # parts that begin with a name
+_WIRE = re.compile(r"(?:wire\s+)?\b([a-r])(?:\s*(?:[:=|]|->|→)\s*|\s+)(?=\d)", re.ASCII | re.IGNORECASE)
 _COUNT = re.compile(  # a number with what it counts, as in `4 islands`
     r"\s*(\d{1,6})(?:\s+(?:[a-z]{3,}(?<!les)s|island|tree|edge|unit|colou?r))?[\s,]*", re.ASCII | re.IGNORECASE
 )
@@ -176,17 +177,37 @@ def _flow(text: str, vertex: str) -> tuple[tuple[str, str, int], ...] | None:
 def _numbers(text: str, vertex: str) -> tuple[int, ...] | None:
     if re.search(r"\d[,;]?\s+\d", text):  # blanks part the numbers, so a comma without one parts thousands
         text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
-    wires = re.findall(r"(?:WIRE\s+)?\b([A-R])(?:\s*(?:[:=]|->|→)\s*|\s+)(?=\d)", text)
-    if wires and wires == [chr(65 + i) for i in range(len(wires))]:
-        text = re.sub(r"(?:WIRE\s+)?\b[A-R](?:\s*(?:[:=]|->|→)\s*|\s+)(?=\d)", " ", text)
-        return _numbers(text, vertex) if len(re.findall(r"\d+", text)) == len(wires) else None
-    labelled = r"(?:\bCOLOU?R\s+|\bC)?(\d+)\s*(?:(?:[:=]|->|→)\s*|\.\s+)(?=\d)"
+    labelled = r"(?:\bCOLOU?R\s+|\bC)?(\d+)\s*(?:(?:[:=]|->|→)\s*|[.)]\s+)(?=\d)"
     labels = re.findall(labelled, text)
     counted = len(labels) > 1 and labels == [str(i) for i in range(1, len(labels) + 1)]
     found = _tokens(re.sub(labelled, " ", text) if counted else text, r"\d{1,6}")
     if counted and found and len(found) != len(labels):
         return None
     return tuple(map(int, found)) if found and len(found) > 1 else None
+
+
+def _unwired(text: str) -> str:
+    """Numbers without the names of all wires before them; "" where there are more or fewer than wires."""
+    wires = [found[1].upper() for found in _WIRE.finditer(text)]
+    if not wires or wires != [chr(65 + i) for i in range(len(wires))]:
+        return text
+    text = _WIRE.sub(" ", text)
+    return text if len(re.findall(r"\d+", text)) == len(wires) else ""
+
+
+def _untabled(text: str) -> str:
+    """Numbers out of a table in which each stands under or beside its own from 1 on; "" of one with two numbers to each row otherwise."""
+    rows = [[cell.strip() for cell in row.split("|")] for row in text.split("\n") if row.strip()]
+    widths = {len(row) for row in rows}
+    if len(rows) < 2 or len(widths) != 1 or 1 in widths or (len(rows) != 2 and widths != {2}):
+        return text
+    heads, values = zip(*rows, strict=True) if widths == {2} else rows
+    if not re.search(r"\d", heads[0] + values[0]):  # what both are
+        heads, values = heads[1:], values[1:]
+    heads = [re.sub(r"(?i)^(?:colou?r )?", "", head) for head in heads]
+    if heads == [str(i) for i in range(1, len(heads) + 1)]:
+        return ", ".join(values)
+    return "" if all(head.isdecimal() for head in heads) else text
 
 
 def _number(text: str, vertex: str) -> int | None:
@@ -249,6 +270,7 @@ class Form:
         size: vertices of each group, if that is settled.
         heads: the patterns of what each of two parts may have before it.
         counts: the patterns of what may stand before or behind each of two numbers.
+        wires: numbers may have the names of wires before them.
 
     Example:
         >>> Form(("number", "edges")).read("7; C-A, (B,D)").key, Form(("order",)).read("BACD").key
@@ -261,6 +283,7 @@ class Form:
     size: int = 0
     heads: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
+    wires: bool = False
 
     def read(self, text: str) -> Move | None:
         """The answer that `text` spells, in its normal form, or None. Never raises."""
@@ -313,6 +336,9 @@ def _plain(form: Form, text: str) -> str:
         text = _WITH.sub("", text)
     title = _TITLE.match(text) if form.parts == ("numbers",) else None  # another one would say what a number is of
     text = (text[title.end() :] if title else text if form.parts == ("numbers",) else _TITLE.sub("", text)).strip()
+    if form.parts == ("numbers",):
+        text = _untabled(text)
+        return _unwired(text) if form.wires else text
     counted = _COUNTED.findall(text) if _NAMED.issuperset(form.parts) else ()
     if len(counted) > 1 and list(counted) == [str(i) for i in range(1, len(counted) + 1)]:
         text = _COUNTED.sub("", text)

@@ -65,7 +65,7 @@ def sort_network() -> GraphWorld:
     return GraphWorld(
         facts=facts_of("SortNetwork", TASK, "The numbers from top to bottom.", "12 4 31 7", legend=""),
         levels=levels_of("n arrows up", TABLE, top=99),
-        form=Form(("numbers",)),
+        form=Form(("numbers",), wires=True),
         make=network,
         truth=sorted_by,
         why=compared,
