@@ -443,6 +443,11 @@ def test_answers_have_one_normal_form() -> None:
             for name in ("TreeColours", "SortNetwork")
         ),
         ("TreeColours", ("| Colour 1 | 4 |\n| Colour 2 | 0 |", "| | 1 | 2 |\n| Ways | 4 | 0 |"), "4 0"),
+        (
+            "ColourMin",
+            ("A=1, B=2, C=1", "A: red\nB: blue\nC: red", "A | 1\nB | 2\nC | 1", "1 | A, C\n2 | B"),
+            "A C / B",
+        ),
         ("TreeCentre", ("Centers: B and C; centroid: D", "centre B C; centroid D"), "B C ; D"),
         ("TopoOrder", ("Topological sort: A C B", "Ordering: A, C, B"), "A C B"),
         ("Tangram", ("A 180 a2", "put A turned 180 at a2"), "A a2 180"),
@@ -460,7 +465,9 @@ def test_an_answer_has_many_spellings(name: str, texts: tuple[str, ...], key: st
         ("TopoCount", "first: 30; total: 210"),
         ("HamPath", "A-B, D-C"),  # edges that do not hang together
         ("AchromMax", "1=A, 2=B, 1=C"),
-        ("AchromMax", "A=1, B=2, C=1"),
+        ("AchromMax", "A=1, B=2, A=2"),
+        ("AchromMax", "A=1, B=2, C"),
+        ("AchromMax", "A is not 1, B=2"),
         ("AdjacencyRead", "B: 0 1\nA: 1 0"),
         ("CircuitRead", "D is not 1, E is 0"),
         ("SortNetwork", "B: 5, A: 32"),

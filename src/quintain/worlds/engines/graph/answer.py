@@ -44,7 +44,11 @@ _WITH = re.compile(  # what an answer that is a choice adds up to, behind it
 )
 _CALLED = re.compile(  # groups with their numbers or colours before them
     r"(?:\b(?:colou?r(?:\s+class)?|group|class|set|part|triple)\s+(?:\d{1,2}|[a-r])|\b[gvc]?\d{1,2}"
-    r"|\b(?:red|green|blue|yellow|orange|purple))(?:\s*[:=]|(?=\s*[({]))\s*",
+    r"|\b(?:red|green|blue|yellow|orange|purple))(?:\s*[:=|]|(?=\s*[({]))\s*",
+    re.IGNORECASE,
+)
+_HUED = re.compile(  # a vertex with its group
+    rf"({VERTEX})\s*(?:[:=|]|->|→)?\s*(?:colou?r\s+)?(\d{{1,2}}|red|green|blue|yellow|orange|purple)(?:\s*[,;]\s*|\s+|$)",
     re.IGNORECASE,
 )
 _MANY = re.compile(r"^\d{1,2}\s+(?:groups|triples)\s*[:=]\s*", re.IGNORECASE)
@@ -148,10 +152,21 @@ def _groups(text: str, vertex: str) -> tuple[tuple[str, ...], ...] | None:
 
 def _uncalled(text: str) -> str:
     """Groups without what each is called, where that is another name for each."""
-    called = [found.strip(" \t\n:=").lower() for found in _CALLED.findall(text)]
+    called = [found.strip(" \t\n:=|").lower() for found in _CALLED.findall(text)]
     if len(called) < 2 or len(set(called)) < len(called):
         return text
     return re.sub(r"[\s,;/]*/[\s,;/]*", "/", _CALLED.sub("/", text)).strip("{[/ ")
+
+
+def _hued(text: str) -> str:
+    """Groups, where each vertex has that of its own behind it."""
+    named = _HUED.findall(text := text.strip("{} "))
+    if len(named) < 2 or _HUED.sub("", text) or len({vertex.upper() for vertex, _ in named}) < len(named):
+        return text
+    groups: dict[str, list[str]] = {}
+    for vertex, hue in named:
+        groups.setdefault(hue.lower(), []).append(vertex)
+    return "/".join(map(_words, groups.values()))
 
 
 def _map(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
@@ -324,6 +339,7 @@ def _plain(form: Form, text: str) -> str:
     text = _POINT.sub("", _BARS.sub("", text)).strip()
     if form.parts == ("groups",):
         text = _uncalled(_MANY.sub("", text))
+        text = text if form.size else _hued(text)
     if form.heads and (said := re.fullmatch(_HEADS.format(*form.heads), text)):
         return f"{said[1]};{said[2]}"
     if (
