@@ -448,6 +448,7 @@ def test_answers_have_one_normal_form() -> None:
             ("A=1, B=2, C=1", "A: red\nB: blue\nC: red", "A | 1\nB | 2\nC | 1", "1 | A, C\n2 | B"),
             "A C / B",
         ),
+        ("FlowRead", ("D A G E, 3", "D, A, G, E, 3", "D-A-G-E, 3 units"), "D A G E ; 3"),
         ("TreeCentre", ("Centers: B and C; centroid: D", "centre B C; centroid D"), "B C ; D"),
         ("TopoOrder", ("Topological sort: A C B", "Ordering: A, C, B"), "A C B"),
         ("Tangram", ("A 180 a2", "put A turned 180 at a2"), "A a2 180"),
@@ -492,6 +493,8 @@ def test_labels_that_say_something_else_are_heeded(name: str, text: str) -> None
         ("IsoMatch", "A=-3 B=1"),
         ("IndepGrid", "a1-a4"),
         ("CliqueMax", "A B C, A C D"),  # two answers
+        ("FlowRead", "D A G E, 2, 3"),
+        ("FlowRead", "D A G E, 3 wrong"),
         ("CliqueMax", "ABC; BCD"),
         ("CliqueMax", "A, B, C | A, C, D"),
         ("IndepGrid", "a1 c1\na1 b2"),
