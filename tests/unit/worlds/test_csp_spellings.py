@@ -69,6 +69,17 @@ def test_grids_are_read_with_titles_labels_and_lines(name: str) -> None:
             ("Colours: B G / Pets: D C / Drinks: T K", "Colors: B G\nPets: D C\nDrinks: T K"),
             "B G / D C / T K",
         ),
+        (
+            "ZebraHouses",
+            (
+                "| House | Colour | Pet | Drink |\n|---|---|---|---|\n| 1 | R | C | T |\n| 2 | G | D | J |\n| 3 | B | F | K |",
+                "House | Colours | Pets | Drinks\nHouse a | R | C | T\nHouse b | G | D | J\nHouse c | B | F | K",
+                "| Color | Pet | Drink |\n|---|---|---|\n| R | C | T |\n| G | D | J |\n| B | F | K |",
+                "| House | 1 | 2 | 3 |\n|---|---|---|---|\n| **Colours** | R | G | B |\n| Pets | C | D | F |\n| Drinks | T | J | K |",
+                "| a | b | c |\n|---|---|---|\n| R | G | B |\n| C | D | F |\n| T | J | K |",
+            ),
+            "R G B / C D F / T J K",
+        ),
         *(
             (name, ("put 3 in b1", "place 3 at b1", "3 in b1", "set b1 to 3", "row 1, column b: 3", "b1 := 3"), "b1=3")
             for name in ("SudokuStep", "MiniSudokuSteps")
@@ -93,6 +104,9 @@ def test_answers_are_read_as_sentences_and_lists(name: str, texts: tuple[str, ..
         ("CircuitSat", "turn off c and d"),
         ("KnightsKnaves", "a knave"),
         ("ZebraHouses", "Pets: D C / Colours: B G / Drinks: T K"),
+        ("ZebraHouses", "| a | b | c | d | e |\n|---|---|---|---|---|"),
+        ("ZebraHouses", "| House | Colour | Pet |\n|---|---|---|\n| 2 | R | C |\n| 1 | G | D |"),
+        ("ZebraHouses", "| House | Pet | Colour |\n|---|---|---|\n| 1 | C | R |\n| 2 | D | G |"),
         ("SudokuStep", "b1 is not 3"),
         ("SudokuStep", "b1 3 in c2"),
     ],

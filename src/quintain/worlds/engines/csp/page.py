@@ -271,6 +271,7 @@ def words_in(text: str) -> list[str]:
 
 def unlabelled(text: str, kinds: Lines = ()) -> str:
     """The rows of a written grid without its title, lines drawn through it, and the labels of its rows (may be `kinds`) and columns."""
+    text = rowed(text, kinds) if kinds else text
     for number, kind in enumerate(kinds, 1):
         text = re.sub(rf"\b{kind}[*_]*\s*:", f"row {number}:", text)
     lines = _TITLE.sub("", text.replace("```", "")).split("\n")
@@ -283,6 +284,38 @@ def unlabelled(text: str, kinds: Lines = ()) -> str:
         if counted and (not printed or len(found) == len(rest.strip().split("\n"))):
             return label.sub("/", rest)
     return text
+
+
+def rowed(text: str, kinds: Lines) -> str:
+    """A table with titles of columns and kinds as rows of kinds; "" where it has no rows, or these stand in another order.
+
+    Example:
+        >>> rowed("house | colour | pet\\n1 | r | c\\n2 | g | d", ("colours?", "pets?"))
+        'r g / c d'
+    """
+    lines = [line.strip().strip("|") for line in text.strip().split("\n") if "|" in line and "--" not in line]
+    rows = [[cell.strip(" \t*_") for cell in line.split("|")] for line in lines]
+    if not rows or {len(row) for row in rows} != {len(rows[0])}:
+        return text
+    heads, firsts = rows[0], [row[0] for row in rows[1:]]
+    if _are(heads[1:], kinds):
+        return " / ".join(map(" ".join, list(zip(*rows[1:], strict=True))[1:])) if _counted(firsts) else ""
+    if _are(heads, kinds):
+        return " / ".join(map(" ".join, zip(*rows[1:], strict=True)))
+    if _are(firsts, kinds):
+        return " / ".join(" ".join(row[1:]) for row in rows[1:]) if _counted(heads[1:]) else ""
+    return " / ".join(map(" ".join, rows[1:])) if _counted(heads) else text
+
+
+def _are(titles: list[str], kinds: Lines) -> bool:
+    """Whether these are the first kinds, in their order."""
+    return 1 < len(titles) <= len(kinds) and all(map(re.fullmatch, kinds, titles))
+
+
+def _counted(titles: list[str]) -> bool:
+    """Whether these are the names of all columns from the first on."""
+    bare = [re.sub(r"^house ", "", title) for title in titles]
+    return bool(bare) and bare in ([str(i + 1) for i in range(len(bare))], [chr(97 + i) for i in range(len(bare))])
 
 
 def told_of(text: str, yes: str, no: str) -> str:
