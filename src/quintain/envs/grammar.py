@@ -55,6 +55,14 @@ _VERB = re.compile(
     r"(?:so |please |i |i'll |let's |we )*(?:try|go|move|play|push|slide|step|walk|place|put|choose|select|pick|take|give|bid)[ :]+",
     re.IGNORECASE,
 )
+_FAR = "(?:cell|step|square|tile|space|field)"
+_WAY = "(up|down|left|right|north|south|east|west|forward|ahead|wait|stay)"
+_ONCE = re.compile(  # a step, and that it is one
+    rf"(?:1|one|a|a single) {_FAR} (?:to the )?{_WAY}"
+    rf"|{_WAY} (?:by |for )?(?:(?:1|one)(?: (?:{_FAR}|turn|tick|move))?|(?:a|a single) (?:{_FAR}|turn|tick|move))",
+    re.IGNORECASE,
+)
+_ASIDE = {"left": "west", "right": "east"}  # a step to the left, where left alone may be a turn
 _FILL = re.compile(r"\b(?:from|to|into|onto|the|and|is|at|cell|square|pit|col(?:umn)?:?)\b:?", re.IGNORECASE)
 _LABEL = re.compile(
     r"[\s*_#>]*(?:(?:so|thus|therefore),?\s+)?(?:(?:the|my)\s+)?(?:(?:final|next)\s+)?(?:answer|action|move|solution)[*_]*"
@@ -183,8 +191,9 @@ def spellings(text: str) -> Iterator[str]:
     Signs that show nothing are left out, and wide ones and hard blanks are the usual ones. First without `answer:` before it and a box of
     LaTeX around it, without the rule and the heading of a table, without a final full stop, with one blank for every gap and comma, out
     of brackets and quotes; then, in texts of one line, without any brackets, quotes and arrows, without the verb it begins with, and
-    without the small words between, where from before where to. Worlds read the first that they can: each of these means something to
-    some of them. What begins with `not` has none: to some it would be a label of the list behind it.
+    without the small words between, where from before where to; last, of one step, without that it is one. Worlds read the first that
+    they can: each of these means something to some of them. What begins with `not` has none: to some it would be a label of the list
+    behind it.
 
     Example:
         >>> list(spellings("pour  a,b.")), list(spellings('"(a, b)"'))
@@ -259,6 +268,9 @@ def _spelled(text: str) -> Iterator[str]:
         filled = _fold(_FILL.sub(" ", ordered))
         yield filled
         yield _CELL.sub(r"\1\2", filled)
+    if once := _ONCE.fullmatch(said):
+        way = (once[1] or once[2]).lower()
+        yield _ASIDE.get(way, way) if re.search(_FAR, said, re.IGNORECASE) else way
 
 
 def _usual(text: str) -> str:

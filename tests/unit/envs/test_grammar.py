@@ -253,6 +253,33 @@ def test_signs_that_look_alike_are_read_alike(grammar: str, name: str, text: str
 
 @pytest.mark.parametrize(
     ("name", "text", "key"),
+    [
+        ("KeyDoor", "up 1", "up"),
+        ("KeyDoor", "Move one cell up.", "up"),
+        ("FogMap", "move up one step", "up"),
+        ("MazeRoute", "go one step to the left", "left"),
+        ("RouteMap", "move 1 square north", "north"),
+        ("PatrolGuard", "wait one turn", "wait"),
+        ("PelletMaze", "Wait for a turn", "wait"),
+        ("Maze3D", "move forward one cell", "forward"),
+        ("Maze3D", "left 1", "left"),
+        ("Maze3D", "one cell to the left", None),  # left is a turn there
+        ("Maze3D", "step right one step", None),
+        ("KeyDoor", "up 2", None),
+        ("KeyDoor", "up 1, left 1", None),
+        ("KeyDoor", "one step up one step", None),
+        ("KeyDoor", "not up 1", None),
+        ("KeyDoor", "up a", None),
+    ],
+)
+def test_one_step_is_a_step(name: str, text: str, key: str | None) -> None:
+    env = WorldEnv(world_of(name), Scaffold(grammar="word"))
+    move = env.reader.read(GRAMMARS["word"].write(text), "agent")
+    assert (move and move.key) == key
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "key"),
     [("MetroTrip", "2,H", "2 H"), ("WaterSort", "2  4.", "2 4"), ("RushHour", "h\tup\t3", "h up 3")],
 )
 def test_worlds_read_gaps_as_blanks(name: str, text: str, key: str) -> None:
