@@ -113,6 +113,9 @@ class OpenEnvGame:
             if what == "step" and "VALIDATION_ERROR" in str(error):
                 return None
             raise PeerError(f"{self.url} refuses {what}: {error}"[:400]) from error
+        except TimeoutError as error:
+            late = f"in wait_s={self.wait_s:g} seconds; mend the server, or wait longer"
+            raise PeerError(f"{self.url} does not answer {what} {late}") from error
         except Exception as error:  # sockets, their time limits, and what the library of their protocol has for an end
             raise PeerError(f"{self.url} does not answer {what}: {type(error).__name__} {error}"[:400]) from error
 

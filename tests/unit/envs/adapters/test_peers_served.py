@@ -222,6 +222,18 @@ def test_openenv_names_the_server_whose_connection_ends(imported: None) -> None:
         game.play({"agent": {"move": "up"}})
 
 
+def test_openenv_says_how_long_an_answer_may_take(imported: None) -> None:
+    def slow(action: Any) -> None:
+        raise TimeoutError
+
+    game = from_openenv.OpenEnvGame("http://127.0.0.1:9", {"action": "move"}, {}, 2.5)
+    game.url, game.client = "http://127.0.0.1:9", SimpleNamespace(step=slow)
+    with pytest.raises(
+        PeerError, match=r"does not answer step in wait_s=2\.5 seconds; mend the server, or wait longer"
+    ):
+        game.play({"agent": {"move": "up"}})
+
+
 def test_openenv_says_at_once_what_cannot_be_served(imported: None) -> None:
     from quintain.envs.adapters.openenv import app, make
 
