@@ -39,6 +39,7 @@ class OpenEnvGame:
         self.urls, self.fields, self.options, self.wait_s = urls, dict(fields), options, wait_s
         self.seats: tuple[str, ...] = (SOLO,)
         self.url, self.client, self.schema = "", None, {}
+        self.shows: list[str] = []  # fields of an observation
         self.ask = "What the environment asks for, as it says."
 
     def start(self, task: Task) -> Shown:
@@ -62,6 +63,7 @@ class OpenEnvGame:
         self.client = peer("openenv.core").GenericEnvClient(base_url=self.url, message_timeout_s=self.wait_s).sync()
         known = self._known("schema")
         self.schema = known.get("action", {})
+        self.shows = [name for name in known.get("observation", {}).get("properties", {}) if name not in OWN]
         schemas = {"action": self.schema, **dict.fromkeys(("text", "image"), known.get("observation", {}))}
         for use, name in self.fields.items():  # one that the server lacks would leave the policy blind without a word
             there = schemas[use].get("properties", {})
@@ -133,7 +135,8 @@ class OpenEnvGame:
             return Shown(
                 texts={SOLO: "The environment refuses that action."}, movers=(SOLO,), events={SOLO: ("illegal",)}
             )
-        seen = {name: value for name, value in dict(result.observation).items() if name not in OWN}
+        reward = self._reward(result)
+        seen = {name: value for name, value in result.observation.items() if name not in OWN}
         image = seen.pop(self.fields["image"], "") if "image" in self.fields else ""
         texts = [value for value in seen.values() if isinstance(value, str)]
         if "text" in self.fields:
@@ -141,9 +144,19 @@ class OpenEnvGame:
         else:
             text = texts[0] if len(seen) == 1 == len(texts) else json.dumps(seen, ensure_ascii=False)
         images = {SOLO: _pixels(image)} if image else {}
-        rewards = {} if first else {SOLO: {"reward": float(result.reward or 0.0)}}
+        rewards = {} if first else {SOLO: {"reward": reward}}
         stop = Stop.done if result.done else None
         return Shown(texts={SOLO: text}, movers=() if stop else (SOLO,), images=images, rewards=rewards, stop=stop)
+
+    def _reward(self, result: Any) -> float:
+        """The reward of an answer, once it is one: OpenEnv's client takes any object for an answer."""
+        seen, reward = result.observation, result.reward
+        if not isinstance(seen, dict) or (self.shows and not seen):
+            there = ", ".join(self.shows) or "no field"
+            raise PeerError(f"{self.url} answers without an observation: {seen!r:.80}; its schema has {there}")
+        if not (number(reward) or isinstance(reward, bool | None)):
+            raise PeerError(f"{self.url} gives reward={reward!r:.40}; a reward is a finite number: mend the server")
+        return float(reward or 0.0)
 
 
 def _pixels(data: str) -> np.ndarray:

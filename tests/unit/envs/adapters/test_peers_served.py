@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import itertools
 import json
 import random
+import re
 import shutil
 import sys
 import threading
@@ -16,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -210,27 +213,31 @@ async def test_a_client_of_openenv_that_vanishes_is_no_failure(imported: None) -
     assert told == ["websocket.accept", "websocket.close"]
 
 
-def test_openenv_names_the_server_whose_connection_ends(imported: None) -> None:
+def test_openenv_names_the_server_that_does_not_answer(imported: None) -> None:
     from websockets.exceptions import ConnectionClosedError
 
-    def ended(action: Any) -> None:
-        raise ConnectionClosedError(None, None)
+    late = "in wait_s=2.5 seconds; mend the server, or wait longer"
+    for error, told in ((ConnectionClosedError(None, None), ": ConnectionClosedError"), (TimeoutError(), f" {late}")):
+        game = from_openenv.OpenEnvGame("http://127.0.0.1:9", {"action": "move"}, {}, 2.5)
+        game.url, game.client = "http://127.0.0.1:9", SimpleNamespace(step=Mock(side_effect=error))
+        with pytest.raises(PeerError, match=f"http://127.0.0.1:9 does not answer step{re.escape(told)}"):
+            game.play({"agent": {"move": "up"}})
 
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ({"hello": 1}, "answers without an observation: {}; its schema has text"),
+        ({"observation": "up"}, "answers without an observation: 'up'; its schema has text"),
+        ({"observation": {"text": "more"}, "reward": "lots"}, "gives reward='lots'; a reward is a finite number"),
+    ],
+)
+def test_openenv_refuses_an_answer_that_is_none(imported: None, answer: dict[str, Any], told: str) -> None:
+    client = importlib.import_module("openenv.core").GenericEnvClient("http://127.0.0.1:9")
     game = from_openenv.OpenEnvGame("http://127.0.0.1:9", {"action": "move"}, {}, 2.0)
-    game.url, game.client = "http://127.0.0.1:9", SimpleNamespace(step=ended)
-    with pytest.raises(PeerError, match="http://127.0.0.1:9 does not answer step: ConnectionClosedError"):
-        game.play({"agent": {"move": "up"}})
-
-
-def test_openenv_says_how_long_an_answer_may_take(imported: None) -> None:
-    def slow(action: Any) -> None:
-        raise TimeoutError
-
-    game = from_openenv.OpenEnvGame("http://127.0.0.1:9", {"action": "move"}, {}, 2.5)
-    game.url, game.client = "http://127.0.0.1:9", SimpleNamespace(step=slow)
-    with pytest.raises(
-        PeerError, match=r"does not answer step in wait_s=2\.5 seconds; mend the server, or wait longer"
-    ):
+    game.url, game.client = "http://127.0.0.1:9", SimpleNamespace(step=lambda action: client._parse_result(answer))
+    game.shows = ["text"]
+    with pytest.raises(PeerError, match=f"http://127.0.0.1:9 {re.escape(told)}"):
         game.play({"agent": {"move": "up"}})
 
 
