@@ -37,7 +37,7 @@ def test_poison_is_quarantined_and_the_other_groups_are_trained(tmp_path, monkey
         issued = [e.payload for e in store.events(["issued"])]
     bad = {i["ticket"] for i in issued if i["task"]["key"] in hit}
     assert hit and books.ok and not books.pending and books.issued == 4 * 8
-    assert bad == {t for t, why in dropped.items() if why == "quarantine"} == {t["ticket"] for t in told}
+    assert bad == {t for t, why in dropped.items() if why == "failed"} == {t["ticket"] for t in told}
     assert {t["task"] for t in told} == hit and all("poison" in t["cause"] for t in told)
     assert rows[-1]["quarantined"] == len(hit) and sum(r["groups_trained"] for r in rows) <= 32 - len(bad)
     config = configs.make(path / "config.toml", overrides=["run.steps=5"])

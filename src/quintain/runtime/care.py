@@ -75,7 +75,7 @@ class Care:
     def sift(self, groups: Sequence[Group]) -> tuple[tuple[Group, ...], dict[int, str]]:
         """The groups to learn from, and the tickets of the others with the reason."""
         refused = [g for g in groups if self.quarantine.refuses(g) and not g.tags.get(WITHHELD)]
-        why = {g.ticket: "quarantine" for g in refused}
+        why = {g.ticket: "failed" for g in refused}
         kept = tuple(g for g in groups if g.ticket not in why)
         if self.drop_failed:
             before, kept = kept, tuple(map(without_failed, kept))
@@ -83,8 +83,8 @@ class Care:
         return kept, why
 
     def reason(self, ticket: int, why: str) -> str:
-        """Why a gate dropped a ticket: because it is poison, where it is, else what the gate says."""
-        return "quarantine" if ticket in self.refused else why
+        """Why a gate dropped a ticket: because all of it failed, where that is so, else what the gate says."""
+        return "failed" if ticket in self.refused else why
 
     def see(self, groups: Sequence[Group], write: Write) -> None:
         """Take in the groups that a step concluded, in the order of their tickets.

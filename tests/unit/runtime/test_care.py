@@ -143,7 +143,7 @@ def test_what_is_poison_is_dropped_with_a_reason_and_written_down():
     care, wrote = Care(quarantine=2), []
     bad, good = group(crashed("a"), crashed("b"), ticket=4), group(trajectory("c"), trajectory("d"), ticket=5, key="u")
     kept, why = care.sift((bad, good))
-    assert kept == (good,) and why == {4: "quarantine"}
+    assert kept == (good,) and why == {4: "failed"}
     care.see((bad, good), lambda kind, fact: wrote.append((kind, fact["ticket"], fact["task"], fact["tries"])))
     assert wrote == [("quarantine", 4, "t", 2)] and care.row(dict, False) == {"quarantined": 1.0}
     assert care.row(lambda own: {**own, "env_deaths": 2.0}, False) == {"quarantined": 1.0, "env_deaths": 2.0}, "of all"
