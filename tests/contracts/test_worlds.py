@@ -136,8 +136,8 @@ def test_seeds_levels_and_splits_differ(name: str) -> None:
     def begun(seed: int, level: int, split: str) -> str:
         return digest_of(world.start(seed, level, split=split))
 
-    starts = {begun(seed, 5, "train") for seed in range(30)}
-    assert len(starts) >= (1 if world.facts.shared_starts else 27), f"{len(starts)} of 30 seeds differ"
+    starts = {begun(seed, 5, "train") for seed in range(12)}
+    assert len(starts) >= (1 if world.facts.shared_starts else 11), f"{len(starts)} of 12 seeds differ"
     assert len({begun(0, level, "train") for level in range(LEVELS)}) == LEVELS
     if not world.facts.shared_starts:
         for level, count in ((0, 40), (5, 8)):  # at level 0 there are few boards, and without splits many would meet
