@@ -101,3 +101,16 @@ def test_actors_run_races_too(tmp_path):
     first = rows[0]
     assert first["groups_played"] >= 8 and first["members_started"] == 5 * first["groups_played"]
     assert first["members_lost"] == first["groups_played"]
+
+
+def test_a_rollout_of_ones_own_that_plays_too_few_is_told_of_once(tmp_path):
+    (tmp_path / "few.py").write_text(
+        "from quintain.registry import register\nfrom quintain.rollouts.episodes import episodes\n\n\n"
+        "@register('rollout', 'few')\ndef few(group_size, **more):\n    return episodes(group_size=group_size - 1, **more)\n"
+    )
+    path = start(tmp_path, f"run.imports=['{tmp_path}/few.py']", "rollout.name=few", "run.steps=3")
+    with RunDir.open(path) as store:
+        said = [
+            e.payload["what"] for e in store.events(["warning"]) if "rollout.group_size asks for" in e.payload["what"]
+        ]
+    assert len(said) == 1 and said[0].startswith("the rollout 'few' gave 3 of the 4 trajectories")

@@ -155,12 +155,13 @@ def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] 
     )
     parts.beside = make_beside(config, stage, model, parts.evaluate, crew)  # pyrefly: ignore
     learner.check(algorithm.needs)
-    care = {"quarantine": config.rollout.quarantine, "drop_failed": config.rollout.drop_failed}
+    played = config.rollout
+    care = {"quarantine": played.quarantine, "drop_failed": played.drop_failed}
+    asked = (played.name, played.group_size)
     every = {"eval_every": config.eval.every, "checkpoint_every": section.checkpoint_every}
     kinds = {"racing": config.rollout.redundancy > 0, "rivals": bool(mixture(config))}
-    plan = Plan(steps=section.steps, **kinds, **every, **care)
+    plan = Plan(steps=section.steps, asked=asked, **kinds, **every, **care)
     run = LocalRun(parts, window, plan, Keeper(store, ranks), sinks)
-    run.care.rollout, run.care.members = config.rollout.name, config.rollout.group_size
     return Open(run=run, stage=stage, model=model, ranks=ranks, learner=learner)
 
 

@@ -24,16 +24,17 @@ class Care:
     Args:
         quarantine: tries of a task, all spoiled by its env, after which it is set aside; 0 never.
         drop_failed: train without the episodes that their env ended by a fault.
+        asked: the rollout that plays, and how many trajectories a group of it should have; 0 for any number.
     """
 
-    def __init__(self, quarantine: int = 0, drop_failed: bool = False) -> None:
+    def __init__(self, quarantine: int = 0, drop_failed: bool = False, asked: tuple[str, int] = ("", 0)) -> None:
         self.quarantine, self.drop_failed = Quarantine(quarantine), drop_failed
         self.meter = BiasMeter()
         self.refused: set[int] = set()  # tickets of finished groups that are poison, whoever drops them
         self.env_deaths = 0  # workers of envs that died, on this rank
         self._dead: set[str] = set()  # those among them that several actors use
         self.left_out = 0  # episodes, since the last step
-        self.rollout, self.members = "", 0  # who plays, and how many trajectories a group should have, 0 for any number
+        self.rollout, self.members = asked
         self._few: str | None = ""  # what to say of a group that has too few; None once it was said
 
     def draw(self, sampler: Sampler, state: State) -> tuple[Task | None, State]:

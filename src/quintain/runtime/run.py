@@ -50,7 +50,7 @@ class Parts:
 class Plan:
     """The counts of a run: total steps, steps between evaluations (0 is never) and between checkpoints (0 is at the end).
 
-    `quarantine` and `drop_failed` are those of `Care`; `racing` says that groups have redundant members, `rivals` that others than
+    `quarantine`, `drop_failed` and `asked` are those of `Care`; `racing` says that groups have redundant members, `rivals` that others than
     the policy play seats of some.
     """
 
@@ -59,6 +59,7 @@ class Plan:
     checkpoint_every: int = 0
     quarantine: int = 0
     drop_failed: bool = False
+    asked: tuple[str, int] = ("", 0)
     racing: bool = False
     rivals: bool = False
 
@@ -90,7 +91,8 @@ class LocalRun:
         self.step = 0
         self.say: Callable[[str], None] = lambda text: None  # what a person should read
         self.failures = Failures(window.size * max(1, min(STEPS, plan.steps)), keeper.alone)
-        self.standstill, self.care = Standstill(plan.steps, self.failures), Care(plan.quarantine, plan.drop_failed)
+        self.standstill = Standstill(plan.steps, self.failures)
+        self.care = Care(plan.quarantine, plan.drop_failed, plan.asked)
         self._state: dict[str, Any] = {}  # the last boundary
         self._stateful = {"sampler": parts.sampler, "advantage": parts.advantage, "gate": window.gate}
         self._made = {name: made_of(part) for name, part in self._stateful.items()}

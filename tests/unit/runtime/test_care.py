@@ -105,7 +105,7 @@ async def test_a_group_with_fewer_trajectories_than_were_asked_for_is_told_once(
     care = Care()
     await care.score(as_it_is, group(trajectory("a")))
     assert care.warning() == "", "any number will do"
-    care.rollout, care.members = "mine", 2
+    care = Care(asked=("mine", 2))
     await care.score(as_it_is, group(trajectory("a"), trajectory("b")))
     assert care.warning() == ""
     await care.score(as_it_is, group(trajectory("a"), trajectory("b", tags={"lost": True})))
