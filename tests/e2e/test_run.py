@@ -18,6 +18,7 @@ from quintain.cli.train import Replaced, Stepped
 from quintain.ledger import RunDir, audit
 from quintain.runtime.failures import EveryEpisodeFailed
 from quintain.runtime.signals import StoppedEarly
+from quintain.runtime.transport import LearnerLost
 from quintain.runtime.watch import StallError
 from quintain.types import Stop
 
@@ -147,6 +148,19 @@ def test_a_replaced_run_stays_beside_a_new_one_that_came_to_no_step(how, tmp_pat
             assert f"is in {aside}" in capsys.readouterr().err
     assert ledger(tmp_path / "tiny.replaced-1") == ledger(tmp_path / "tiny.replaced") == before
     assert main(["train", "--resume", str(tmp_path / "tiny")]) == 0 and len(rewards(tmp_path / "tiny")) == 1
+
+
+@pytest.mark.parametrize("error", [StallError("nothing moved"), LearnerLost("rank 1 is gone")])
+def test_a_run_that_ends_as_it_may_go_on_says_how_by_name(error, tmp_path, monkeypatch, capsys):
+    def ended(*given, **kept):
+        raise error
+
+    monkeypatch.setattr("quintain.runtime.assemble.play", ended)
+    words = (["tiny", f"run.folder={tmp_path}"], ["--resume", str(tmp_path / "tiny")])
+    for given in words:
+        assert main(["train", *given]) == (76 if isinstance(error, StallError) else 1)
+        said = capsys.readouterr().err
+        assert f"go on with: quintain train --resume {tmp_path / 'tiny'}\n" in said and type(error).__name__ in said
 
 
 def test_a_replaced_run_is_deleted_with_the_first_step(tmp_path, monkeypatch):

@@ -77,12 +77,9 @@ def main(arguments: list[str]) -> int:
             return resume(given.resume, given.items, given.step, tell=given.tell)
         files, overrides = sources(given.items)
         return begin(heeded(configs.make(*files, overrides=overrides), overrides), fresh=given.fresh, tell=given.tell)
-    except StallError as error:
-        print(f"quintain train: StallError: {error}", file=sys.stderr)
-        return STALLED
-    except LearnerLost as error:  # not told: another start may go on, on what is left of the cluster
-        print(f"quintain train: LearnerLost: {error}", file=sys.stderr)
-        return 1
+    except (StallError, LearnerLost) as error:  # not told: another start may go on
+        print(f"quintain train: {type(error).__name__}: {error}", file=sys.stderr)
+        return STALLED if isinstance(error, StallError) else 1
     except QuintainError:
         told(given.tell, EXPLAINED)
         raise
@@ -362,18 +359,16 @@ def run(
     shown = screen(config.run.steps, f"{config.env.name}  {config.algorithm.name}  {folder}")
     sinks = [shown, Stepped(tell), *sinks, *trackers(config.track.sinks, folder)]
     say = shown.say
-    count = config.runtime.processes
-    if count > 1 or config.runtime.actors:
+    if (count := config.runtime.processes) > 1 or config.runtime.actors:
         _fork_server(tell)
     where, asked = _where(config, folder), Asked()
     if resume:
         say(where)
 
     def ready(one: Any) -> None:
-        if not resume:
-            say(where + _on_gpu(config))  # not before: what is refused while the parts are made leaves no folder
-        elif gpu := _on_gpu(config):
-            say(gpu.removeprefix("; "))
+        # where a new run is, not before: what is refused while the parts are made leaves no folder
+        if line := ("" if resume else where) + _on_gpu(config):
+            say(line.removeprefix("; "))
         asked.ready(one)
 
     try:
@@ -388,6 +383,9 @@ def run(
         drained = end["reason"] == "drained"
         for line in _end(folder, end["step"], drained):
             say(line)
+    except (StallError, LearnerLost):
+        print(f"go on with: quintain train --resume {shlex.quote(str(folder))}", file=sys.stderr)
+        raise
     finally:
         for sink in sinks:
             sink.close()

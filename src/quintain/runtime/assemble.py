@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -257,7 +258,7 @@ async def _train(
     if resumed:
         if place.changed:
             run.keeper.write(run.step, "changed", {"settings": {k: list(pair) for k, pair in place.changed.items()}})
-        run.say(_resumed(run.step, config.run.steps))
+        run.say(_resumed(run.step, config.run.steps, run.keeper.store.path))
     elif not await warm_start(config, opened, run.say):
         run.say("stopped during the warm start: nothing of it is kept, to go on begins it anew")
         return _ended(run, "drained", scores)
@@ -291,10 +292,11 @@ async def _train(
     return _ended(run, "drained" if cut else "done", scores)
 
 
-def _resumed(step: int, steps: int) -> str:
+def _resumed(step: int, steps: int, folder: Path) -> str:
     if step < steps:
         return f"resumed at step {step} of {steps}"
-    return f"all {step} steps are done, nothing is left to train; `--resume RUN run.steps={2 * step or 100}` trains on"
+    more = f"--resume {shlex.quote(str(folder))} run.steps={2 * step or 100}"
+    return f"all {step} steps are done, nothing is left to train; `quintain train {more}` trains on"
 
 
 def _ended(run: LocalRun, reason: str, scores: Mapping[str, float]) -> dict[str, Any]:

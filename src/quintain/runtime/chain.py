@@ -261,7 +261,7 @@ def _env(wait: Mapping[str, Any], state: State) -> tuple[str, str]:
         )
     return (
         f"the env of {who} does not answer, and rollout.options.deadline_s=0 lets it take for ever",
-        "mend the env, or go on with a deadline: quintain train --resume RUN rollout.options.deadline_s=60",
+        "mend the env, or stop the run and go on with a deadline: rollout.options.deadline_s=60",
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from quintain.rewards.env import RewardError
 from quintain.types import Group, QuintainError, Stop, Trajectory
@@ -148,10 +150,11 @@ class Standstill:
     Args:
         steps: of the run; a short one is told of in its last step.
         failures: of the run, whose `warning` is asked first.
+        folder: of the run.
     """
 
-    def __init__(self, steps: int, failures: Failures | None = None) -> None:
-        self.failures = failures
+    def __init__(self, steps: int, failures: Failures | None = None, folder: Path = Path("RUN")) -> None:
+        self.failures, self.folder = failures, folder
         self.steps, self.limit = steps, max(1, min(IDLE, steps))
         self.told, self._seen = False, 0
         self._rows: list[Mapping[str, float]] = []  # of the last steps on end that trained nothing
@@ -173,7 +176,7 @@ class Standstill:
         self.told = True
         total = {name: sum(r.get(name, 0.0) for r in self._rows) for name in (*COUNTED, *MEANT)}
         which = f"the last {len(self._rows)} steps" if len(self._rows) > 1 else "the last step"
-        return f"{which} trained nothing: {_idle(total, len(self._rows))}"
+        return f"{which} trained nothing: {_idle(total, len(self._rows), self.folder)}"
 
 
 def _outage(row: Mapping[str, float]) -> bool:
@@ -182,8 +185,9 @@ def _outage(row: Mapping[str, float]) -> bool:
     return sum(row.get(f"stop/{stop}", 0.0) for stop in stops) >= SHARE
 
 
-def _idle(total: Mapping[str, float], steps: int) -> str:
+def _idle(total: Mapping[str, float], steps: int, folder: Path) -> str:
     """The cause and the fix, from the sums of some steps."""
+    shown = f"quintain show {shlex.quote(str(folder))}"
     groups, late = total["groups_played"], total["groups_withheld"] + total["groups_refilled_for_lag"]
     reward, some = total["reward"] / steps, total["solved_some"] / steps
     if late and late >= SHARE * groups:
@@ -201,12 +205,12 @@ def _idle(total: Mapping[str, float], steps: int) -> str:
     if total["malformed"] >= SHARE * max(total["turns"], 1e-9):
         return (
             f"{why}nearly all that the policy says cannot be read as an action: show it how with warm_start.steps=50 (in a world) or "
-            "a model that can follow the format; `quintain show RUN` has an episode"
+            f"a model that can follow the format; `{shown}` has an episode"
         )
     if some < 1.0 - SHARE:
         return (
             f"{why}it hardly ever succeeds: make tasks easier (a lower level), begin with warm_start.steps=50 (in a world), play more "
-            "episodes a group (rollout.group_size), or reward what comes before success; `quintain show RUN` has an episode"
+            f"episodes a group (rollout.group_size), or reward what comes before success; `{shown}` has an episode"
         )
     return f"{why}the tasks tell its episodes apart no more: make them harder (a higher level), or reward finer"
 

@@ -91,7 +91,7 @@ class Calls:
         words = self.ranks[number].log(facts["pid"]) if "pid" in facts else ""
         return LearnerLost(
             f"rank {number} of the {len(self.ranks)} of the learner group{where} is gone: {why}. The others cannot go on without "
-            "its share; the ledger is whole: go on from the last checkpoint with: quintain train --resume RUN (--restarts N does so)"
+            "its share; the ledger is whole: the run can go on from its last checkpoint (with --restarts N it does so by itself)"
             + (f"\nThe last that it wrote:\n{words}" if words else "")
         )
 

@@ -91,7 +91,7 @@ class LocalRun:
         self.step = 0
         self.say: Callable[[str], None] = lambda text: None  # what a person should read
         self.failures = Failures(window.size * max(1, min(STEPS, plan.steps)), keeper.alone)
-        self.standstill = Standstill(plan.steps, self.failures)
+        self.standstill = Standstill(plan.steps, self.failures, keeper.store.path)
         self.care = Care(plan.quarantine, plan.drop_failed, plan.asked)
         self._state: dict[str, Any] = {}  # the last boundary
         self._stateful = {"sampler": parts.sampler, "advantage": parts.advantage, "gate": window.gate}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import socket
 import sys
 import threading
@@ -209,7 +210,8 @@ class Watch:
         _apart(lambda: self.tell({"fatal": True, **told_of(chain)}))
         with contextlib.suppress(OSError):
             self._write(self.status() | {"state": "failed", "reason": f"StallError: {error}"})
-        print(f"quintain: StallError: {error}", file=sys.__stderr__, flush=True)
+        print(f"quintain: StallError: {error}", file=sys.__stderr__)
+        print(f"go on with: quintain train --resume {shlex.quote(str(self.folder))}", file=sys.__stderr__, flush=True)
         os._exit(STALLED)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from quintain.runtime.failures import DEAD, EveryEpisodeFailed, Failures, Standstill, refuse_failures
@@ -130,10 +132,11 @@ IDLE = {"tokens": 0.0, "grad_norm": 0.0, "groups_played": 8.0, "turns": 4.0, "re
     ],
 )
 def test_steps_that_train_nothing_are_told_of_once_with_the_cause_and_a_fix(row, cause, fix):
-    watch = Standstill(100)
+    watch = Standstill(100, folder=Path("runs/my run"))
     said = [watch.warning(IDLE | row) for _ in range(30)]
     assert [bool(s) for s in said] == [i == 9 for i in range(30)]
     assert said[9].startswith("the last 10 steps trained nothing") and cause in said[9] and fix in said[9]
+    assert "`quintain show" not in said[9] or "`quintain show 'runs/my run'`" in said[9]
 
 
 def test_a_step_that_trains_begins_the_count_anew_and_a_short_run_is_told_of_at_its_end():

@@ -287,7 +287,7 @@ def test_a_rank_that_dies_ends_every_wait_by_name_also_one_that_blocks(config, r
     ranks[0].held.add("save")
     threading.Timer(0.05, lambda: ranks[1].end.set_result("it was killed")).start()
     with pytest.raises(
-        LearnerLost, match=r"rank 1 of the 2 .*process \d+ on .* is gone: it was killed.*--resume[^*]*\*\*\* SIGSEGV"
+        LearnerLost, match=r"rank 1 of the 2 .*process \d+ on .* is gone: it was killed.*--restarts[^*]*\*\*\* SIGSEGV"
     ):
         group.save(str(tmp_path / "saved"))
     assert str(asyncio.run(group.over())).startswith("rank 1")

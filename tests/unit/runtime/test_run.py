@@ -41,6 +41,8 @@ class Other:
 class Ledger:
     """Keeps what is written, at once."""
 
+    path = Path("run")
+
     def __init__(self) -> None:
         self.kept = []
 
