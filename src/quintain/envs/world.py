@@ -113,7 +113,7 @@ class WorldEnv:
     A move that cannot be read leaves the state as it is, costs a turn and the scaffold's penalty, and is the event
     `malformed`; one that the world's rules forbid is the event `illegal`. In a contest such answers are no turns: each seat may
     give two, and the third (the first unreadable one where the scaffold is strict) is the event `forfeit` and ends the episode,
-    which the other seats win.
+    which the other seats win; for them it is `done`.
 
     Args:
         world: what is played.
@@ -266,7 +266,7 @@ class WorldEnv:
             out[seat] = Feedback(
                 messages=messages,
                 reward=reward,
-                stop=stop,
+                stop=Stop.done if "walkover" in happened else stop,
                 acts=acts,
                 events=happened,
                 action=move.key if move is not None else "",

@@ -375,6 +375,9 @@ def test_who_cannot_play_forfeits_and_nobody_can_spoil_a_match_that_is_won(name:
     strict.begin(task_of(name, 1, 2))
     heard = strict.advance(moves)
     assert heard[other].reward == {"success": 1.0} and not heard[seat].reward and strict.stop is Stop.parse_error
+    assert heard[seat].stop is Stop.parse_error and heard[other].stop is Stop.done, (
+        "who won has said nothing unreadable"
+    )
 
 
 def test_who_plays_together_shares_the_turns_that_are_wasted() -> None:
