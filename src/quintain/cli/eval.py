@@ -316,7 +316,7 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     from quintain.evals.stats import summary
     from quintain.runtime.check import check_playing
     from quintain.runtime.evaluate import play
-    from quintain.runtime.failures import refuse_failures
+    from quintain.runtime.failures import refuse_failures, too_few
     from quintain.runtime.playing import make_reward, make_rollout
     from quintain.runtime.stage import rows_of
 
@@ -346,6 +346,7 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
         _no_result(kept, len(drawn) * len(casts), casts[0])
         raise
     _warn(refuse_failures(groups))
+    _warn(too_few(groups, config.rollout.name, given.k * len(casts)))
     split = rows_of(config, config.eval.split) if config.data else config.eval.split
     where = f"{config.data or f'{config.env.name} level ' + ','.join(map(str, config.env.levels))} ({split})"
     rival = given.against or config.eval.against

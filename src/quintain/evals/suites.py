@@ -16,7 +16,7 @@ from quintain.evals.stats import effective, interval
 from quintain.parts import Cast
 from quintain.registry import build
 from quintain.runtime.evaluate import play, succeeded
-from quintain.runtime.failures import refuse_failures
+from quintain.runtime.failures import refuse_failures, too_few
 from quintain.runtime.playing import close_engines, make_reward, make_rollout
 from quintain.types import Group, Task
 
@@ -91,6 +91,7 @@ async def play_suite(
             where = f"{world}, {len(found) + 1} of {len(suite.worlds)} worlds"
             groups = await _world(suite.tasks(world), config, change(cast), tries, partial(_told, far, where))
             warn(refuse_failures(groups))
+            warn(too_few(groups, config.rollout.name, tries))
             found[world] = [_of(group) for group in groups]
     finally:
         if cast is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from quintain.config import Config
 from quintain.given import given_by
 from quintain.parts import Cast, Reward, Rollout
 from quintain.runtime.chain import APART as FIRST_TICKET
-from quintain.runtime.failures import refuse_failures
+from quintain.runtime.failures import refuse_failures, too_few
 from quintain.runtime.keeper import Peers
 from quintain.runtime.opponents import sides
 from quintain.runtime.playing import make_reward
@@ -93,7 +93,9 @@ class Evaluator:
     long: int
     last: int
     greedy: bool = True
+    rollout: str = ""  # the name of it
     say: Callable[[str], None] = lambda text: None  # is told now and then how far it is
+    told: list[str] = field(default_factory=list)  # that the rollout gives too few, once
 
     async def __call__(self, step: int, guard: Guard) -> Mapping[str, float]:
         """Means over the episodes: `eval/success`, `eval/reward`, `eval/turns`, and `greedy/...` at both ends.
@@ -121,6 +123,9 @@ class Evaluator:
                 play(mine, cast, rollout, self.reward, far=partial(_far, paced, f"{name}{whose}{seat}"))
             )
         refuse_failures(groups, self.ranks.sums)
+        if not self.told and (few := too_few(groups, self.rollout, 1)):
+            self.told.append(few)
+            self.say(f"WARNING: {name}: {few}")
         found = scores(groups)
         keys = ("episodes", "reward", "success", "turns")
         summed = self.ranks.sums({k: found[k] for k in keys})
@@ -142,7 +147,13 @@ def make_evaluator(
         return None
     drawn = tasks(stage.sampler(section.split, APART, (0, 1)), max(short, long))
     reward = make_reward(config)
-    options = {"short": short or long, "long": long, "last": config.run.steps, "greedy": section.greedy}
+    options = {
+        "short": short or long,
+        "long": long,
+        "last": config.run.steps,
+        "greedy": section.greedy,
+        "rollout": config.rollout.name,
+    }
     cast = replace(cast, sampling=replace(cast.sampling, temperature=section.temperature, top_logprobs=0))
     rollouts = [rollout(**side) for side in sides(config)]
     return Evaluator(tasks=drawn, cast=cast, rollouts=rollouts, reward=reward, ranks=ranks, **options)

@@ -215,6 +215,17 @@ def _idle(total: Mapping[str, float], steps: int, folder: Path) -> str:
     return f"{why}the tasks tell its episodes apart no more: make them harder (a higher level), or reward finer"
 
 
+def too_few(groups: Sequence[Group], rollout: str, members: int) -> str:
+    """What to say of an evaluation whose groups have fewer trajectories than its rollout was asked for, "" where none has."""
+    few = [group for group in groups if len(group.trajectories) < members]
+    if not few:
+        return ""
+    return (
+        f"the rollout {rollout!r} gave fewer trajectories than it was asked for ({members} a task) in {len(few)} of {len(groups)} groups "
+        f"(the first: {len(few[0].trajectories)} of task {few[0].task.key}); scores are over those that it gave"
+    )
+
+
 def refuse_failures(groups: Sequence[Group], sums: Callable[[Mapping[str, float]], Mapping[str, float]] = dict) -> str:
     """What to say of episodes of an evaluation that failed, "" where none of these did.
 

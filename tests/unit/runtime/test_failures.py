@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from quintain.runtime.failures import DEAD, EveryEpisodeFailed, Failures, Standstill, refuse_failures
+from quintain.learn.ranks import Ranks
+from quintain.runtime.evaluate import Evaluator
+from quintain.runtime.failures import DEAD, EveryEpisodeFailed, Failures, Standstill, refuse_failures, too_few
 from quintain.types import Group, Stop, Task, Trajectory
 
 
@@ -197,3 +200,27 @@ def test_an_evaluation_fails_where_no_rank_had_an_episode_that_got_through():
     with pytest.raises(EveryEpisodeFailed, match="nothing to sum up: mend"):
         refuse_failures([], with_another(failed=2))
     assert refuse_failures([]) == refuse_failures([group(Stop.done)], with_another(failed=2)) == ""
+
+
+async def test_a_rollout_that_gives_too_few_is_told_of_in_evaluations_once():
+    async def every_other(task: Task, cast: Any, ticket: int) -> Group:
+        one = Trajectory(id="a", nodes=(), stop=Stop.done, rewards={"win": 1.0})
+        return Group(task=task, ticket=ticket, trajectories=(one,) * (int(task.key) % 2))
+
+    async def straight(playing: Any) -> Any:
+        return await playing
+
+    async def as_it_is(group: Group) -> Group:
+        return group
+
+    said: list[str] = []
+    drawn = [Task(key=str(i), env="e") for i in range(4)]
+    given = {"rollouts": [every_other], "reward": as_it_is, "ranks": Ranks(), "greedy": False, "say": said.append}
+    evaluator = Evaluator(tasks=drawn, cast=None, short=4, long=4, last=2, rollout="mine", **given)  # pyrefly: ignore
+    assert [(await evaluator(step, straight))["eval/success"] for step in range(3)] == [1.0] * 3
+    assert [text for text in said if text.startswith("WARNING")] == [
+        "WARNING: eval: the rollout 'mine' gave fewer trajectories than it was asked for (1 a task) in 2 of 4 groups (the first: 0 of task "
+        "0); scores are over those that it gave"
+    ]
+    whole = [Group(task=drawn[0], trajectories=(Trajectory(id="a", nodes=(), stop=Stop.done),))]
+    assert too_few(whole, "mine", 1) == "" and "(4 a task) in 1 of 1 groups" in too_few(whole, "mine", 4)
