@@ -122,7 +122,8 @@ class Evaluator:
             groups += await guard(
                 play(mine, cast, rollout, self.reward, far=partial(_far, paced, f"{name}{whose}{seat}"))
             )
-        refuse_failures(groups, self.ranks.sums)
+        if failed := refuse_failures(groups, self.ranks.sums):
+            self.say(f"WARNING: {name}: {failed}")
         if not self.told and (few := too_few(groups, self.rollout, 1)):
             self.told.append(few)
             self.say(f"WARNING: {name}: {few}")

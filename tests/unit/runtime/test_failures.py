@@ -202,10 +202,8 @@ def test_an_evaluation_fails_where_no_rank_had_an_episode_that_got_through():
     assert refuse_failures([]) == refuse_failures([group(Stop.done)], with_another(failed=2)) == ""
 
 
-async def test_a_rollout_that_gives_too_few_is_told_of_in_evaluations_once():
-    async def every_other(task: Task, cast: Any, ticket: int) -> Group:
-        one = Trajectory(id="a", nodes=(), stop=Stop.done, rewards={"win": 1.0})
-        return Group(task=task, ticket=ticket, trajectories=(one,) * (int(task.key) % 2))
+async def evaluated(rollout: Any) -> tuple[list[float], list[str]]:
+    """The success of three evaluations of a run, and what it warns of."""
 
     async def straight(playing: Any) -> Any:
         return await playing
@@ -215,12 +213,32 @@ async def test_a_rollout_that_gives_too_few_is_told_of_in_evaluations_once():
 
     said: list[str] = []
     drawn = [Task(key=str(i), env="e") for i in range(4)]
-    given = {"rollouts": [every_other], "reward": as_it_is, "ranks": Ranks(), "greedy": False, "say": said.append}
+    given = {"rollouts": [rollout], "reward": as_it_is, "ranks": Ranks(), "greedy": False, "say": said.append}
     evaluator = Evaluator(tasks=drawn, cast=None, short=4, long=4, last=2, rollout="mine", **given)  # pyrefly: ignore
-    assert [(await evaluator(step, straight))["eval/success"] for step in range(3)] == [1.0] * 3
-    assert [text for text in said if text.startswith("WARNING")] == [
+    found = [(await evaluator(step, straight))["eval/success"] for step in range(3)]
+    return found, [text for text in said if text.startswith("WARNING")]
+
+
+async def test_an_evaluation_of_a_run_tells_of_episodes_that_failed():
+    async def half(task: Task, cast: Any, ticket: int) -> Group:
+        stop = Stop.crashed if task.key == "2" else Stop.done
+        one = Trajectory(id="a", nodes=(), stop=stop, rewards={"win": 1.0}, events=("crashed: no disk",))
+        return Group(task=task, ticket=ticket, trajectories=(one,))
+
+    assert (await evaluated(half))[1] == [
+        "WARNING: eval: 1 of 4 episodes failed, and count with what they had earned; the first was task 2: crashed: no disk"
+    ] * 3
+
+
+async def test_a_rollout_that_gives_too_few_is_told_of_in_evaluations_once():
+    async def every_other(task: Task, cast: Any, ticket: int) -> Group:
+        one = Trajectory(id="a", nodes=(), stop=Stop.done, rewards={"win": 1.0})
+        return Group(task=task, ticket=ticket, trajectories=(one,) * (int(task.key) % 2))
+
+    found, said = await evaluated(every_other)
+    whole = [Group(task=Task(key="0", env="e"), trajectories=(Trajectory(id="a", nodes=(), stop=Stop.done),))]
+    assert found == [1.0] * 3 and said == [
         "WARNING: eval: the rollout 'mine' gave fewer trajectories than it was asked for (1 a task) in 2 of 4 groups (the first: 0 of task "
         "0); scores are over those that it gave"
     ]
-    whole = [Group(task=drawn[0], trajectories=(Trajectory(id="a", nodes=(), stop=Stop.done),))]
     assert too_few(whole, "mine", 1) == "" and "(4 a task) in 1 of 1 groups" in too_few(whole, "mine", 4)
