@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from quintain.config import FORM
+from quintain.config import ELSEWHERE, FORM
 from quintain.config.tree import split
-from quintain.registry import names
+from quintain.registry import UnknownName, names
 
 PAGE = Path(__file__).parents[2] / "docs" / "coming-from.md"
 PARTS = ("algorithm", "objective", "advantage", "gate", "reward", "sampler", "engine")
@@ -28,6 +28,14 @@ def test_every_key_of_the_tables_is_a_key_of_the_configuration():
         split(f"{key}=0", FORM)
     with pytest.raises(Exception, match="no_such"):
         split("run.no_such=0", FORM)
+
+
+def test_what_others_call_a_key_is_answered_with_one_that_there_is():
+    for name, key in ELSEWHERE.items():
+        if not key.startswith("`"):
+            split(f"{key}=0", FORM)
+        with pytest.raises(UnknownName, match=re.escape(f"unknown config key 'their.{name}'; here it is {key}")):
+            split(f"their.{name}=0", FORM)
 
 
 def test_every_part_of_the_tables_is_registered():

@@ -56,7 +56,34 @@ OWNED = {
     "rollout": ("options",),
     "env": ("params",),
 }
-FORM = Form(model=Config, key="config key", example="run.steps=200", wrong=ConfigError, short=SHORT)
+# what others call keys of ours that their spelling does not find; docs/coming-from.md has all
+ELSEWHERE = {
+    "model.path model.name model_name_or_path": "model.folder",
+    "lr learning_rate": "learner.lr",
+    "warm_start.learning_rate": "warm_start.lr",
+    "warm_start.batch_size": "warm_start.batch",
+    "batch_size train_batch_size": "run.groups_per_step",
+    "num_generations rollout.n": "rollout.group_size",
+    "temperature": "rollout.temperature",
+    "max_tokens max_new_tokens max_completion_length max_response_length": "rollout.max_tokens",
+    "beta kl_coef kl_loss_coef": "algorithm.options.kl",
+    "gamma": "algorithm.options.gamma",
+    "lam": "algorithm.options.lam",
+    "ppo_epochs num_iterations": "learner.epochs",
+    "max_steps total_training_steps": "run.steps",
+    "seed": "run.seed",
+    "device": "learner.device",
+    "dtype bf16 fp16": "learner.precision",
+    "output_dir": "run.folder",
+    "save_steps save_freq": "run.checkpoint_every",
+    "eval_steps test_freq": "eval.every",
+    "log logger report_to wandb": "track.sinks",
+    "resume resume_from_checkpoint": "`quintain train --resume RUN`",
+}
+ELSEWHERE = {name: key for names, key in ELSEWHERE.items() for name in names.split()}
+FORM = Form(
+    model=Config, key="config key", example="run.steps=200", wrong=ConfigError, short=SHORT, elsewhere=ELSEWHERE
+)
 
 
 def make(*sources: Mapping[str, Any] | str | Path, overrides: Iterable[str] = ()) -> Config:

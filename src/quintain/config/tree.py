@@ -31,6 +31,7 @@ class Form(Generic[Model]):
     example: str  # an override that would do
     wrong: type[QuintainError]  # raised for what is no TOML, no override, or a value out of range
     short: Mapping[str, str] = field(default_factory=dict)  # shorthand -> key
+    elsewhere: Mapping[str, str] = field(default_factory=dict)  # what others call it, alone or with its section -> key
 
 
 def parse(path: Path, form: Form[Any]) -> dict[str, Any]:
@@ -158,6 +159,8 @@ def _know(path: Sequence[str], form: Form[Any], short: Iterable[str] = ()) -> No
             return  # inside a free table
         if part not in fields:
             where = ".".join(path[:depth])
+            if ours := form.elsewhere.get(".".join(path[-2:])) or form.elsewhere.get(path[-1]):
+                raise UnknownName(f"unknown {form.key} {'.'.join(path)!r}; here it is {ours}")
             known = fields if where else dict.fromkeys((*fields, *short))
             raise UnknownName(unknown(form.key, part, known) + (f" (in {where})" if where else ""))
         model = fields[part].annotation
