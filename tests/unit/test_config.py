@@ -185,6 +185,11 @@ def test_later_sources_win_and_parts_are_replaced_whole():
             "learner.precision is {'scale': 8.0}: a part is a name, or a table",
         ),
         ("sampler=3", ConfigError, "sampler is 3: a part is a name, or a table with a `name`"),
+        (
+            "track.sinks=wandb",
+            ConfigError,
+            r"track.sinks is 'wandb': .*; write 'track.sinks=\[\"wandb\"\]' \(with the outer quotes\)",
+        ),
         ("nonsense", ConfigError, "not of the form key=value"),
         ("rollout.top_p=1.5", ConfigError, "rollout.top_p is 1.5"),
         ("model.sizes.layers=0", ConfigError, "layers is 0, and sizes are at least 1"),

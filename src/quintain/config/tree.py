@@ -104,6 +104,8 @@ def fit(tree: Mapping[str, Any], form: Form[Model]) -> Model:
         raise form.wrong(f"there is no {'.'.join(path)}: a name there {said.removeprefix('input ')}")
     if first["type"] == "model_type":
         said = f"it is a table of settings; write {'.'.join(path)}.KEY=VALUE, or in a file [{'.'.join(path)}] and below it KEY = VALUE"
+    if first["type"] == "list_type" and isinstance(first["input"], str):
+        said += f"; write '{'.'.join(path)}=[\"{first['input']}\"]' (with the outer quotes)"
     if first["type"] == "dict_type":
         name = ".".join(path)
         said += f"; write '{name}={{KEY=VALUE}}' (with the quotes; 0.5, not .5), or {name}.KEY=VALUE"
