@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shlex
 from pathlib import Path
 
 from quintain import config as configs
@@ -29,16 +30,17 @@ def main(arguments: list[str]) -> int:
     config = configs.make(*files, overrides=overrides)
     if given.steps is not None and given.steps < 1:
         raise configs.ConfigError(f"--steps is {given.steps}; it must be at least 1")
+    if given.n < 0:
+        raise configs.ConfigError(f"-n is {given.n}; it must be at least 0")
     config.warm_start.steps = given.steps or config.warm_start.steps or 100
     out = empty(given.out)
-    if not config.model.folder:
-        print(WORDS.format(recipe=" ".join(given.items), steps=config.warm_start.steps), flush=True)
-    asyncio.run(_teach(config, out, given.n))
+    advice = "" if config.model.folder else WORDS.format(recipe=shlex.join(given.items), steps=config.warm_start.steps)
+    asyncio.run(_teach(config, out, given.n, advice))
     print(f"wrote {given.out}")
     return 0
 
 
-async def _teach(config: configs.Config, out: Path, count: int) -> None:
+async def _teach(config: configs.Config, out: Path, count: int, advice: str) -> None:
     from quintain.evals.players import held_out
     from quintain.evals.stats import summary, table
     from quintain.learn.ranks import Ranks
@@ -52,6 +54,8 @@ async def _teach(config: configs.Config, out: Path, count: int) -> None:
     config = fitted(config)
     policy.set_threads(config.runtime.threads)
     section, stage = config.warm_start, make_stage(config)
+    if advice:
+        print(advice, flush=True)
     model = policy.make_model(config, stage.renderer)
     teacher = policy.make_teacher(config, model, Ranks())
     demos = need_demos(stage)(section.demos, config.run.seed)

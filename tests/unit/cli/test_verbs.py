@@ -99,6 +99,7 @@ def test_every_verb_explains_itself(verb, capsys):
         (["new", "world", "class"], "no word of the language"),
         (["eval", "nobody"], "unknown player 'nobody'; players are oracle, random, a run folder"),
         (["sft", "tiny", "--out", "/proc/self"], "/proc/self is not empty; choose another folder"),
+        (["sft", "tiny", "-n", "-4", "--out", "taught"], "-n is -4; it must be at least 0"),
         (["new", "model", "/proc/self"], "/proc/self is not empty; choose another folder"),
         (["new", "reward", "random"], "'random' is a module that is installed already"),
         (["new", "world", "numpy"], "which numpy.py would hide; choose another name"),
@@ -448,6 +449,12 @@ def test_a_new_model_goes_into_the_folder_that_is_named(tmp_path, capsys):
 def test_sft_of_a_model_of_words_says_what_takes_it(tmp_path, capsys):
     shown = told(capsys, "sft", "tiny", "--steps", "1", "-n", "0", "--out", str(tmp_path / "taught"))
     assert "without a tokenizer" in shown and "quintain train tiny warm_start.steps=1 steps=0" in shown
+
+
+def test_sft_advises_nothing_that_cannot_be_made_either(tmp_path, capsys):
+    assert main(["sft", "world=Nope", "--out", str(tmp_path / "taught")]) == 1
+    shown = capsys.readouterr()
+    assert "unknown env.name" in shown.err and "quintain train" not in shown.out
 
 
 def test_one_line_per_step_when_piped():
