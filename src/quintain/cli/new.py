@@ -40,6 +40,8 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_intermixed_args(arguments)
     if given.what == "model":
         return _model(given.into / given.name, given.items, given.vocab)
+    if given.items:
+        raise configs.ConfigError(f"{given.items[0]!r}: only a new model is told what it reads; leave it out")
     for line in write(given.what, given.name, given.into):
         print(line)
     return 0

@@ -100,6 +100,7 @@ def test_every_verb_explains_itself(verb, capsys):
         (["eval", "nobody"], "unknown player 'nobody'; players are oracle, random, a run folder"),
         (["sft", "tiny", "--out", "/proc/self"], "/proc/self is not empty; choose another folder"),
         (["sft", "tiny", "-n", "-4", "--out", "taught"], "-n is -4; it must be at least 0"),
+        (["new", "reward", "mine", "world=KeyDoor"], "'world=KeyDoor': only a new model is told what it reads"),
         (["new", "model", "/proc/self"], "/proc/self is not empty; choose another folder"),
         (["new", "reward", "random"], "'random' is a module that is installed already"),
         (["new", "world", "numpy"], "which numpy.py would hide; choose another name"),
