@@ -17,7 +17,7 @@ from quintain.registry import names, unknown
 from quintain.render import WordRenderer
 from quintain.runtime.demos import SPARE
 from quintain.types import QuintainError
-from quintain.worlds.kernel import Plan, check_level
+from quintain.worlds.kernel import Move, Plan, check_level
 from quintain.worlds.knobs import lexicon, started
 from quintain.worlds.own import solved
 
@@ -275,11 +275,14 @@ def _said(world: Any, level: int, knobs: Mapping[str, Any], looks: int) -> Itera
         if seed >= looks // TURNS and world.turns(state) > 1:
             break
         for _ in range(TURNS):
-            seat = next(name for name in world.facts.seats if world.view(state, name).acts)
-            plan = solved(world, state, seat) if hasattr(world, "solve") else None  # a policy plays without
-            moves = plan.moves if isinstance(plan, Plan) else ()
-            yield from [move.key for move in (*moves, *world.view(state, seat).legal())]
-            outcome = world.step(state, {seat: moves[0]}) if moves else None
+            movers = [seat for seat in world.facts.seats if world.view(state, seat).acts]
+            chosen: dict[str, Move] = {}
+            for seat in movers:  # all that move at once
+                plan = solved(world, state, seat) if hasattr(world, "solve") else None  # a policy plays without
+                moves = plan.moves if isinstance(plan, Plan) else ()
+                yield from [move.key for move in (*moves, *world.view(state, seat).legal())]
+                chosen.update({seat: moves[0]} if moves else {})
+            outcome = world.step(state, chosen) if movers and len(chosen) == len(movers) else None
             if outcome is None or outcome.done:
                 break
             state = outcome.state

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
@@ -13,12 +14,14 @@ from quintain.envs.demos import Manner, demonstrations
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.learn.ranks import Ranks
+from quintain.registry import register
 from quintain.runtime import assemble, policy, warm
 from quintain.runtime.demos import write_demos
 from quintain.runtime.newmodel import write_model
 from quintain.runtime.ray_learner import LearnWorker
 from quintain.runtime.stage import drawn, make_stage, need_demos
 from quintain.runtime.words import fitted
+from quintain.worlds.kernel import Choices, Facts, Move, Outcome, Plan, View
 
 
 @pytest.mark.parametrize(("steps", "lines"), [(1, 0), (15, 7), (60, 9), (104, 9)])
@@ -152,3 +155,47 @@ def test_so_do_those_of_text(tmp_path):
 )
 def test_a_turn_has_room_for_what_the_world_wants_said(overrides, tokens):
     assert fitted(make(overrides=overrides.split())).rollout.max_tokens == tokens
+
+
+@dataclass(frozen=True)
+class Hand:
+    """There is nothing to remember."""
+
+
+class Both:
+    """Two seats that say something at once, once; the answers of the second have two words."""
+
+    schema = Hand
+    facts = Facts(name="Both", rules="", answer="", example="rock", seats=("one", "two"))
+    choices = Choices("rock", "flat paper")
+
+    def start(self, seed, level, *, split="train"):
+        return Hand()
+
+    def view(self, state, seat):
+        return View(self, state, seat)
+
+    def step(self, state, moves):
+        assert [*moves] == ["one", "two"]
+        return Outcome(state, done=True)
+
+    def solve(self, state, seat):
+        return Plan(self.legal(state, seat))
+
+    def read(self, text, seat):
+        return self.choices.read(text)
+
+    def legal(self, state, seat) -> tuple[Move, ...]:
+        return (self.choices.moves[self.facts.seats.index(seat)],)
+
+    def turns(self, state):
+        return 1
+
+    def words(self, level):
+        return "rock", "flat", "paper"
+
+
+@pytest.mark.usefixtures("registered_for_now")
+def test_a_turn_has_room_for_what_each_of_those_says_who_move_at_once():
+    register("world", "Both")(Both)
+    assert fitted(make(overrides=["world=Both", "env.scaffold.style=words"])).rollout.max_tokens == 14
