@@ -83,7 +83,7 @@ def distinct_mean(tolerance: float = 1e-9) -> Transform[Rows]:
 
 
 @register("baseline", "running", paper="2506.24119", status="paper", confidence="code")
-def running(decay: float = 0.95, start: float = 0.0, key: Any = ("env", "role")) -> Transform[Rows]:
+def running(decay: float = 0.95, start: float = 0.0, key: Any = ("env", "agent")) -> Transform[Rows]:
     """What rows of the same key earned so far, as a moving average over the stream of rows (SPIRAL's role baseline).
 
     When to use: games between seats with unequal chances, where the rewards of a group sum to zero.
@@ -94,12 +94,12 @@ def running(decay: float = 0.95, start: float = 0.0, key: Any = ("env", "role"))
     Args:
         decay: memory of the average, in [0, 1].
         start: its first value.
-        key: keys that share an average. The paper keys by game and role, the release by role alone.
+        key: keys that share an average. The paper keys by game and role, which is our seat (`agent`), the release by role alone.
 
     Special cases: the state is the averages by the joined labels of the key, so labels must read differently.
 
     Example:
-        >>> running(key="role").init()
+        >>> running(key="agent").init()
         {}
 
     Reference: SPIRAL, 2025, arXiv 2506.24119. Differs from the paper: the order is defined, not that of arrival.

@@ -33,7 +33,7 @@ def agent() -> Key:
 
 @register("key", "role")
 def role() -> Key:
-    """Rows that play the same role."""
+    """Rows of the same engine: one policy that plays several seats has one role there, and `agent` tells them apart."""
     return Key(lambda rows: [t.role for t in rows.trajectories])
 
 

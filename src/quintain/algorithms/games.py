@@ -96,10 +96,10 @@ def m_grpo(count: int = 0, low: float = 0.1, kl: float = 0.0, anchor: str = "rol
     confidence="code",
     uneven=True,
     learns="seats",
-    presets={"as_released": {"key": "role"}},
+    presets={"as_released": {"key": "agent"}},
 )
 def spiral(
-    decay: float = 0.95, key: Any = ("env", "role"), gamma: float = 1.0, kl: float = 0.0, anchor: str = "rollout"
+    decay: float = 0.95, key: Any = ("env", "agent"), gamma: float = 1.0, kl: float = 0.0, anchor: str = "rollout"
 ) -> Algorithm:
     """SPIRAL: self-play with one running baseline per role; plain policy gradient.
 
@@ -109,7 +109,7 @@ def spiral(
 
     Args:
         decay: memory of the baseline, in [0, 1].
-        key: what shares a baseline; `role` alone as released.
+        key: what shares a baseline: the game and the seat; `agent` (the seat) alone as released.
         gamma: discount per turn, in [0, 1].
         kl: not 0: GRPO's clipped objective with that penalty, for several steps per batch.
         anchor: denominator of the ratio: `rollout` (free) or `old` (one more forward pass).

@@ -196,7 +196,7 @@ async def _episode(
         next_digests=tuple(digests[1:]),
         actions=tuple(actions),
         agent=name,
-        role=name,
+        role="policy",  # as in a run: one policy plays all seats
         episode=key[-1] // exercise.seats,
         tags={"stratum": context % 2},
     )

@@ -27,6 +27,7 @@ from quintain.advantages import (
     share_prefixes,
 )
 from quintain.advantages.keys import history
+from quintain.algorithms import assemble
 from quintain.learn.pack import pack
 from quintain.objectives import chunk_ratio, sequence_ratio, taper
 from quintain.parts import PartError, chain
@@ -51,6 +52,15 @@ def test_a_running_baseline_goes_on_where_it_was_and_in_the_order_of_tickets():
     _, state = part.apply((first,), part.init())
     (again,), _ = part.apply((second,), state)
     assert drawn(again.trajectories[0], "advantage") == [2.5]
+
+
+@pytest.mark.parametrize("form", ["", "as_released"])
+def test_seats_that_one_policy_plays_have_a_baseline_each_in_spiral(form):
+    part = assemble("spiral", form=form).advantage
+    games = [scored([1.0, 0.0], ticket, role=["policy"] * 2, agent=["first", "second"]) for ticket in range(3)]
+    out, _ = part.apply(games, part.init())
+    gained = [[drawn(t, "advantage")[0] for t in group.trajectories] for group in out]
+    assert gained == [[1.0, 0.0], [pytest.approx(0.95), 0.0], [pytest.approx(0.9025), 0.0]]
 
 
 def test_exactly_one_pivot_leaves_a_group():
