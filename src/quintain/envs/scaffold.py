@@ -27,7 +27,7 @@ class Scaffold:
         image: side of the picture in pixels, 32 to 2048; 0 shows none.
         caption: 0 no text, 1 the essentials, 2 all that is visible.
         rules: open with the rules and the form of an answer.
-        history: how many of the last actions each observation repeats.
+        history: how many of the seat's own last actions each observation repeats.
         turns: of an episode, where they are to be fewer than the world's own, of which its oracle knows; 0 for all; the opening tells them.
         countdown: say after each turn how many are left; not in words.
         grammar: how an action is written: `free`, `tagged`, `json`, `word`, `tool`.

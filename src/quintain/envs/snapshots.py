@@ -16,7 +16,7 @@ from quintain.codec import hints
 from quintain.types import QuintainError
 from quintain.worlds.kernel import quoted
 
-FORMAT = 3  # of a snapshot: another number where its keys mean something else
+FORMAT = 4  # of a snapshot: another number where its keys mean something else
 ABOUT = ("format", "version", "world", "fields", "schema")
 KEYS = (*ABOUT, "task", "state", "turn", "limit", "stop", "past", "unheard", "refused", "calls", "check")
 TAKES = "give back what snapshot() of this version of Quintain gave"

@@ -142,7 +142,7 @@ class WorldEnv:
         self.limit = 0
         self.stop: Stop | None = None
         self.movers: set[str] = set()
-        self.past: tuple[str, ...] = ()
+        self.past: Mapping[str, tuple[str, ...]] = NOTHING  # what each seat did last; nobody is told what another did
         self.unheard: Mapping[str, tuple[str, ...]] = (
             NOTHING  # events that a seat has not been told yet, as it was not to move
         )
@@ -159,7 +159,7 @@ class WorldEnv:
 
     def begin(self, task: Task) -> dict[str, Feedback]:
         """`reset` without a coroutine."""
-        self.task, self.turn, self.stop, self.past, self.unheard, self.calls = task, 0, None, (), NOTHING, {}
+        self.task, self.turn, self.stop, self.past, self.unheard, self.calls = task, 0, None, NOTHING, NOTHING, {}
         self.refused = NOTHING
         self.state = self.reader.start(task)
         try:
@@ -178,7 +178,7 @@ class WorldEnv:
         for seat in self.facts.seats:
             view = self.world.view(self.state, seat)
             if self.turn:
-                text = self.style.go_on(view, self._said(""), scaffold)
+                text = self.style.go_on(view, self._said("", seat), scaffold)
             else:
                 text = self.style.open(view, self.facts, scaffold, self.limit)
             out[seat] = Feedback(
@@ -217,8 +217,9 @@ class WorldEnv:
                     check_outcome(self.world, outcome)
                 self.state, rewards, done, events = outcome
                 self.stop = Stop.done if done else None
-                if self.scaffold.history:
-                    self.past = (*self.past, *(move.key for move in readings.values()))[-self.scaffold.history :]
+                if most := self.scaffold.history:
+                    did = {seat: (*self.past.get(seat, ()), move.key)[-most:] for seat, move in readings.items()}
+                    self.past = {**self.past, **did}
             if self.facts.forfeits and self.stop is not Stop.done:
                 rewards, events = self._held(rewards, events, before)
             if self.stop is None and self.turn >= self.limit:
@@ -260,7 +261,7 @@ class WorldEnv:
             if acts or stop is not None:
                 heard = self._heard(seat, happened)
                 said = self.reader.say(heard, stop) if scaffold.feedback and (heard or stop is not None) else ""
-                messages = (self._message(self.style.go_on(view, self._said(said), scaffold), seat, view),)
+                messages = (self._message(self.style.go_on(view, self._said(said, seat), scaffold), seat, view),)
             elif happened:
                 self.unheard = {**self.unheard, seat: (*self.unheard.get(seat, ()), *happened)}
             out[seat] = Feedback(
@@ -282,9 +283,9 @@ class WorldEnv:
         self.unheard = {other: events for other, events in self.unheard.items() if other != seat}
         return happened
 
-    def _said(self, said: str) -> str:
-        if self.past:
-            said = f"{said}\nLast actions: {', '.join(self.past)}.".lstrip()
+    def _said(self, said: str, seat: str) -> str:
+        if seat in self.past:
+            said = f"{said}\nLast actions: {', '.join(self.past[seat])}.".lstrip()
         if self.scaffold.countdown and self.stop is None:
             said = f"{said}\nTurns left: {self.limit - self.turn}.".lstrip()
         return said
@@ -315,7 +316,7 @@ class WorldEnv:
             "turn": self.turn,
             "limit": self.limit,
             "stop": self.stop,
-            "past": list(self.past),
+            "past": {seat: list(keys) for seat, keys in self.past.items()},
             "unheard": {seat: list(events) for seat, events in self.unheard.items()},
             "refused": dict(self.refused),
             "calls": dict(self.calls),
@@ -346,7 +347,8 @@ class WorldEnv:
         self.state = decode(self.world.schema, snapshot["state"])
         self.turn, self.limit = int(snapshot["turn"]), int(snapshot["limit"])
         self.stop = Stop(snapshot["stop"]) if snapshot["stop"] else None
-        self.past, self.calls = tuple(map(str, snapshot["past"])), dict(snapshot["calls"])
+        self.past = {seat: tuple(map(str, keys)) for seat, keys in snapshot["past"].items()}
+        self.calls = dict(snapshot["calls"])
         self.unheard = {seat: tuple(map(str, events)) for seat, events in snapshot["unheard"].items()}
         self.refused = {seat: int(count) for seat, count in snapshot["refused"].items()}
         if self.task is None:

@@ -112,6 +112,19 @@ def test_the_opening_says_whose_turns_there_are_and_what_takes_one() -> None:
     assert "\nYou and the other players have together 9 turns;" in text
 
 
+def test_the_last_actions_that_a_seat_is_reminded_of_are_its_own() -> None:
+    env, told = WorldEnv(world_of("NimDuel"), Scaffold(history=2)), []
+    env.begin(task_of("NimDuel", 1, 1))
+    for _ in range(3):
+        (seat,) = env.movers
+        move = env.world.view(env.state, seat).legal()[0].key
+        out = env.advance({seat: Message.of("assistant", f"<action>{move}</action>")})
+        told.append((move, out[next(iter(env.movers))].messages[0].text))
+    (first, before), (second, after), (_, last) = told
+    assert "Last actions" not in before
+    assert f"Last actions: {first}." in after and f"Last actions: {second}." in last
+
+
 def test_fewer_turns_are_told_counted_down_and_kept() -> None:
     env = WorldEnv(world_of("NimDuel"), Scaffold(turns=3, countdown=True, history=1))
     out = env.begin(task_of("NimDuel", 1, 1))

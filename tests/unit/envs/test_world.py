@@ -229,8 +229,8 @@ def test_what_is_no_snapshot_of_the_world_is_refused_and_changes_nothing() -> No
     assert (good["format"], good["world"]) == (FORMAT, "KeyDoor") and set(good["state"]) <= set(good["fields"])
     wrong: list[tuple[Any, str]] = [
         (None, "a snapshot is an object, not None"),
-        ({"a": 1}, "has the format None, read is 3; give back what snapshot"),
-        ({**good, "format": 1}, "has the format 1, read is 3"),
+        ({"a": 1}, "has the format None, read is 4; give back what snapshot"),
+        ({**good, "format": 1}, "has the format 1, read is 4"),
         (
             {"format": FORMAT},
             "lacks version, world, fields, schema, task, state, turn, limit, stop, past, unheard, refused, calls, check",
