@@ -58,7 +58,7 @@ class ZooGame:
             self.made = wanted  # not before: what was refused is made anew, and refused again
         first = self.env.reset(seed=task.seed)
         if self.parallel:
-            return self._shown(first[0], {}, {}, {})
+            return self._shown(first[0], {}, {}, {}, infos=first[1])
         return self._turn()
 
     def _make(self, wanted: str) -> Any:
@@ -104,8 +104,8 @@ class ZooGame:
         """Step with one action, or in the parallel form with all."""
         acts = {seat: self.actions[seat].value(move) for seat, move in moves.items()}
         if self.parallel:
-            seen, rewards, terminated, truncated, _ = self.env.step(acts)
-            return self._shown(seen, rewards, terminated, truncated)
+            seen, rewards, terminated, truncated, infos = self.env.step(acts)
+            return self._shown(seen, rewards, terminated, truncated, infos=infos)
         self.env.step(next(iter(acts.values())))
         return self._turn()
 
@@ -116,13 +116,19 @@ class ZooGame:
             env.step(None)  # who is out says so
         mover = env.agent_selection if env.agents else None
         seen = {seat: env.observe(seat) for seat in self.seats if seat in env.agents or not env.agents}
-        return self._shown(seen, rewards, *ended, mover=mover)
+        return self._shown(seen, rewards, *ended, mover=mover, infos=env.infos)
 
     def _shown(
-        self, seen: Mapping[str, Any], rewards: Any, *ended: Mapping[str, bool], mover: str | None = None
+        self,
+        seen: Mapping[str, Any],
+        rewards: Any,
+        *ended: Mapping[str, bool],
+        infos: Mapping[str, Any],
+        mover: str | None = None,
     ) -> Shown:
         texts, over = {}, not self.env.agents
-        self.masks = {}
+        # a mask is part of what an agent observes, or of its info
+        self.masks = {s: info["action_mask"] for s, info in infos.items() if s in seen and "action_mask" in info}
         for seat, sight in seen.items():
             if isinstance(sight, dict) and "action_mask" in sight:
                 self.masks[seat] = sight["action_mask"]

@@ -17,6 +17,7 @@ with warnings.catch_warnings():
     from pettingzoo.test import api_test, parallel_api_test
     from pettingzoo.utils import conversions
 
+import numpy as np  # noqa: E402
 from gymnasium import spaces  # noqa: E402
 
 from quintain.envs.adapters.game import PeerError  # noqa: E402
@@ -187,6 +188,38 @@ class Uneven(zoo.ParallelEnv):
         rewards, self.agents = {seat: float(number) for seat, number in actions.items()}, []
         over = dict.fromkeys(rewards, True)
         return dict.fromkeys(rewards, 0), rewards, over, dict.fromkeys(rewards, False), {}
+
+
+class Masked(Uneven):
+    """Says in `info` what is forbidden: nobody may do what has the highest number, where there is another."""
+
+    metadata: ClassVar = {"name": "masked", "is_parallelizable": True}
+
+    def reset(self, seed: Any = None, options: Any = None) -> Any:
+        seen, _ = super().reset()
+        sizes = {seat: int(self.action_space(seat).n) for seat in self.agents}
+        return seen, {s: {"action_mask": np.arange(size) < max(1, size - 1)} for s, size in sizes.items()}
+
+
+@ADVICE
+@pytest.mark.parametrize("parallel", [True, False])
+async def test_a_mask_may_be_in_the_info_of_an_agent(parallel: bool) -> None:
+    if parallel:
+        zoo.register("parallel", "own/masked-v0", entry_point=Masked)
+    else:
+        zoo.register("aec", "own/masked-v0", entry_point=lambda **options: conversions.parallel_to_aec(Masked()))
+    env = build("env", {"name": "pettingzoo", "id": "own/masked-v0", "parallel": parallel})(TASK)
+    told = await env.reset(TASK)
+    assert [told[seat].messages[0].text.split("\n")[-1] for seat in "abc"] == [
+        "You may: 0.",
+        "You may: 0.",
+        "You may: 0, 1.",
+    ]
+    moves = {"a": "0", "b": "0", "c": "2"} if parallel else {"a": "0"}
+    told = await env.step({s: Message.of("assistant", f"<action>{move}</action>") for s, move in moves.items()})
+    if not parallel:
+        told = await env.step({"b": Message.of("assistant", "<action>1</action>")})
+    assert told["c" if parallel else "b"].events == ("illegal",)
 
 
 async def test_each_seat_is_told_its_own_actions() -> None:
