@@ -103,10 +103,16 @@ def heeded(config: Config, overrides: Sequence[str], opponent: str = "") -> Conf
     who = opponent or (config.eval.against if any(word.startswith("eval.against=") for word in overrides) else ITSELF)
     if who != ITSELF and len(seats_of(config)) < 2:
         raise ConfigError(
-            f"nobody can play {config.data or config.env.name} against {who}: it has no second seat; `quintain list "
+            f"nobody can play {config.data or config.env.name} against {who}: {_alone(config, 'has no second seat')}; `quintain list "
             "worlds` has a column of how many there are"
         )
     return config
+
+
+def _alone(config: Config, one: str) -> str:
+    """Why nobody else can play a seat there: it has `one`, or is no world, whatever seats it has."""
+    world = config.data or config.env.name in names("world")
+    return f"it {one}" if world else "only worlds take other players, and the policy plays every seat of another env"
 
 
 def facing(cast: Cast, seats: Sequence[str], mine: str, engine: Engine, like: Cast | None = None) -> Cast:
@@ -172,7 +178,7 @@ def mixture(config: Config) -> Cases:
     if shares and not any(len(seats_in(name)) > 1 for name in worlds):
         there = config.data or " and ".join(worlds) or config.env.name
         raise ConfigError(
-            f"rollout.opponents: {', '.join(sorted(shares))} cannot play the other seats of {there}: it has one; "
+            f"rollout.opponents: {', '.join(sorted(shares))} cannot play the other seats of {there}: {_alone(config, 'has one')}; "
             "set rollout.opponents={}, or choose a world of several (`quintain list worlds` has a column of how many there are)"
         )
     return [(share, "", name) for name, share in sorted(shares.items())]

@@ -32,7 +32,7 @@ from quintain.runtime.measure import by_opponent
 from quintain.runtime.measure import played as by_step
 from quintain.runtime.measure import seen as measured
 from quintain.runtime.newmodel import write_model
-from quintain.runtime.opponents import Oracle, against, facing, joined, oracle_move, rival, sides
+from quintain.runtime.opponents import Oracle, against, facing, heeded, joined, oracle_move, rival, sides
 from quintain.runtime.playing import make_reward, make_rollout, training_only
 from quintain.runtime.stage import make_stage, tasks, world_sampler
 from quintain.types import Group, Request, Sampling, Stop, Trajectory
@@ -105,6 +105,12 @@ def test_worlds_of_one_seat_have_nobody_to_be_against():
     assert rival(duel("eval.against=random")) == "random" and rival(duel()) == ""
     _, casts = opposed("random", "", config, [], {})  # a recipe may say so for all worlds
     assert len(casts) == 1 and not casts[0].frozen
+
+
+def test_envs_that_are_no_worlds_take_no_other_players():
+    config = configs.make(overrides=["env.name=pettingzoo", "env.params.id=classic/rps-v2"])
+    with pytest.raises(configs.ConfigError, match="play pettingzoo against random: only worlds take other players"):
+        heeded(config, [], "random")
 
 
 @pytest.mark.parametrize(
@@ -262,6 +268,10 @@ def test_evaluations_have_opponents_of_their_own():
         (
             ["world=KeyDoor", "rollout.opponents.random=0.5"],
             "random cannot play the other seats of KeyDoor: it has one",
+        ),
+        (
+            ["env.name=pettingzoo", "rollout.opponents.random=0.5"],
+            "random cannot play the other seats of pettingzoo: only worlds take other players",
         ),
         (["rollout.opponents={random=0.7,oracle=0.7}"], "0.7 [+] 0.7 are together 1.4; they are parts of 1"),
         (["rollout.opponents.orcale=0.5"], "no rollout.opponents.orcale: a name there should be 'random' or 'oracle'"),
