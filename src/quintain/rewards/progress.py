@@ -11,6 +11,7 @@ from typing import Any
 from quintain.parts import Advantage, BadReward, Groups, PartError, Reward, State, Transform
 from quintain.registry import register
 from quintain.rewards.env import RewardError, checked, function_of, per_trajectory
+from quintain.rewards.roles import side_of
 from quintain.types import Group, Stop, Trajectory
 
 TRUNCATED = frozenset({Stop.truncated_turns, Stop.truncated_tokens, Stop.timeout, Stop.cancelled, Stop.aborted})
@@ -246,7 +247,7 @@ def reflect(role: str = "reflector", scale: float = 0.0, column: str = "", label
     Maths: `R_ext 1[c = outcome]` with R_ext the reward of the episode; with `scale` it is `scale 1[c = outcome]`.
 
     Args:
-        role: the role that is paid.
+        role: the role that is paid, or the seat where one policy plays all.
         scale: the reward of every right prediction, as released (10); 0 pays what the episode earned, as in the paper.
         column: the named reward of the episode that counts; empty takes the sum.
         label: name of the reward.
@@ -265,10 +266,10 @@ def reflect(role: str = "reflector", scale: float = 0.0, column: str = "", label
     """
 
     def value(group: Group, t: Trajectory) -> dict[str, float]:
-        if t.role != role:
+        if not side_of(t, (role,)):
             return {}
         same = [o for o in group.trajectories if o.id == t.call_parent] or [
-            o for o in group.trajectories if o.episode == t.episode and o.role != role
+            o for o in group.trajectories if o.episode == t.episode and not side_of(o, (role,))
         ]
         if not same:
             raise RewardError(f"reflect: trajectory {t.id} reflects on {t.call_parent!r}, which is not in its group")

@@ -80,6 +80,12 @@ async def test_foresight_is_paid_by_what_was_reflected_on() -> None:
         await reflect()(group(seers[0]))
 
 
+async def test_a_seat_that_reflects_is_paid_where_one_policy_plays_all() -> None:
+    player = run("a", 1.0, role="policy", agent="player")
+    seer = run("b", 0.0, role="policy", agent="reflector", tags={"predicted": True})
+    assert (await reflect()(group(player, seer))).rewards == (1.0, 1.0)
+
+
 async def test_paraphrases_that_say_as_much_are_stable() -> None:
     a, b, c = (run(n, 0.0, logp=p, tags={"paraphrase": k}) for n, p, k in (("a", -1, 0), ("b", -2, 0), ("c", -2.5, 1)))
     part = consistent_information(stable=1.0, rich=1.0, most=2.5)
