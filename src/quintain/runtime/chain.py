@@ -125,11 +125,8 @@ def _of_tickets(wanted: Callable[[int], bool], state: State) -> list[Mapping[str
         return []
     first = max(own, key=lambda w: w["since_s"])
     if first["kind"] != "actor":
-        inner = (
-            [w for w in own if _ticket(w) == _ticket(first) and w["kind"] == "score"]
-            if first["kind"] == "reward"
-            else []
-        )
+        kind = {"reward": "score", "env": "server"}.get(first["kind"])
+        inner = [w for w in state["waits"] if w["kind"] == kind and _ticket(w) in (None, _ticket(first))]
         return [first, *inner[:1]]
     silent = _silent(first["on"], state)
     if silent:
@@ -226,6 +223,7 @@ _WORDS: dict[str, Callable[[Mapping[str, Any], State], tuple[str, str]]] = {
     "take": _take,
     "actor": _played,
     "env": _in_env,
+    "server": lambda w, s: (f"the server {w['who']}", "is away, and is asked again"),
     "engine": lambda w, s: (_episode(w["who"], s), f"waits for tokens of the engine {w['on']!r}"),
     "reward": lambda w, s: (f"{name(int(w['who']))}{_task(int(w['who']), s)}", "waits for its reward"),
     "score": lambda w, s: (f"{name(int(w['who']))}", f"waits for {w['on']}"),
@@ -334,6 +332,10 @@ def _thread(state: State, prefix: str) -> str:
 
 _CAUSES: dict[str, Cause] = {
     "env": _env,
+    "server": lambda w, s: (
+        f"the server {w['who']} answered before and is away; its episodes fail after {span(w['limit_s'])}",
+        "start it again there",
+    ),
     "engine": _engine,
     "score": _score,
     "reward": lambda w, s: ("the reward part has not come back", "mend the reward; rewards may await, but must end"),

@@ -84,7 +84,7 @@ class EnvProxy:
         """Apply moves.
 
         Raises:
-            EpisodeLost: its worker died, and what was played again did not come out the same.
+            EpisodeLost: the env lost it, or its worker died and what was played again did not come out the same.
             WorkersDied: three workers died over it.
             EnvFault: the env raised; the class has the name of what it raised.
         """
@@ -160,6 +160,8 @@ class EnvProxy:
             name, text = answer["error"]
             if name == BadStop.__name__:
                 raise BadStop(text)
+            if name == EpisodeLost.__name__:
+                raise EpisodeLost(text)
             fault = _fault(name)(text)
             fault.user_line = answer["line"]
             raise fault

@@ -43,6 +43,13 @@ def test_an_env_with_a_deadline_is_said_to_end_by_itself():
     assert links[1].endswith("since 20 s, given up in 40 s") and "1 min 0 s" in cause
 
 
+def test_a_server_that_is_away_is_named():
+    env, away = wait("env", [63, 4], "reset", 9.0, 60.0), wait("server", "http://127.0.0.1:8000", "", 8.0, 30.0)
+    links, cause, fix = told(TAKE, env, away)
+    assert links[2] == "the server http://127.0.0.1:8000 is away, and is asked again, since 8 s, given up in 22 s"
+    assert cause.startswith("the server http://127.0.0.1:8000 answered before and is away") and "start it again" in fix
+
+
 def test_a_ticket_of_another_step_is_not_blamed():
     links, _, _ = told(TAKE, wait("env", [70, 0], "step", 230.0), wait("env", [62, 0], "step", 1.0))
     assert "episode 62.0" in links[1]

@@ -28,6 +28,7 @@ from quintain.types import Message, Stop, Task
 MINE = '''
 import asyncio, os, sys, time
 import numpy as np
+from quintain.ports import EpisodeLost
 from quintain.types import Feedback, Image, Message, Stop, Text, Tool
 
 class Mine:
@@ -66,6 +67,9 @@ class Mine:
         if fault == "die once" and not os.path.exists(self.task.params["mark"]):
             open(self.task.params["mark"], "w").close()
             os._exit(9)
+        if fault == "lose once" and not os.path.exists(self.task.params["mark"]):
+            open(self.task.params["mark"], "w").close()
+            raise EpisodeLost("its server went")
         if fault == "await":
             await asyncio.sleep(600)
         if fault == "block":
@@ -205,6 +209,12 @@ def test_a_request_under_way_is_asked_again_elsewhere(mine, tmp_path):
     group = asyncio.run(play(local(mine, 2), task(fault="die once", mark=str(tmp_path / "mark")), group_size=1))
     (t,) = group.trajectories
     assert t.stop is Stop.done and t.reward == 4.0 and [e[:7] for e in t.events] == ["rebuilt"]
+
+
+def test_an_episode_that_the_env_itself_lost_is_played_again_from_the_start(mine, tmp_path):
+    asked = task(fault="lose once", mark=str(tmp_path / "mark"))
+    (t,) = asyncio.run(play(local(mine, 1), asked, group_size=1)).trajectories
+    assert t.stop is Stop.done and t.reward == 4.0 and t.events == ("retry 1: crashed: its server went",)
 
 
 def test_what_does_not_come_out_the_same_is_played_again_from_the_start(mine, tmp_path):

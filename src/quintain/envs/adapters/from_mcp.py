@@ -8,19 +8,20 @@ import contextlib
 import functools
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from PIL import Image as Pillow
 
+from quintain.envs.adapters.away import Away, met
 from quintain.envs.adapters.game import PeerError, are, number
 from quintain.envs.adapters.packages import peer
 from quintain.envs.data import NoOpening
 from quintain.envs.schema import ToolError
 from quintain.envs.tools import ToolEnv
-from quintain.ports import SOLO, Env
+from quintain.ports import SOLO, Env, EpisodeLost
 from quintain.registry import register
 from quintain.types import Feedback, Image, Message, Role, Stop, Task, Text, Tool
 
@@ -74,7 +75,8 @@ class Session:
                 await self._done.wait()
         except Exception as error:
             if not self._ready.done():
-                self._ready.set_exception(PeerError(f"no MCP server at {self.server}: {_cause(error)}"))
+                kind = Away if isinstance(self.server, str) else PeerError  # a command that does not start never will
+                self._ready.set_exception(kind(f"no MCP server at {self.server}: {_cause(error)}"))
 
     def _where(self) -> Any:
         if isinstance(self.server, str):
@@ -97,7 +99,7 @@ class Session:
             ) from error
         found, cursor = [], None
         while True:
-            page = await client.list_tools(cursor=cursor)
+            page = await self._told("tools/list", client.list_tools(cursor=cursor))
             found += [
                 Tool(name=t.name, description=t.description or "", parameters=dict(t.input_schema)) for t in page.tools
             ]
@@ -109,14 +111,20 @@ class Session:
         """The result of a tool.
 
         Raises:
-            PeerError: the server is gone, or took longer than it may.
+            Away: the server behind a URL is gone.
+            PeerError: that of a command is, or one took longer than it may.
         """
         client = await self._ready
+        return await self._told(name, client.call_tool(name, dict(arguments)))
+
+    async def _told(self, what: str, answer: Awaitable[Any]) -> Any:
         try:
-            return await client.call_tool(name, dict(arguments))
+            return await answer
         except Exception as error:
-            if LOST.get(getattr(error, "code", 0), "\n") in str(error).lower():
-                raise PeerError(f"the MCP server {self.server} has gone, or does not answer {name}: {error}") from error
+            lost = LOST.get(getattr(error, "code", 0), "\n")
+            if lost in str(error).lower():
+                kind = Away if lost == "closed" and isinstance(self.server, str) else PeerError
+                raise kind(f"the MCP server {self.server} has gone, or does not answer {what}: {error}") from error
             raise
 
     async def close(self) -> None:
@@ -139,22 +147,27 @@ class McpEnv:
         self.server, self.use = server, use
         self.session: Session | None = None
         self.inner = ToolEnv({}, (use.turns, 0.0), use.penalty)
-        self.inner.ends = (PeerError,)  # no call is to blame for that
+        self.inner.ends = (PeerError, Away)  # no call is to blame for that
         self.earned, self.over = 0.0, False
         self.pictures: list[Image] = []  # of this turn's results
 
     async def reset(self, task: Task) -> Mapping[str, Feedback]:
-        """Connect, list the tools, and open the episode.
+        """Connect, list the tools, and open the episode. A server behind a URL that is away for a moment is waited for.
 
         Raises:
-            PeerError: there is no such server, or it lacks a tool that is named.
+            Away: there is no server at the URL.
+            PeerError: the command is none, or the server lacks a tool that is named.
             NoOpening: the task has no messages, and no tool opens the episode.
         """
-        await self.close()
         if not task.messages and not self.use.opening:
             raise NoOpening(
                 f"task {task.key} has no messages; draw data tasks with the sampler `dataset`, or set opening"
             )
+        begin = functools.partial(self._begin, task)
+        return await (met(self.server, begin) if isinstance(self.server, str) else begin())
+
+    async def _begin(self, task: Task) -> Mapping[str, Feedback]:
+        await self.close()
         self.session = Session(self.server, self.use.wait_s)
         offered = {tool.name: tool for tool in await self.session.tools()}
         first = str(self.use.opening.get("name", ""))
@@ -175,9 +188,20 @@ class McpEnv:
         return {SOLO: Feedback(messages=tuple(messages), tools=tuple(shown), state=self.snapshot())}
 
     async def step(self, moves: Mapping[str, Message]) -> Mapping[str, Feedback]:
-        """Run the calls of a message in order; see `ToolEnv.step`."""
+        """Run the calls of a message in order; see `ToolEnv.step`.
+
+        Raises:
+            EpisodeLost: the server behind a URL went, and `opening` begins the episode anew.
+            Away: it went otherwise.
+            PeerError: that of a command went, or one does not answer.
+        """
         self.earned, self.pictures = 0.0, []
-        said = (await self.inner.step(moves))[SOLO]
+        try:
+            said = (await self.inner.step(moves))[SOLO]
+        except Away as error:
+            if self.use.opening:
+                raise EpisodeLost(str(error)) from error
+            raise
         if self.pictures:
             (message,) = said.messages
             said = replace(said, messages=(Message(message.role, (*message.parts, *self.pictures)),))

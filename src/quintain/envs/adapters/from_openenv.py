@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from PIL import Image as Pillow
 
+from quintain.envs.adapters.away import Away
 from quintain.envs.adapters.game import PeerError, Shown, by_level, number, options_of
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.peer_env import playing
-from quintain.ports import SOLO, Env
+from quintain.ports import SOLO, Env, EpisodeLost
 from quintain.registry import register
 from quintain.types import Stop, Task
 
@@ -46,18 +47,22 @@ class OpenEnvGame:
         """Connect, and reset with the task's seed.
 
         Raises:
-            PeerError: the server cannot be reached, or refuses the reset.
+            Away: the server cannot be reached.
+            PeerError: it refuses the reset.
         """
-        url = by_level(self.urls, task)
-        if url != self.url:
-            self.close()
-            self.url = url
-            try:
-                self._connect()
-            except PeerError:
+        try:
+            if (url := self.server(task)) != self.url:
                 self.close()
-                raise
-        return self._shown(self._asked("reset", seed=task.seed % 2**31, **self.options), first=True)
+                self.url = url
+                self._connect()
+            return self._shown(self._asked("reset", seed=task.seed % 2**31, **self.options), first=True)
+        except (PeerError, Away):
+            self.close()
+            raise
+
+    def server(self, task: Task) -> str:
+        """Who is asked to begin the episode of a task."""
+        return by_level(self.urls, task)
 
     def _connect(self) -> None:
         self.client = peer("openenv.core").GenericEnvClient(base_url=self.url, message_timeout_s=self.wait_s).sync()
@@ -89,6 +94,7 @@ class OpenEnvGame:
         """Step; an action that the server refuses is `illegal` and costs the turn.
 
         Raises:
+            EpisodeLost: the connection broke.
             PeerError: the server does not answer.
         """
         return self._shown(self._asked("step", moves[SOLO]))
@@ -106,7 +112,8 @@ class OpenEnvGame:
             with urlopen(f"{self.url.rstrip('/')}/{path}", timeout=self.wait_s) as answer:
                 return json.loads(answer.read())
         except (OSError, ValueError) as error:
-            raise PeerError(f"no OpenEnv server answers at {self.url}: {error}; start it, or mend the url") from error
+            kind = Away if getattr(error, "code", 503) in (502, 503, 504) else PeerError  # a proxy stands before some
+            raise kind(f"no OpenEnv server answers at {self.url}: {error}; start it, or mend the url") from error
 
     def _asked(self, what: str, *given: Any, **options: Any) -> Any:
         try:
@@ -119,7 +126,9 @@ class OpenEnvGame:
             late = f"in wait_s={self.wait_s:g} seconds; mend the server, or wait longer"
             raise PeerError(f"{self.url} does not answer {what} {late}") from error
         except Exception as error:  # sockets, their time limits, and what the library of their protocol has for an end
-            raise PeerError(f"{self.url} does not answer {what}: {type(error).__name__} {error}"[:400]) from error
+            broken = isinstance(error, ConnectionError | peer("websockets.exceptions").ConnectionClosed)
+            kind = (Away if what == "reset" else EpisodeLost) if broken else PeerError
+            raise kind(f"{self.url} does not answer {what}: {type(error).__name__} {error}"[:400]) from error
 
     def _names(self) -> list[str]:
         return [name for name in self.schema.get("properties", {}) if name not in OWN]

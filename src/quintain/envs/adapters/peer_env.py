@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from quintain.codec import decode, encode
+from quintain.envs.adapters.away import met
 from quintain.envs.adapters.game import ILLEGAL, Game, Manner, PeerError, Shown
 from quintain.envs.adapters.globals import Noise
 from quintain.envs.grammar import GRAMMARS, act_tool
@@ -29,7 +31,7 @@ class PeerEnv:
     Peers cannot say their state, so a snapshot holds the task and the actions so far, and `restore` plays them again from the same
     seed: its cost grows with the episode. A peer that does not repeat itself is refused by name (`PeerError`). The global random
     states that some peers draw from are kept apart for every env. A game that says it is `remote` waits for somebody else's answers: it is
-    asked in a thread, and has no random states here.
+    asked in a thread, and has no random states here; where it names its `server`, one that is away for a moment is waited for.
 
     Args:
         game: what is played.
@@ -39,6 +41,7 @@ class PeerEnv:
     def __init__(self, game: Game, manner: Manner | None = None) -> None:
         self.game, self.manner = game, manner or Manner()
         self.remote: bool = getattr(game, "remote", False)
+        self.server: Callable[[Task], str] | None = getattr(game, "server", None)
         self.grammar = GRAMMARS[self.manner.grammar]
         self.task: Task | None = None
         self.taken: list[
@@ -53,7 +56,10 @@ class PeerEnv:
 
     async def reset(self, task: Task) -> Mapping[str, Feedback]:
         """Start the episode of a task: the same seed, the same episode."""
-        return await asyncio.to_thread(self._begin, task) if self.remote else self._begin(task)
+        if not self.remote:
+            return self._begin(task)
+        begin = functools.partial(asyncio.to_thread, self._begin, task)
+        return await (met(self.server(task), begin) if self.server else begin())
 
     def _begin(self, task: Task) -> dict[str, Feedback]:
         self.task, self.taken, self.stop, self.shown, self.totals = task, [], None, {}, {}

@@ -25,10 +25,12 @@ from urllib.request import Request, urlopen
 import pytest
 
 from quintain.envs.adapters import from_openenv, from_verifiers
+from quintain.envs.adapters.away import Away
 from quintain.envs.adapters.game import PeerError
 from quintain.envs.adapters.play import AdapterError, Play
 from quintain.envs.suites import suite_of
 from quintain.envs.world import world_of
+from quintain.ports import EpisodeLost
 from quintain.registry import build
 from quintain.types import Message, Role, Stop, Task, ToolCall
 from quintain.worlds.knobs import BadKnob
@@ -123,7 +125,7 @@ async def test_openenv_there_and_back(openenv: str) -> None:
         with pytest.raises(PeerError, match=said):
             build("env", {"name": "openenv", "url": openenv, **wrong})
     lost = build("env", {"name": "openenv", "url": "http://127.0.0.1:9", "wait_s": 2})(None)
-    with pytest.raises(PeerError, match="no OpenEnv server answers"):
+    with pytest.raises(Away, match="no OpenEnv server answers"):
         await lost.reset(Task(key="t", env="openenv", seed=1))
 
 
@@ -216,11 +218,12 @@ async def test_a_client_of_openenv_that_vanishes_is_no_failure(imported: None) -
 def test_openenv_names_the_server_that_does_not_answer(imported: None) -> None:
     from websockets.exceptions import ConnectionClosedError
 
-    late = "in wait_s=2.5 seconds; mend the server, or wait longer"
-    for error, told in ((ConnectionClosedError(None, None), ": ConnectionClosedError"), (TimeoutError(), f" {late}")):
+    late = " in wait_s=2.5 seconds; mend the server, or wait longer"
+    gone = ConnectionClosedError(None, None)
+    for error, kind, told in ((gone, EpisodeLost, ": ConnectionClosedError"), (TimeoutError(), PeerError, late)):
         game = from_openenv.OpenEnvGame("http://127.0.0.1:9", {"action": "move"}, {}, 2.5)
         game.url, game.client = "http://127.0.0.1:9", SimpleNamespace(step=Mock(side_effect=error))
-        with pytest.raises(PeerError, match=f"http://127.0.0.1:9 does not answer step{re.escape(told)}"):
+        with pytest.raises(kind, match=f"http://127.0.0.1:9 does not answer step{re.escape(told)}"):
             game.play({"agent": {"move": "up"}})
 
 
