@@ -111,15 +111,16 @@ class Failures:
         if not self.alone and every["groups"] >= every["limit"]:
             self.check()
         self.blind = 0 < every["unscored"] >= HALF * every["episodes"]
+        said = ". ".join(filter(None, (self._of_failed(every), self._of_unscored(every))))
         self._ended(every)
-        return ". ".join(filter(None, (self._of_failed(every), self._of_unscored(every))))
+        return said
 
     def _of_failed(self, every: Mapping[str, float]) -> str:
         shares = [share for share in (HALF, SHARE) if 0 < every["failed"] >= share * every["episodes"]]
         if not shares or shares[-1] <= self.told:
             return ""
         self.told = shares[-1]
-        first = f"; the first was {self.cause}" if self.cause else ""
+        first = f"; the first was {self._late}" if self._late else ""
         return f"{every['failed']:.0f} of {every['episodes']:.0f} episodes of this step failed{first}"
 
     def _of_unscored(self, every: Mapping[str, float]) -> str:

@@ -18,6 +18,16 @@ def group(*stops: Stop) -> Group:
     return Group(task=Task(key="a task", env="x"), trajectories=tuple(made))
 
 
+def test_the_cause_that_is_told_is_of_the_step_itself():
+    failures = Failures(limit=9)
+    failures.see(group(Stop.crashed, Stop.done, Stop.done))
+    assert failures.warning() == ""
+    failures.see(group(Stop.done, Stop.timeout))
+    assert (
+        failures.warning() == "1 of 2 episodes of this step failed; the first was 0.1, task a task: timeout: broken 1"
+    )
+
+
 def test_the_run_ends_at_the_limit_and_the_first_cause_is_quoted():
     failures = Failures(limit=3)
     failures.see(group(Stop.crashed, Stop.timeout))
