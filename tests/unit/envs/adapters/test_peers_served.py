@@ -308,17 +308,17 @@ async def test_tools_of_an_mcp_server_of_somebody_else(tmp_path) -> None:
 
 
 LEAVES = """
-import os, time
-from mcp.server.mcpserver import MCPServer
-server = MCPServer("leaves")
-@server.tool()
-def leave() -> str:
-    os._exit(1)
-@server.tool()
-def sleep() -> str:
-    time.sleep(60)
-server.run()
-"""
+import json, os, sys, time
+TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("leave", "sleep")]
+for asked in map(json.loads, sys.stdin):
+    if asked["method"] == "tools/call":
+        os._exit(1) if asked["params"]["name"] == "leave" else time.sleep(60)
+    info = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}
+    if said := {"initialize": info, "tools/list": {"tools": TOOLS}}.get(asked["method"]):
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": said}), flush=True)
+    elif "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32601, "message": "?"}}), flush=True)
+"""  # without a library, which takes seconds to import
 
 
 @pytest.mark.parametrize("tool", ["leave", "sleep"])
