@@ -173,6 +173,7 @@ REFUSED = {
     "illegal": f"The rules do not allow that{_NOTHING}",
 }
 _COMMON = REFUSED | {
+    "held": "Another player's answer could not be read, so that yours was not played.",
     "forfeit": "You have lost the match.",
     "walkover": "The other player has lost the match by answers that could not be played: you have won.",
 }

@@ -23,6 +23,7 @@ from quintain.worlds.painter import Painter, painted
 KEPT = 4096  # readings of short messages that are remembered
 SHORT = 200  # characters of a message whose reading is remembered
 MALFORMED = ("malformed",)
+HELD = ("held",)  # an answer that was read, and not played: that of a seat that moves at the same time was not
 CARRIED = (
     "task",
     "state",
@@ -113,7 +114,8 @@ class WorldEnv:
     A move that cannot be read leaves the state as it is, costs a turn and the scaffold's penalty, and is the event
     `malformed`; one that the world's rules forbid is the event `illegal`. In a contest such answers are no turns: each seat may
     give two, and the third (the first unreadable one where the scaffold is strict) is the event `forfeit` and ends the episode,
-    which the other seats win; for them it is `done`.
+    which the other seats win; for them it is `done`. What seats say at once is played together or not at all: who could be read while
+    another could not has the event `held`.
 
     Args:
         world: what is played.
@@ -143,9 +145,7 @@ class WorldEnv:
         self.stop: Stop | None = None
         self.movers: set[str] = set()
         self.past: Mapping[str, tuple[str, ...]] = NOTHING  # what each seat did last; nobody is told what another did
-        self.unheard: Mapping[str, tuple[str, ...]] = (
-            NOTHING  # events that a seat has not been told yet, as it was not to move
-        )
+        self.unheard: Mapping[str, tuple[str, ...]] = NOTHING  # events of who did not act, to be told when it does
         self.refused: Mapping[str, int] = NOTHING  # answers of each seat that could not be played, in a contest
         self.calls: dict[str, str] = {}
 
@@ -209,7 +209,7 @@ class WorldEnv:
                     self.calls[seat] = next((call.id for call in message.tool_calls), "")
             self.turn += 1
             if None in readings.values():
-                rewards, events = NOTHING, {seat: MALFORMED for seat, move in readings.items() if move is None}
+                rewards, events = NOTHING, {s: MALFORMED if move is None else HELD for s, move in readings.items()}
                 self.stop = Stop.parse_error if self.scaffold.strict else None
             else:
                 outcome = self.world.step(before, readings)

@@ -113,6 +113,7 @@ class Failures:
         self.blind = 0 < every["unscored"] >= HALF * every["episodes"]
         said = ". ".join(filter(None, (self._of_failed(every), self._of_unscored(every))))
         self._ended(every)
+        self._why = ""
         return said
 
     def _of_failed(self, every: Mapping[str, float]) -> str:

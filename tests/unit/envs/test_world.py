@@ -380,6 +380,18 @@ def test_who_cannot_play_forfeits_and_nobody_can_spoil_a_match_that_is_won(name:
     )
 
 
+def test_who_was_read_while_another_was_not_hears_that_nothing_was_played(monkeypatch) -> None:
+    monkeypatch.setattr(TakeTurns, "view", lambda self, state, seat: View(self, state, seat))  # both move at once
+    env = WorldEnv(TakeTurns(), Scaffold(grammar="word", penalty=0.25))
+    env.begin(Task(key="t", env="TakeTurns", seed=3))
+    before, said = env.state, {"left": Message.of("assistant", "?"), "right": Message.of("assistant", "one")}
+    heard = env.advance(said)
+    assert env.state is before and heard["left"].events == ("malformed",) and heard["right"].events == ("held",)
+    assert heard["left"].reward == {"malformed": -0.25} and not heard["right"].reward
+    assert "yours was not played" in heard["right"].messages[0].text
+    assert "yours" not in heard["left"].messages[0].text
+
+
 def test_who_plays_together_shares_the_turns_that_are_wasted() -> None:
     pair = TakeTurns()
     pair.facts = replace(pair.facts, contest=False)

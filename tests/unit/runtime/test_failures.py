@@ -78,8 +78,8 @@ def test_a_step_is_warned_of_from_half_and_from_nine_in_ten_and_once_of_each():
     assert failures.warning() == "", "it was said"
 
 
-def scored(unscored: int, of: int = 10) -> Group:
-    events = [("reward_error: URLError: refused",) if i < unscored else () for i in range(of)]
+def scored(unscored: int, of: int = 10, why: str = "URLError: refused") -> Group:
+    events = [(f"reward_error: {why}",) if i < unscored else () for i in range(of)]
     rows = tuple(Trajectory(id=f"0.{i}", nodes=(), stop=Stop.done, events=e) for i, e in enumerate(events))
     return Group(task=Task(key="a task", env="x"), trajectories=rows)
 
@@ -100,6 +100,14 @@ def test_a_reward_that_fails_is_told_of_the_first_time_and_on_half_of_a_step():
         failures.see(scored(unscored))
         assert failures.warning() == said
     assert failures.warning() == "", "a step without episodes"
+
+
+def test_the_cause_of_rewards_that_fail_is_of_the_step_itself():
+    failures = Failures(limit=9)
+    failures.see(scored(1))
+    assert "URLError" in failures.warning()
+    failures.see(scored(5, why="TimeoutError: late"))
+    assert "the first was 0.0, task a task: reward_error: TimeoutError: late" in failures.warning()
 
 
 def test_a_run_whose_env_goes_amid_it_ends():

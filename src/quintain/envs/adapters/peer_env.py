@@ -22,6 +22,7 @@ from quintain.types import Feedback, Stop, Task
 SAID = {
     "malformed": "That is not an action that can be read",
     "illegal": "That is not allowed now",
+    "held": "Another player's answer could not be played, so that yours was not",
 }
 
 
@@ -101,14 +102,10 @@ class PeerEnv:
         over = len(self.taken) >= self.manner.turns
         then = "the episode is over." if over else "the turn is spent."
         want = {"malformed": f" {self.grammar.want}".rstrip()} if not over else {}
-        texts = {
-            s: f"{SAID[wrong[s]]}; {then}{want.get(wrong[s], '')}\n{self.shown.get(s, '')}"
-            if s in wrong
-            else self.shown.get(s, "")
-            for s in moves
-        }
+        names = {s: wrong.get(s, "held") for s in moves}
+        texts = {s: f"{SAID[name]}; {then}{want.get(name, '')}\n{self.shown.get(s, '')}" for s, name in names.items()}
         images = {seat: self.pictured[seat] for seat in moves if seat in self.pictured}
-        said = Shown(texts=texts, movers=self.movers, images=images, events={s: (name,) for s, name in wrong.items()})
+        said = Shown(texts=texts, movers=self.movers, images=images, events={s: (name,) for s, name in names.items()})
         return self._told(said, {s: move for s, move in read.items() if s not in wrong}, calls=calls)
 
     def _play(self, moves: Mapping[str, Any]) -> Shown:

@@ -158,9 +158,15 @@ async def test_all_agents_at_once() -> None:
     env = build("env", {**spec, "actions": ["rock", "paper", "scissors"]})(task)
     told = await env.reset(task)
     assert all(f.acts for f in told.values())
-    told = await env.step(
-        {s: Message.of("assistant", f"<action>{w}</action>") for s, w in zip(told, ("rock", "paper"))}
-    )
+
+    def both(*words: str) -> dict[str, Message]:
+        return {s: Message.of("assistant", f"<action>{w}</action>") for s, w in zip(told, words, strict=True)}
+
+    told = await env.step(both("mud", "paper"))
+    assert [f.events for f in told.values()] == [("malformed",), ("held",)] and all(f.acts for f in told.values())
+    assert "yours was not; the turn is spent." in told["player_1"].messages[0].text
+    assert "yours" not in told["player_0"].messages[0].text
+    told = await env.step(both("rock", "paper"))
     assert {s: f.reward["reward"] for s, f in told.items()} == {"player_0": -1.0, "player_1": 1.0}
     told = await env.step(said(env, "rock"))
     assert {f.stop for f in told.values()} == {Stop.truncated_turns}
