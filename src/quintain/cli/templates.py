@@ -196,6 +196,7 @@ def test_the_caption_tells_all_that_is_seen():
     world = TITLE()
     for seed in range(20):
         state = world.start(seed, seed % 10)
+        assert world.start(seed, seed % 10) == state  # a seed is an episode: the members of a group start alike
         rebuilt = world.rebuild(world.caption(state, SOLO, 2), SOLO)  # where nothing is hidden, it equals the state
         assert world.caption(rebuilt, SOLO, 2) == world.caption(state, SOLO, 2)
         for look in (world.legal, world.static, world.moving, world.scene):

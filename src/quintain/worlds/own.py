@@ -43,6 +43,8 @@ def checked(world: Any, name: str) -> Any:
     seats, levels, schema = world.facts.seats, getattr(world, "levels", None), world.schema
     if not isinstance(seats, tuple) or not seats or not all(isinstance(seat, str) for seat in seats):
         raise _wrong(world, "facts", seats, "a tuple of names as `seats`, such as ('agent',)")
+    if len(set(seats)) < len(seats):
+        raise _wrong(world, "facts", seats, "each of its `seats` a name of its own")
     if levels is not None and len(levels) != LEVELS:
         raise BadWorld(f"{name}: `levels` has {len(levels)} rows; it should have {LEVELS}, a row for each level from 0")
     if not is_dataclass(schema) or not schema.__dataclass_params__.frozen:
@@ -156,6 +158,8 @@ def check_outcome(world: Any, outcome: object) -> None:
     for gave in rewards.values():
         if not isinstance(gave, Mapping) or not all(isinstance(number, Real | np.bool_) for number in gave.values()):
             raise _wrong(world, "step", gave, "{name: number} as the rewards of a seat")
+        if not all(math.isfinite(number) for number in gave.values()):
+            raise _wrong(world, "step", gave, "finite numbers as the rewards of a seat")
     for gave in events.values():
         if not isinstance(gave, tuple) or not all(isinstance(event, str) for event in gave):
             raise _wrong(world, "step", gave, "(text,) as the events of a seat")

@@ -283,6 +283,12 @@ WINS = '{SOLO: {"success": 1.0}}, True)'
             "{'agnet': {}}, True)",
             "`step` gave rewards or events of unknown seat 'agnet'; did you mean 'agent'?",
         ),
+        (
+            "gift_o",
+            WINS,
+            "{SOLO: {'success': float('nan')}}, True)",
+            "`step` gave {'success': nan}, a dict; it should give finite numbers as the rewards of a seat",
+        ),
         ("gift_l", WINS, "{}, 'yes')", "`step` gave 'yes', a str; it should give True or False as `done`"),
         (
             "gift_m",
@@ -337,6 +343,12 @@ def test_what_a_method_of_a_world_may_not_give_is_told_with_its_name(
             "rules=",
             "seats='agent', rules=",
             "`facts` gave 'agent', a str; it should give a tuple of names as `seats`",
+        ),
+        (
+            "built_g",
+            "rules=",
+            "seats=('agent', 'agent'), rules=",
+            "`facts` gave ('agent', 'agent'), a tuple; it should give each of its `seats` a name of its own",
         ),
     ],
 )
