@@ -24,7 +24,7 @@ from quintain.registry import require_extra
 from quintain.runtime.check import check
 from quintain.runtime.opponents import heeded, rival
 from quintain.runtime.transport import LearnerLost
-from quintain.runtime.watch import STALLED, StallError
+from quintain.runtime.watch import STALLED, StallError, go_on
 from quintain.runtime.words import fitted, keep_words, spelled, went_with
 from quintain.serve.desk import refuse_record, spare_record
 from quintain.types import QuintainError
@@ -168,9 +168,7 @@ def begin(config: configs.Config, *, fresh: bool, tell: int | None = None) -> in
                 old.back()
                 print(f"the run in {old.folder} is as it was", file=sys.stderr)
         else:
-            print(
-                f"once that is mended, go on with: quintain train --resume {shlex.quote(str(folder))}", file=sys.stderr
-            )
+            print(f"once that is mended, {go_on(folder)}", file=sys.stderr)
         raise
     finally:
         if old and old.aside.exists():
@@ -384,7 +382,7 @@ def run(
         for line in _end(folder, end["step"], drained):
             say(line)
     except (StallError, LearnerLost):
-        print(f"go on with: quintain train --resume {shlex.quote(str(folder))}", file=sys.stderr)
+        print(go_on(folder), file=sys.stderr)
         raise
     finally:
         for sink in sinks:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ from quintain.ledger import RunDir
 from quintain.ledger.lock import alive, read_holder
 from quintain.ledger.stream import lock_path, ranks
 from quintain.runtime.chain import BLOCKED_S, SILENT_S, Chain, fold, span
-from quintain.runtime.watch import read_live, told_of
+from quintain.runtime.watch import go_on, read_live, told_of
 from quintain.serve.desk import recorded
 
 STILL_S = 30.0  # without progress for longer, a run seems stuck
@@ -63,7 +62,7 @@ def last_words(folder: Path) -> dict[str, Any]:
         return {"end": f"an error: {state['reason'].partition(':')[0]}", "last": words}
     chain = fold(state)
     words = f"{when}, step {state.get('step', 0)}, process {state['pid']}: it was cut off while {chain.line()}"
-    return {"last": [words, f"go on with: quintain train --resume {shlex.quote(str(folder))}"]}
+    return {"last": [words, go_on(folder)]}
 
 
 def _served(folder: Path) -> int | None:

@@ -211,8 +211,13 @@ class Watch:
         with contextlib.suppress(OSError):
             self._write(self.status() | {"state": "failed", "reason": f"StallError: {error}"})
         print(f"quintain: StallError: {error}", file=sys.__stderr__)
-        print(f"go on with: quintain train --resume {shlex.quote(str(self.folder))}", file=sys.__stderr__, flush=True)
+        print(go_on(self.folder), file=sys.__stderr__, flush=True)
         os._exit(STALLED)
+
+
+def go_on(folder: Path) -> str:
+    """The line that says how a run that ended before its time is taken up again."""
+    return f"go on with: quintain train --resume {shlex.quote(str(folder))}"
 
 
 def told_of(chain: Chain) -> dict[str, Any]:
