@@ -17,6 +17,8 @@ PY := $(BIN)/python
 PYTEST := $(PY) -m pytest
 # Neighbours stay together, so that what a module shares is made once; who has nothing left takes half of what another has.
 DIST := --dist worksteal
+# Tests that take a minute each are dealt out one by one, so that no core is left without at the end.
+DEALT := --dist load --maxschedchunk 1
 CODE := $(wildcard src tests tools benchmarks recipes examples)
 # Files with tests of a mark, so that a stage reads no others, and those of the chaos tests that need the machine for themselves.
 marked = $(shell grep -rlE "mark\.$(1)\b" tests)
@@ -82,7 +84,7 @@ pictures: setup-dev  ## draw the pictures of the README and the docs again, and 
 	$(PY) tools/pages.py
 
 slow: setup-dev  ## the tests that take more than ten seconds
-	$(PYTEST) -n $(JOBS) $(DIST) -m "slow and not browser and not chaos and not gpu and not ray" $(filter-out tests/ray/%,$(call marked,slow)) $(ARGS)
+	$(PYTEST) -n $(JOBS) $(DEALT) -m "slow and not browser and not chaos and not gpu and not ray" $(filter-out tests/ray/%,$(call marked,slow)) $(ARGS)
 
 worlds: setup-dev  ## every world played: by its oracle, by players who do not look, against a second solver
 	$(PYTEST) -n $(JOBS) $(DIST) -m worlds $(call marked,worlds) $(ARGS)
@@ -134,7 +136,7 @@ venv-peers:  ## make .venv-peers, the environment of the libraries whose worlds 
 		--constraints constraints-peers.txt --exact
 
 test-peers: venv-peers  ## adapters and games against the libraries themselves: GEM, TextArena, OpenSpiel, ALE, MiniWorld, TextWorld, OpenEnv and others
-	PATH=$(abspath .venv-peers)/bin:$(PATH) $(abspath .venv-peers)/bin/python -m pytest $(filter-out %/test_recipe.py,$(wildcard tests/unit/envs/adapters/test_*.py)) \
+	PATH=$(abspath .venv-peers)/bin:$(PATH) $(abspath .venv-peers)/bin/python -m pytest -n $(JOBS) $(DIST) $(filter-out %/test_recipe.py,$(wildcard tests/unit/envs/adapters/test_*.py)) \
 		tests/unit/serve/test_mcp.py tests/unit/worlds/test_board_chess.py tests/unit/worlds/test_against_open_spiel.py $(ARGS)
 
 clean:  ## remove caches and built pages; environments and runs stay

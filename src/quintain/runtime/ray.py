@@ -383,7 +383,7 @@ def connect(section: ClusterSection, room: Path, token: Path | None) -> None:
         reachable(address)
         if (answer := answers(address, token, 5.0)) != "ok":
             refuse(address, answer, token)
-    here = {"num_cpus": section.local_cpus or None, "include_dashboard": False, "_temp_dir": str(room / "ray")}
+    here = dict[str, Any](num_cpus=section.local_cpus or None, include_dashboard=False, _temp_dir=str(room / "ray"))
     handlers = {s: signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGINT)}
     try:
         ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **({} if address else here))
