@@ -55,6 +55,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     )
     path = out or folder / "report.html"
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page)
     except OSError as error:
         if out is not None:

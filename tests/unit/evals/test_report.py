@@ -124,7 +124,8 @@ def test_a_page_that_cannot_be_written_into_the_run_folder_may_go_elsewhere(run,
     page.mkdir()  # as good as a folder that is read only, which root can write to
     assert main(["report", str(run)]) == 1
     assert f"{page}: Is a directory; say where else it should be written: --out FILE.html" in capsys.readouterr().err
-    assert main(["report", str(run), "--out", str(tmp_path / "page.html")]) == 0 and (tmp_path / "page.html").is_file()
+    elsewhere = tmp_path / "new" / "page.html"
+    assert main(["report", str(run), "--out", str(elsewhere)]) == 0 and elsewhere.is_file()
 
 
 def test_a_trajectory_that_is_not_there_is_no_list_of_fifty(run, capsys):
