@@ -42,7 +42,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--image",
         type=int,
-        default=0,
         metavar="PIXELS",
         help="with a picture of that side; env.scaffold.caption=0 leaves the caption out",
     )
@@ -60,7 +59,9 @@ def main(arguments: list[str]) -> int:
     from quintain.envs.export import write
     from quintain.envs.scaffold import Scaffold
 
-    scaffold = Scaffold.of({"grammar": "word", **place.scaffold, **({"image": given.image} if given.image else {})})
+    scaffold = Scaffold.of(
+        {"grammar": "word", **place.scaffold, **({} if given.image is None else {"image": given.image})}
+    )
     asked = {split: n for split, n in counts.items() if n}
     seeds = {split: range(given.seed, given.seed + n) for split, n in asked.items()}
     found = write(given.out, worlds, levels_of(given.levels), seeds, scaffold, place.params, given.ask)
