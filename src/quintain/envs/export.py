@@ -133,7 +133,7 @@ def _fitting(
 
 @functools.lru_cache(maxsize=64)
 def _player(world: str, split: str, scaffold: str, params: str) -> Play:
-    seen = {**json.loads(scaffold), "image": 0, "caption": 1}  # what is seen changes no score
+    seen = {**json.loads(scaffold), "image": 0, "caption": 2}  # what is seen changes no score
     return Play(world, 0, seen, split, json.loads(params))
 
 

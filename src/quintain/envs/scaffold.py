@@ -75,7 +75,11 @@ class Scaffold:
             raise UnknownName(unknown("style", self.style, STYLES))
         if self.countdown and self.style == "words":
             raise ScaffoldError("countdown is a sentence, and style words has none; set countdown=false or style=plain")
-        if not self.image and not self.caption and self.style != "words":
+        if self.caption != 2 and self.style == "words":
+            raise ScaffoldError(
+                f"caption is {self.caption}, and style words has words in its place; leave caption out or set style=plain"
+            )
+        if not self.image and not self.caption:
             raise ScaffoldError("caption 0 without a picture shows nothing; set image=256, or caption=1 or 2")
 
     @classmethod

@@ -153,6 +153,11 @@ def test_questions_may_be_pictures_alone(tmp_path):
         assert score(row, row["answer"]) == 1.0
 
 
+def test_questions_in_words_are_scored():
+    ((row, _),) = questions("KeyDoor", [1], [0], "train", {"style": "words", "image": 64})
+    assert score(row, row["answer"]) == 1.0
+
+
 def test_without_pictures_only_rows_are_named(tmp_path):
     assert write(tmp_path / "out", ["MiniSudoku"], [2], {"test": range(5, 8)}) == {"test": 3}
     assert [r["seed"] for r in rows(tmp_path / "out" / "test")] == [5, 6, 7]

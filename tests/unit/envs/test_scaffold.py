@@ -64,6 +64,11 @@ def test_words_name_static_things_once() -> None:
         ({"grammar": 3}, ScaffoldError, "grammar is 3; it is a word"),
         ({"penalty": -1.0}, ScaffoldError, "must be >= 0"),
         ({"caption": 0}, ScaffoldError, "shows nothing"),
+        (
+            {"caption": 0, "image": 64, "style": "words"},
+            ScaffoldError,
+            "caption is 0, and style words has words in its place",
+        ),
     ],
 )
 def test_impossible_scaffolds_are_refused(options: dict, error: type[Exception], match: str) -> None:
