@@ -22,7 +22,15 @@ from quintain.types import Group, QuintainError
 from quintain.waits import Paced
 
 APART = 7919  # the seed of held-out instances, unless said
-PLACES = ("world=", "level=", "env.name=", "env.level", "data=")  # words that say where is played
+PLACES = (
+    "world=",
+    "level=",
+    "env.name=",
+    "env.level",
+    "env.params",
+    "eval.split=",
+    "data=",
+)  # words that say where is played
 
 
 def main(arguments: list[str]) -> int:

@@ -210,6 +210,10 @@ def test_what_was_played_is_told_where_the_rest_comes_to_nothing(capsys, monkeyp
         (["--suite", "quik"], "did you mean 'quick'"),
         (["--suite", "quick", "-n", "5"], "a suite has its own worlds, levels and seeds; leave out -n"),
         (["--suite", "quick", "KeyDoor", "level=3"], "leave out world=KeyDoor, level=3"),
+        (
+            ["--suite", "quick", "env.params.size=9", "eval.split=validation"],
+            "leave out env.params.size=9, eval.split=",
+        ),
         (["--suite", "quick", "--seed", "0", "--away", "level=3"], "leave out --seed, --away"),
         (["--suite", "quick", "-k", "0"], "-k is 0"),
         (["--out", "here"], "name one, such as --suite quick"),
