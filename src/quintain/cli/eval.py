@@ -117,7 +117,12 @@ def _suite(given: argparse.Namespace) -> int:
     options = {"model": given.model, "key_env": given.key_env}
     casts = suites.casting(given.player, suite, files, overrides, options)
     start = time.perf_counter()
-    whose = {"player": given.player, "setting": _setting(given, overrides), "digest": suite.digest(), "files": files}
+    whose = {
+        "player": given.player,
+        "setting": _setting(given, files, overrides),
+        "digest": suite.digest(),
+        "files": files,
+    }
     part = _part(given, suite, whose, casts(suite.worlds[0])[1])
     calm = _calm if given.greedy else lambda cast: cast
     try:
@@ -145,10 +150,10 @@ def _suite(given: argparse.Namespace) -> int:
     return 0
 
 
-def _setting(given: argparse.Namespace, overrides: Sequence[str]) -> str:
+def _setting(given: argparse.Namespace, files: Sequence[str], overrides: Sequence[str]) -> str:
     """What sets evaluations of a player apart."""
     own = [f"model {given.model}"] * bool(given.model) + ["greedy"] * given.greedy + [f"k={given.k}"] * (given.k > 1)
-    return ", ".join([*own, *overrides])
+    return ", ".join([*own, *files, *overrides])
 
 
 def _part(given: argparse.Namespace, suite: Any, whose: dict[str, Any], cast: Cast) -> dict[str, Any]:

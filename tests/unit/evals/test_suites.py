@@ -204,6 +204,16 @@ def test_what_was_played_is_told_where_the_rest_comes_to_nothing(capsys, monkeyp
     assert "nothing of it is kept: the same command plays all of them anew" in said
 
 
+def test_a_file_sets_evaluations_of_a_player_apart(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("quintain.envs.suites.suite_of", lambda name: SMALL)
+    file = tmp_path / "tagged.toml"
+    file.write_text('[env.scaffold]\ngrammar = "tagged"\n')
+    for words in ([], [str(file)]):
+        assert main(["eval", "random", *words, "--suite", "small", "--out", str(tmp_path / "kept")]) == 0
+    page = (tmp_path / "kept" / "suite-small.html").read_text()
+    assert "2 evaluations of 2 players" in page and f"random ({file})" in page
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
