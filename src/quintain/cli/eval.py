@@ -22,15 +22,8 @@ from quintain.types import Group, QuintainError
 from quintain.waits import Paced
 
 APART = 7919  # the seed of held-out instances, unless said
-PLACES = (
-    "world=",
-    "level=",
-    "env.name=",
-    "env.level",
-    "env.params",
-    "eval.split=",
-    "data=",
-)  # words that say where is played
+# Words that say where is played, and for what reward.
+PLACES = ("world=", "level=", "env.name=", "env.level", "env.params", "eval.split=", "data=", "reward=", "reward.")
 
 
 def main(arguments: list[str]) -> int:
@@ -105,10 +98,11 @@ def _suite(given: argparse.Namespace) -> int:
     placed = [word for word in _worlds(given.items) if word.startswith(PLACES)]
     if fixed or placed:
         raise configs.ConfigError(
-            f"a suite has its own worlds, levels and seeds; leave out {', '.join([*fixed, *placed])}, or leave out --suite"
+            f"a suite has its own worlds, levels, seeds and rewards; leave out {', '.join([*fixed, *placed])}, or leave out --suite"
         )
     if given.k < 1:
         raise configs.ConfigError(f"-k is {given.k}; it must be at least 1")
+    _modelled(given.model, given.player)
     suite = suite_of(given.suite)
     if given.out is not None:
         suite_page.ready(given.out, suite.name)  # before anything is played
@@ -117,12 +111,7 @@ def _suite(given: argparse.Namespace) -> int:
     options = {"model": given.model, "key_env": given.key_env}
     casts = suites.casting(given.player, suite, files, overrides, options)
     start = time.perf_counter()
-    whose = {
-        "player": given.player,
-        "setting": _setting(given, files, overrides),
-        "digest": suite.digest(),
-        "files": files,
-    }
+    whose = {"player": given.player, "setting": _setting(given, files, overrides), "digest": suite.digest()}
     part = _part(given, suite, whose, casts(suite.worlds[0])[1])
     calm = _calm if given.greedy else lambda cast: cast
     try:
@@ -160,7 +149,7 @@ def _part(given: argparse.Namespace, suite: Any, whose: dict[str, Any], cast: Ca
     """Where the worlds of a suite go as they end: with `--out` and a URL a file, which holds those of the same one that was cut off."""
     from quintain.evals import suite_page
 
-    if given.out is None or not given.player.startswith(("http://", "https://")):
+    if given.out is None or not _behind_url(given.player):
         return {}  # others cost nothing, or are not the same the next time
     part = suite_page.Unfinished(given.out, suite.name, whose, cast.engines["policy"].used)  # pyrefly: ignore
     _warn(f"{len(part)} of {len(suite.worlds)} worlds were played before, and are not played again" * bool(part))
@@ -184,6 +173,17 @@ def _own_setting(player: str, files: list[str]) -> None:
     if files and Path(player, "run.json").is_file():
         raise configs.ConfigError(
             f"a run is evaluated in its own setting, not that of {files[0]!r}; change it with key=value"
+        )
+
+
+def _behind_url(player: str) -> bool:
+    return player.startswith(("http://", "https://"))
+
+
+def _modelled(model: str, *players: str) -> None:
+    if model and not any(map(_behind_url, players)):
+        raise configs.ConfigError(
+            f"--model {model} names a model behind a URL, and none plays here; leave it out, or give the URL as the player"
         )
 
 
@@ -341,6 +341,7 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     config, casts = opposed(given.player, given.against or "", config, overrides, options)
     for player in (given.player, given.against or ""):
         _own_setting(player, files)
+    _modelled(given.model, given.player, given.against or config.eval.against, given.over)
     if given.greedy:
         casts = [_calm(cast) for cast in casts]
     check_playing(config, config.eval.split)

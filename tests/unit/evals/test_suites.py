@@ -218,14 +218,17 @@ def test_a_file_sets_evaluations_of_a_player_apart(tmp_path, capsys, monkeypatch
     ("words", "said"),
     [
         (["--suite", "quik"], "did you mean 'quick'"),
-        (["--suite", "quick", "-n", "5"], "a suite has its own worlds, levels and seeds; leave out -n"),
+        (["--suite", "quick", "-n", "5"], "a suite has its own worlds, levels, seeds and rewards; leave out -n"),
         (["--suite", "quick", "KeyDoor", "level=3"], "leave out world=KeyDoor, level=3"),
+        (["--suite", "quick", "reward=nope"], "leave out reward=nope"),
         (
             ["--suite", "quick", "env.params.size=9", "eval.split=validation"],
             "leave out env.params.size=9, eval.split=",
         ),
         (["--suite", "quick", "--seed", "0", "--away", "level=3"], "leave out --seed, --away"),
         (["--suite", "quick", "-k", "0"], "-k is 0"),
+        (["--suite", "quick", "--model", "m"], "--model m names a model behind a URL, and none plays here"),
+        (["KeyDoor", "-n", "1", "--model", "m"], "--model m names a model behind a URL, and none plays here"),
         (["--out", "here"], "name one, such as --suite quick"),
         (["--suite", "quick", "--out", "/proc/version"], "/proc/version is a file; --out names a folder"),
     ],
