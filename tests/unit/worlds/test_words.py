@@ -124,6 +124,17 @@ def test_crossings_agree_and_any_placing_counts() -> None:
         assert any(sum(c in cells for cells in cells_of(state.plan.places)) == 2 for c in signs)
 
 
+def test_every_listed_word_can_be_written() -> None:
+    """`down` is one, and `2 down` is a place without a word all the same."""
+    for name, said in (("CrossFill", "2="), ("WordLadder", "to "), ("WordleBox", "try ")):
+        for word in (w for length in range(3, 7) for w in words_of(length)):
+            move = world_of(name).read(said + word, "agent")
+            assert move is not None and move.key == said + word, f"{name} does not read {said}{word}"
+    read = world_of("CrossFill").read
+    assert [read(text, "agent") for text in ("2 down", "2: down", "2-down", "2 across")] == [None] * 4
+    assert {read(text, "agent") for text in ("2 down: down", "down in 2")} == {read("2=down", "agent")}
+
+
 def test_no_listed_word_reads_like_a_place_that_holds_nothing() -> None:
     world = world_of("CrossFill")
     state = world.start(1, 2, split="test")

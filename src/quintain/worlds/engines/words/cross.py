@@ -28,6 +28,7 @@ _FILL = re.compile(
     r"|(?:(?:put|write|place) )?([a-z]{3,6}) (?:in|into|at) (?:place )?(\d{1,2})(?:[ -](?:across|down))?",
     re.ASCII,
 )
+_WAY = re.compile(r"\d{1,2}\s*[:.-]?\s*(?:across|down)", re.ASCII)  # a place and no word, though `down` is one too
 UNFILLED = "unfilled"  # longer than any listed word, so none reads like a place that holds nothing
 _PLACE = re.compile(r"(\d+): (across|down) from row (\d+) column (\d+), (\d) letters, (\w+)")
 tiles({f"slot-{n}": (Run(text=str(n), x=0.5, y=0.52, size=0.62, color="blue"),) for n in range(1, 31)})
@@ -170,9 +171,9 @@ class CrossGame:
         return _move(1 + rng.below(len(state.filled)), rng.pick(state.plan.words))
 
     def read(self, text: str) -> Move | None:
-        found = _FILL.fullmatch(text)
+        found = None if _WAY.fullmatch(text) else _FILL.fullmatch(text)
         number, word = (found[1] or found[4], found[2] or found[3]) if found else ("0", "")
-        return _move(int(number), word) if int(number) and word not in ("across", "down") else None
+        return _move(int(number), word) if int(number) else None
 
     def play(self, state: Crossing, move: Move) -> After[Crossing] | None:
         number, word = move.value
