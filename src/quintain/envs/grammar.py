@@ -88,6 +88,9 @@ _TABLE = re.compile(
 )  # its first row, and the rule below that
 _ONES = re.compile(r"\d+|\b[a-z]\b", re.IGNORECASE)  # numbers and single letters
 _CELL = re.compile(r"\b([a-z])[ -](\d{1,2})\b", re.IGNORECASE)
+_TOLD = re.compile(
+    r"\b(?:col(?:umn)? ([a-z]) (?:and )?row (\d{1,2})|row (\d{1,2}) (?:and )?col(?:umn)? ([a-z]))\b", re.IGNORECASE
+)
 _BACK = re.compile(
     r"^(.*?)\b(?:(to|into|onto)\s+(\S.*?)|(\S+))\s+from\s+(\S.*)$", re.IGNORECASE
 )  # where to stands before where from
@@ -192,16 +195,16 @@ def spellings(text: str) -> Iterator[str]:
     LaTeX around it, without the rule and the heading of a table, without a final full stop, with one blank for every gap and comma, out
     of brackets and quotes; then, in texts of one line, without any brackets, quotes and arrows, without the verb it begins with, and
     without the small words between, where from before where to; last, of one step, without that it is one. Worlds read the first that
-    they can: each of these means something to some of them. What begins with `not` has none: to some it would be a label of the list
-    behind it.
+    they can: each of these means something to some of them. A cell that is told by its column and its row has its name. What begins with
+    `not` has none: to some it would be a label of the list behind it.
 
     Example:
         >>> list(spellings("pour  a,b.")), list(spellings('"(a, b)"'))
         (['pour  a,b.', 'pour  a,b', 'pour a b'], ['"(a, b)"', '"(a b)"', 'a b'])
         >>> list(spellings("Move (b2) → c3"))[-2:], list(spellings("go to warm"))
         (['Move b2 c3', 'b2 c3'], ['go to warm', 'to warm', 'warm'])
-        >>> list(spellings("move to c3 from b2"))[-1]
-        'b2 c3'
+        >>> list(spellings("move to c3 from b2"))[-1], list(spellings("column b, row 2"))[-1]
+        ('b2 c3', 'b2')
     """
     seen = {""}
     for found in () if _DENIED.match(text) else _spelled(text):
@@ -262,6 +265,9 @@ def _spelled(text: str) -> Iterator[str]:
     bare = _fold(_MARKS.sub(" ", _POINT.sub("", plain.translate(_DASHES))))
     bare = _END.sub("", bare)
     yield bare
+    if "row" in bare.lower():
+        bare = _TOLD.sub(lambda cell: f"{cell[1]}{cell[2]}" if cell[1] else f"{cell[4]}{cell[3]}", bare)
+        yield bare
     said = _VERB.sub("", bare, count=1) if _VERB.match(bare) else bare
     yield said
     for ordered in _in_order(said):

@@ -153,7 +153,11 @@ def test_strange_captions_and_knobs_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["A to 2", "heap A to 2", "Reduce heap A to 2 counters", "take A down to 2", "from A to 2"]
+    "text",
+    [
+        *("A to 2", "heap A to 2", "Reduce heap A to 2 counters", "take A down to 2", "from A to 2"),
+        *("A -> 2", "A→2", "heap A => 2", "A becomes 2", "A is 2", "Heap A is left with 2 counters"),
+    ],
 )
 def test_what_a_heap_is_left_with_is_not_what_is_taken(text: str) -> None:
     env = WorldEnv(WORLD, Scaffold(grammar="word"))

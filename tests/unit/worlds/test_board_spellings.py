@@ -19,6 +19,9 @@ from quintain.envs.world import world_of
             "b5 b3 d3",
         ),
         ("Checkers", ("king f3 to d1", "f3 jumps to d1", "the man at f3 moves to d1"), "f3 d1"),
+        ("Checkers", ("from column f, row 3 to column d, row 1", "row 3, column f -> row 1, column d"), "f3 d1"),
+        ("Santorini", ("move column b, row 2 to column b, row 3 and build on column a, row 2",), "b2 b3 a2"),
+        ("WildTTT", ("column c, row 3: O", "place an O at row 3, column c"), "c3 o"),
         (
             "ChessGame",
             ("the knight on g1 goes to f3", "Move my knight from g1 to f3", "N g1 f3", "knight g1 f3"),
@@ -28,7 +31,11 @@ from quintain.envs.world import world_of
         ("ChessGame", ("g5 e3 checkmate", "Qg5 to e3 mate", "to e3 from g5"), "g5 e3"),
         ("CrusadeKnights", ("c2 jumps to a1", "Knight c2 jumps to a1", "jump from c2 to a1"), "c2 a1"),
         ("DotsBoxes", ("I pass", "say pass", "I must pass"), "pass"),
-        ("GoBoard", ("Place a stone at e2", "I place my stone at e2", "point e2"), "e2"),
+        (
+            "GoBoard",
+            ("Place a stone at e2", "I place my stone at e2", "point e2", "column e, row 2", "Row 2, column E"),
+            "e2",
+        ),
         ("Gomoku", ("Place a stone at c1", "put X on c1", "mark c1", "stone at c1", "column c, row 1"), "c1"),
         ("HeapDuel", ("a1 & b1", "a1+b1"), "a1 b1"),
         (

@@ -6,6 +6,7 @@ import itertools
 import re
 
 import pytest
+from tests.spelled import key_of
 
 from quintain.envs.grammar import GRAMMARS
 from quintain.envs.scaffold import Scaffold
@@ -434,3 +435,15 @@ def test_what_every_world_reads_over(name: str) -> None:
             texts += tables([row.split() for row in move.key.split(" / ")])
         said = {text: env.reader.read(Message.of("assistant", text), seat) for text in texts}
         assert said == dict.fromkeys(texts, move)
+
+
+CELLS = re.compile(r"[a-z]\d(?: [a-z]\d)*")
+
+
+@pytest.mark.parametrize("name", [e.name for e in entries("world") if CELLS.fullmatch(world_of(e.name).facts.example)])
+@pytest.mark.parametrize("form", ["column {}, row {}", "Row {1}, Column {0}", "col {} and row {}"])
+def test_a_cell_may_be_told_by_its_column_and_its_row(name: str, form: str) -> None:
+    example = world_of(name).facts.example
+    assert key_of(name, " to ".join(form.format(cell[0], cell[1:]) for cell in example.split())) == key_of(
+        name, example
+    )

@@ -27,7 +27,8 @@ _SHORT = re.compile(
     re.ASCII,
 )
 _LEFT = re.compile(  # what a heap is left with
-    r"(?:(?:take|reduce|lower|bring)\s+)?(?:from\s+)?(?:heap\s+)?([a-h])\s+(?:down\s+)?to\s+(\d{1,2})(?:\s+counters?)?",
+    r"(?:(?:take|reduce|lower|bring)\s+)?(?:from\s+)?(?:heap\s+)?([a-h])"
+    r"(?:\s+(?:(?:down\s+)?to|becomes|is(?:\s+left\s+with)?)\s+|\s*(?:[-=]+>|→)\s*)(\d{1,2})(?:\s+counters?)?",
     re.ASCII,
 )
 _LONG = re.compile(r"(?:take\s+|remove\s+)?(\d{1,2})\s+(?:counters?\s+)?from\s+(?:heap\s+)?([a-h])", re.ASCII)
