@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -62,7 +63,7 @@ def make(
 
 def app(world: str, level: int = 0, *, sessions: int = SESSIONS, **options: Any) -> Any:
     """The FastAPI application that serves a world: `/reset`, `/step`, `/state`, `/schema`, `/health`, and a session of its own for
-    each WebSocket at `/ws`.
+    each WebSocket at `/ws`, with a row of instances of its own for resets without a seed.
 
     Args:
         world: a registered name.
@@ -76,9 +77,14 @@ def app(world: str, level: int = 0, *, sessions: int = SESSIONS, **options: Any)
     """
     make(world, level, **options)  # what cannot be made is said now, not to the first client
     server, known = peer("openenv.core.env_server"), types()
-    made = server.create_fastapi_app(
-        lambda: make(world, level, **options), known.action, known.observation, max_concurrent_envs=sessions
-    )
+    begun = itertools.count()
+
+    def session() -> Any:
+        env = make(world, level, **options)
+        env.row = Row(next(begun))  # sessions that name no seed do not all play the same instances
+        return env
+
+    made = server.create_fastapi_app(session, known.action, known.observation, max_concurrent_envs=sessions)
     made.add_exception_handler(QuintainError, _refused)
     made.add_exception_handler(peer("fastapi.exceptions").RequestValidationError, _unfit)
     made.add_exception_handler(peer("starlette.websockets").WebSocketDisconnect, _gone)
