@@ -86,7 +86,9 @@ class WorldTools:
             if type(seed) is not int or not 0 <= seed < 2**63:
                 raise BadCall(f"seed is {seed!r:.40}; it is a whole number from 0 to {2**63 - 1}")
             self.seed, self.heard = seed, self.play.begin(seed)[SOLO]
-        elif name != "look":
+        elif name == "look":  # what was earned and happened was told when it was
+            self.heard = self.heard._replace(reward=0.0, info={**self.heard.info, "events": ()})
+        else:
             action = name if name in self.words else arguments.get("action")
             if not isinstance(action, str):
                 raise BadCall(f"act needs the argument action, a string; it is {action!r:.40}")

@@ -33,6 +33,9 @@ def test_a_game_is_played_by_its_tools() -> None:
     )
     assert Image.open(io.BytesIO(base64.b64decode(result["content"][1]["data"]))).size == (64, 64)
     assert ask(tools, "tools/call", name="up")["result"]["isError"]
+    seen = ask(tools, "tools/call", name="look")["result"]
+    assert seen["structuredContent"] == {"reward": 0.0, "over": True, "events": [], "legal": []}, "it is earned once"
+    assert seen["content"] == result["content"]
     again = ask(tools, "tools/call", name="new_game", arguments={"seed": 1})["result"]
     assert again["content"][0]["text"] == Play("KeyDoor", 2).begin(1)["agent"].text
 
