@@ -31,14 +31,15 @@ def task(
     Args:
         suite: `quick`, a domain, or `full`; not used where `worlds` are named.
         worlds: registered names of worlds of one seat, played at `levels`.
-        levels: 0-9.
+        levels: 0-9, of the worlds that are named; a suite has its own.
         scaffold: how worlds are shown and answered; the grammar is `tagged` unless told, `image` a side in pixels.
         limit: most samples, 0 for all.
 
     Raises:
         MissingExtra: inspect-ai is not installed.
         UnknownName: no such suite or world.
-        AdapterError: a world has several seats, a list is none or names something twice, there are no levels, or the limit is below 0.
+        AdapterError: a world has several seats, a list is none or names something twice, there are no levels, or some beside a suite,
+            or the limit is below 0.
     """
     if type(limit) is not int or limit < 0:
         raise AdapterError(f"limit is {limit!r:.80}; it is the most samples, at least 1, or 0 for all")
@@ -52,6 +53,11 @@ def task(
     inspect, dataset = peer("inspect_ai"), peer("inspect_ai.dataset")
     chosen = scaffold if isinstance(scaffold, Scaffold) else Scaffold.of({"grammar": "tagged", **(scaffold or {})})
     played = Suite(name="own", domains={"own": tuple(worlds)}, levels=tuple(levels)) if worlds else suite_of(suite)
+    if not worlds and tuple(levels) not in (LEVELS, played.levels):
+        at = ", ".join(map(str, played.levels))
+        raise AdapterError(
+            f"levels is {levels!r:.80}, and the suite {suite!r} is played at {at}; name worlds to choose"
+        )
     samples = []
     for world in played.worlds:
         for one in played.tasks(world)[: limit - len(samples) if limit else None]:

@@ -470,6 +470,7 @@ def test_inspect_plays_the_fixed_instances(inspect, tmp_path) -> None:
         ({"levels": 3}, "levels is 3; it is a list"),
         ({"levels": [1, 1]}, "levels is .*, each once"),
         ({"worlds": "KeyDoor"}, "worlds is 'KeyDoor'; it is a list"),
+        ({"worlds": (), "levels": [5]}, r"levels is \[5\], and the suite 'quick' is played at 2; name worlds"),
         ({"worlds": ["KeyDoor", "KeyDoor"]}, "worlds is .*, each once"),
     ):
         with pytest.raises(AdapterError, match=told):
