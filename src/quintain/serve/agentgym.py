@@ -1,8 +1,8 @@
 """A world behind HTTP as AgentGym's environment servers have it: `quintain offer http KeyDoor --level 2`.
 
-POST `/create` {} -> `id`, `observation`, `reward`, `done`; POST `/reset` {`id`, `data_idx`} with the seed of the instance; POST `/step`
-{`id`, `action`}; GET `/observation?id=` and `/available_actions?id=`; POST `/close` {`id`}. An action that cannot be read is among the
-`events` of the answer. Where a token is set, every call needs `Authorization: Bearer TOKEN`.
+POST `/create` {} -> `id`, `observation`, `reward`, `score` (all that was earned), `done`; POST `/reset` {`id`, `data_idx`} with the seed of
+the instance; POST `/step` {`id`, `action`}; GET `/observation?id=` and `/available_actions?id=`; POST `/close` {`id`}. An action that
+cannot be read is among the `events` of the answer. Where a token is set, every call needs `Authorization: Bearer TOKEN`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Games:
             raise AdapterError(
                 f"{self.name} has several seats, and a game here has one player; use adapters.pettingzoo"
             )
-        self.games: dict[int, tuple[Play, Heard]] = {}
+        self.games: dict[int, tuple[Play, Heard, float]] = {}
         self.count = 0
 
     async def __call__(self, call: Call) -> Reply:
@@ -80,7 +80,7 @@ class Games:
             raise _nowhere("GET", call.path)
         given = parse_qs(call.query).get("id", [""])[0]
         number = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else given
-        _, (_, heard) = self._game(number)
+        _, (_, heard, _) = self._game(number)
         if call.path == "/observation":
             return {"observation": heard.text}
         return {"available_actions": list(heard.info["legal"])}
@@ -96,7 +96,7 @@ class Games:
             while len(self.games) >= self.most:
                 del self.games[next(iter(self.games))]
             return self._told(number, self.make(), number)
-        number, (play, _) = self._game(body.whole("id", 0, SEEDS))
+        number, (play, _, score) = self._game(body.whole("id", 0, SEEDS))
         if path == "/reset":
             return self._told(number, play, body.whole("data_idx", 0, SEEDS) or 0)
         if path == "/close":
@@ -105,15 +105,15 @@ class Games:
         if play.env.stop is not None:
             raise Refusal(409, f"game {number} is over; call /reset", "id", "game_over")
         heard = play.say({SOLO: body.text("action", longest=ACTION)})[SOLO]
-        self.games[number] = play, heard
-        return _answer(heard)
+        self.games[number] = play, heard, score + heard.reward
+        return _answer(heard, score + heard.reward)
 
     def _told(self, number: int, play: Play, seed: int) -> dict[str, Any]:
         heard = play.begin(seed)[SOLO]
-        self.games[number] = play, heard
-        return {"id": number, **_answer(heard)}
+        self.games[number] = play, heard, heard.reward
+        return {"id": number, **_answer(heard, heard.reward)}
 
-    def _game(self, number: int | str | None) -> tuple[int, tuple[Play, Heard]]:
+    def _game(self, number: int | str | None) -> tuple[int, tuple[Play, Heard, float]]:
         if number is None or number == "":
             raise Refusal(404, "no game is named; give the id that /create answered with", "id", "game_not_found")
         if isinstance(number, str) or number not in self.games:
@@ -122,9 +122,9 @@ class Games:
         return number, self.games[number]
 
 
-def _answer(heard: Heard) -> dict[str, Any]:
-    done = heard.terminated or heard.truncated
-    return {"observation": heard.text, "reward": heard.reward, "done": done, "events": list(heard.info["events"])}
+def _answer(heard: Heard, score: float) -> dict[str, Any]:
+    said = {"observation": heard.text, "reward": heard.reward, "score": score}
+    return {**said, "done": heard.terminated or heard.truncated, "events": list(heard.info["events"])}
 
 
 def _nowhere(method: str, path: str) -> Refusal:

@@ -38,10 +38,11 @@ async def test_two_games_are_played_apart(web: httpx.AsyncClient) -> None:
         legal = (await web.get("/available_actions", params={"id": one["id"]})).json()["available_actions"]
         assert move.key in legal
         told = (await web.post("/step", json={"id": one["id"], "action": move.key})).json()
-    assert (told["done"], told["reward"]) == (True, 1.0)
+    assert (told["done"], told["reward"], told["score"]) == (True, 1.0, 1.0)
     assert (await web.get(f"/observation?id={two['id']}")).json()["observation"] == two["observation"]
     assert (await web.post("/step", json={"id": two["id"], "action": "fly"})).json()["events"] == ["malformed"]
     assert (await web.post("/step", json={"id": one["id"], "action": "up"})).status_code == 409
+    assert (await web.post("/reset", json={"id": one["id"], "data_idx": 5})).json()["score"] == 0.0
     assert (await web.post("/close", json={"id": one["id"]})).json() == {"closed": True}
     assert (await web.post("/step", json={"id": one["id"], "action": "up"})).status_code == 404
 
