@@ -209,13 +209,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """The known name that is spelled most like one, "" where none is near.
 
     Example:
-        >>> nearest("KeyDor", ["KeyDoor", "Sokoban"]), nearest("chess", ["KeyDoor"])
+        >>> nearest("KeyDor", ["KeyDoor", "Sokoban"]), nearest("Nope", ["openenv"])
         ('KeyDoor', '')
     """
     lower = {k.lower(): k for k in known}
     asked = str(name).lower()
     near = [k for k in lower if sorted(k) == sorted(asked)]  # two letters that changed places
-    near = near or difflib.get_close_matches(asked, lower, n=1, cutoff=0.5)
+    near = near or difflib.get_close_matches(asked, lower, n=1, cutoff=0.6)
     return lower[near[0]] if near else ""
 
 
