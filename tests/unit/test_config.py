@@ -172,6 +172,8 @@ def test_later_sources_win_and_parts_are_replaced_whole():
         ("model.path=x", UnknownName, "unknown config key 'model.path'; here it is model.folder"),
         ("actor_rollout_ref.rollout.n=8", UnknownName, "here it is rollout.group_size"),
         ("warm_start.learning_rate=1", UnknownName, "here it is warm_start.lr"),
+        ("eval.sampling.temperature=1", UnknownName, "here it is eval.temperature"),
+        ("orchestrator.eval.sampling.temperature=1", UnknownName, "here it is eval.temperature"),
         ("lvl=3", UnknownName, "did you mean 'level'"),
         ("run.steps=-1", ConfigError, "run.steps is -1.*greater than or equal to 0"),
         ("run.steps=many", ConfigError, "run.steps is 'many'"),

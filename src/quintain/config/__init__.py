@@ -65,6 +65,7 @@ ELSEWHERE = {
     "batch_size train_batch_size": "run.groups_per_step",
     "num_generations rollout.n": "rollout.group_size",
     "temperature": "rollout.temperature",
+    "eval.sampling.temperature val_kwargs.temperature": "eval.temperature",
     "max_tokens max_new_tokens max_completion_length max_response_length": "rollout.max_tokens",
     "beta kl_coef kl_loss_coef": "algorithm.options.kl",
     "gamma": "algorithm.options.gamma",

@@ -161,7 +161,7 @@ def _know(path: Sequence[str], form: Form[Any], short: Iterable[str] = ()) -> No
             return  # inside a free table
         if part not in fields:
             where = ".".join(path[:depth])
-            if ours := form.elsewhere.get(".".join(path[-2:])) or form.elsewhere.get(path[-1]):
+            if ours := next(filter(None, (form.elsewhere.get(".".join(path[at:])) for at in (-3, -2, -1))), ""):
                 raise UnknownName(f"unknown {form.key} {'.'.join(path)!r}; here it is {ours}")
             known = fields if where else dict.fromkeys((*fields, *short))
             raise UnknownName(unknown(form.key, part, known) + (f" (in {where})" if where else ""))
