@@ -130,10 +130,9 @@ def _games(group: Group) -> int:
 
 def _seats(by_seat: Sequence[Mapping[str, list[bool]]]) -> dict[str, Any]:
     """The success of each seat, where games have several."""
-    rows = {name: [won for seats in by_seat for won in seats.get(name, ())] for name in {n for s in by_seat for n in s}}
-    if len(rows) < 2:
-        return {}
-    return {"seats": {name: sum(rows[name]) / len(rows[name]) for name in sorted(rows)}}
+    names = dict.fromkeys(name for seats in by_seat for name in seats)  # as the world has them
+    rows = {name: [won for seats in by_seat for won in seats.get(name, ())] for name in names}
+    return {"seats": {name: sum(won) / len(won) for name, won in rows.items()}} if len(rows) > 1 else {}
 
 
 def _levels(groups: Sequence[Group]) -> dict[str, Any]:

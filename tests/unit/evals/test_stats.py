@@ -100,10 +100,10 @@ def test_each_level_has_its_success_where_there_are_several():
 def test_games_from_each_seat_are_games_of_their_own():
     rows = tuple(
         Trajectory(id=f"{k}", nodes=(), stop=Stop.done, agent=seat, episode=k, rewards={"success": float(k)})
-        for k, seat in enumerate(("first", "second"))
+        for k, seat in enumerate(("X", "O"))
     )
-    found = summary([Group(task=Task(key="t", env="NimDuel"), trajectories=rows)])
-    assert (found["episodes"], found["seats"]) == (2, {"first": 0.0, "second": 1.0})
+    found = summary([Group(task=Task(key="t", env="Othello"), trajectories=rows)])
+    assert (found["episodes"], list(found["seats"].items())) == (2, [("X", 0.0), ("O", 1.0)]), "as the world has them"
     found["against"] = "oracle"
     assert "(each seat of a game is an attempt of its own; oracle plays the others)" in table("x", found)
 
