@@ -180,4 +180,5 @@ _COMMON = REFUSED | {
     "held": "Another player's answer could not be read, so that yours was not played.",
     "forfeit": "You have lost the match.",
     "walkover": "The other player has lost the match by answers that could not be played: you have won.",
+    "walkover_of": "Lost by answers that could not be played: {}. You have won the match.",
 }

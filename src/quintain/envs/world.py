@@ -241,7 +241,8 @@ class WorldEnv:
             return rewards, events
         self.stop = self.stop or Stop.done
         others = [seat for seat in self.facts.seats if seat not in lost]
-        ends = dict.fromkeys(lost, "forfeit") | dict.fromkeys(others, "walkover")
+        won = "walkover" if len(self.facts.seats) == 2 else f"walkover_of:{' and '.join(lost)}"
+        ends = dict.fromkeys(lost, "forfeit") | dict.fromkeys(others, won)
         return dict.fromkeys(others, WON), {seat: (*events.get(seat, ()), end) for seat, end in ends.items()}
 
     def _answers(self, readings: Mapping[str, Move | None], rewards: Rewards, events: Events) -> dict[str, Feedback]:
@@ -267,7 +268,7 @@ class WorldEnv:
             out[seat] = Feedback(
                 messages=messages,
                 reward=reward,
-                stop=Stop.done if "walkover" in happened else stop,
+                stop=Stop.done if happened and happened[-1].startswith("walkover") else stop,
                 acts=acts,
                 events=happened,
                 action=move.key if move is not None else "",

@@ -380,6 +380,18 @@ def test_who_cannot_play_forfeits_and_nobody_can_spoil_a_match_that_is_won(name:
     )
 
 
+def test_of_several_others_the_one_that_forfeits_is_named() -> None:
+    three = TakeTurns()
+    three.facts = replace(three.facts, seats=("left", "right", "third"))
+    env = WorldEnv(three, Scaffold(grammar="word", strict=True))  # pyrefly: ignore
+    env.begin(Task(key="t", env="TakeTurns", seed=3))
+    heard = env.advance({"left": Message.of("assistant", "?")})
+    for seat in ("right", "third"):
+        assert "could not be played: left. You have won" in heard[seat].messages[0].text
+        assert heard[seat].stop is Stop.done and heard[seat].reward == {"success": 1.0}
+    assert heard["left"].stop is Stop.parse_error
+
+
 def test_who_was_read_while_another_was_not_hears_that_nothing_was_played(monkeypatch) -> None:
     monkeypatch.setattr(TakeTurns, "view", lambda self, state, seat: View(self, state, seat))  # both move at once
     env = WorldEnv(TakeTurns(), Scaffold(grammar="word", penalty=0.25))
