@@ -153,6 +153,7 @@ def _line(env: Any, task: Task, turns: Any) -> dict[str, Any]:
     from quintain.engines.chat import alternating, chat_tool, chat_turns
 
     messages = [told for turn in turns for m in (*turn.messages, turn.answer) for told in chat_turns(m)]
+    _number(messages)
     return {
         "messages": alternating(messages),
         **({"tools": [chat_tool(tool) for tool in env.tools]} if env.tools else {}),
@@ -168,6 +169,17 @@ def _line(env: Any, task: Task, turns: Any) -> dict[str, Any]:
         "params": dict(task.params),
         "version": __version__,
     }
+
+
+def _number(messages: Sequence[dict[str, Any]]) -> None:
+    """Give each call, of which a turn has one, an id of its own, which what answers it has too."""
+    made = 0
+    for told in messages:
+        if told["role"] == "tool":
+            told["tool_call_id"] = f"call_{made}"
+        for call in told.get("tool_calls", ()):
+            made += 1
+            call["id"] = f"call_{made}"
 
 
 def _count(n: int, word: str) -> str:

@@ -71,7 +71,9 @@ def test_demos_in_tool_calls_have_the_tool_and_answers_to_the_calls(capsys):
     row = json.loads(told(capsys, "demos", "KeyDoor", "-n", "1", "env.scaffold.grammar=tool"))
     first, called, answered, *_ = row["messages"]
     assert (first["role"], answered["role"]) == ("user", "tool") and row["tools"][0]["function"]["name"] == "act"
-    assert called["tool_calls"][0]["id"] == answered["tool_call_id"] != ""
+    calls = [call["id"] for told in row["messages"] for call in told.get("tool_calls", ())]
+    assert called["tool_calls"][0]["id"] == answered["tool_call_id"] and len({*calls}) == len(calls) > 3
+    assert calls[:-1] == [told["tool_call_id"] for told in row["messages"] if told["role"] == "tool"]
 
 
 @pytest.mark.parametrize("world", ["KuhnDuel", "HoldemFreeDuel"])
