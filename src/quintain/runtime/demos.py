@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from quintain.config import ConfigError
 from quintain.envs.demos import NoDemonstration, Turn
 from quintain.learn.pack import Demo
 from quintain.ports import Renderer
-from quintain.types import Message, Task
+from quintain.types import Message, Task, Tool
 
 SPARE = 10  # tokens beyond the longest answer that is known
 
 
-def write_demos(made: Iterable[tuple[Task, tuple[Turn, ...]]], renderer: Renderer, room: int) -> Iterator[Demo]:
-    """Demonstrations as the path of tokens that a policy would have read and said.
+def write_demos(
+    made: Iterable[tuple[Task, tuple[Turn, ...]]], renderer: Renderer, room: int, tools: Sequence[Tool] = ()
+) -> Iterator[Demo]:
+    """Demonstrations as the path of tokens that a policy would have read, with the tools on offer, and said.
 
     Raises:
         ConfigError: an answer has more than `room` tokens.
@@ -25,7 +27,10 @@ def write_demos(made: Iterable[tuple[Task, tuple[Turn, ...]]], renderer: Rendere
         tokens: list[int] = []
         mask: list[bool] = []
         for turn in turns:
-            more = renderer.extend(history, turn.messages, tuple(tokens)) if history else renderer.open(turn.messages)
+            if history:
+                more = renderer.extend(history, turn.messages, tuple(tokens), tools)
+            else:
+                more = renderer.open(turn.messages, tools)
             if more is None:
                 raise NoDemonstration(
                     f"{task.key}: the chat template rewrites earlier turns; no one path can be written"
@@ -38,5 +43,5 @@ def write_demos(made: Iterable[tuple[Task, tuple[Turn, ...]]], renderer: Rendere
                 )
             tokens += (*more, *said)
             mask += [False] * len(more) + [not turn.slip] * len(said)
-            history += (*turn.messages, turn.answer)
+            history += (*turn.messages, renderer.parse(said) if tools else turn.answer)
         yield Demo(tuple(tokens), tuple(mask))

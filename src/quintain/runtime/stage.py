@@ -135,7 +135,7 @@ def _world_stage(config: Config, hold: Hold | None) -> Stage:
         own, tasks = WorldEnv(world, scaffold), drawn(sampler("train", seed, (0, 1)))
         share = cores(config.runtime.processes)
         made = spread(own, tasks, count, share, Manner(seed=seed, reward=config.warm_start.reward))
-        for demo in write_demos(made, renderer, turn_tokens(config)):
+        for demo in write_demos(made, renderer, turn_tokens(config), own.tools):
             if len(demo.tokens) > config.model.context:
                 raise ConfigError(
                     f"model.context is {config.model.context}, but a demonstration of the oracle has {len(demo.tokens)} "

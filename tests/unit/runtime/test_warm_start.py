@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -139,6 +140,24 @@ def test_so_do_those_of_text(tmp_path):
         next(iter(need_demos(stage)(1, 0)))
     fits = make_stage(make("keydoor_text", overrides=[*words, "rollout.max_tokens=60"]))
     assert len(list(need_demos(fits)(2, 0))) == 2
+
+
+def test_tool_calls_are_imitated_as_they_are_read(tmp_path):
+    """With the tools on offer before the first message, and each answer as a policy's own is written into what follows."""
+    words = [f"model={tmp_path / 'model'}", "env.scaffold.grammar=tool", "rollout.max_tokens=200", "model.context=9000"]
+    write_model(make("keydoor_text", overrides=words), tmp_path / "model", 300)
+    stage = make_stage(make("keydoor_text", overrides=words))
+    env, renderer = WorldEnv(world_of("KeyDoor"), Scaffold(rules=False, feedback=False, grammar="tool")), stage.renderer
+    task = next(drawn(stage.sampler("train", 0, (0, 1))))
+    ((_, turns),) = made = list(demonstrations(env, iter([task]), 1))
+    (demo,) = write_demos(made, renderer, 200, env.tools)
+    history, path = list(turns[0].messages), renderer.open(turns[0].messages, env.tools)
+    for turn, after in itertools.pairwise(turns):
+        said = renderer.say(turn.answer)
+        more = renderer.extend([*history, renderer.parse(said)], after.messages, path + said, env.tools)
+        history, path = [*history, renderer.parse(said), *after.messages], path + said + more
+    assert demo.tokens == path + renderer.say(turns[-1].answer) and len(turns) > 3
+    assert "# Tools" in renderer.text(path) and next(iter(need_demos(stage)(1, 0))).tokens[:20] == demo.tokens[:20]
 
 
 @pytest.mark.parametrize(
