@@ -206,14 +206,20 @@ def endless(play: Play, levels: Sequence[int]) -> str:
     for level in levels:
         begun = (play.begin(seed, {"level": level})[SOLO] for seed in range(TRIED))
         if all(question_of_last(play, heard) is None for heard in begun):
-            return f"of {TRIED} episodes of {play.name} at level {level} none ends with an action that is sure"
+            last = (
+                ""
+                if play.env.scaffold.caption
+                else " from the last picture; leave caption=0 out for the captions of all turns"
+            )
+            return f"of {TRIED} episodes of {play.name} at level {level} none ends with an action that is sure{last}"
     return ""
 
 
 def question_of_last(play: Play, heard: Heard) -> Heard | None:
     """Play the episode as the oracle does up to the action that ends it with success, and ask for that; None where none is sure.
 
-    Where the last observation, whole, does not tell what the oracle goes by, all that was seen and said before stands in the question.
+    Where the last observation, whole, does not tell what the oracle goes by, all that was seen and said before stands in the question; or
+    there is none, where nothing is to be told in words (caption 0).
     """
     env, scaffold, plan = play.env, play.env.scaffold, None
     if env.limit == 1:
@@ -227,6 +233,8 @@ def question_of_last(play: Play, heard: Heard) -> Heard | None:
             return None
         if _worth(play, plan):
             shown = (scaffold.caption == 2 or scaffold.image) and plan_shown(env.world, env.state) is not None
+            if not (shown or scaffold.caption):
+                return None
             view = env.world.view(env.state, SOLO)
             told = env.style.open(view, env.facts, scaffold, env.limit - env.turn) if shown else "\n\n".join(log)
             return heard._replace(text=f"{told}\n\n{LAST}")
