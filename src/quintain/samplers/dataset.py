@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from quintain.parts import Sampler, State
 from quintain.registry import register, unknown
@@ -15,6 +18,7 @@ from quintain.samplers.worlds import SamplerError, check_shard
 from quintain.types import Group, Message, Role, Task
 
 TENTHS = ("test", "validation", *["train"] * 8)  # the split of each tenth of all hashes
+PICTURES = ("image", "images", "file_name")  # columns of Hugging Face's folders of pictures, and of others
 MAPPED = ("prompt", "messages", "answer", "system", "env")
 
 
@@ -65,7 +69,7 @@ def dataset(
     Args:
         path: the file, the folder of one split, or a pattern such as `data/train-*.parquet`; nothing is downloaded.
         columns: what each thing is called in the data: `prompt` (text), `messages` (a list of {role, content}),
-            `answer`, `system` (text of the first message), `env` (the row's own env).
+            `answer`, `system` (text of the first message), `env` (the row's own env). Pictures are not read.
         epochs: passes over the data, 0 for no end.
         seed: chooses the order of each epoch; None keeps the order of the file.
         split: `all` rows, or the `train` (8/10), `validation` (1/10) or `test` (1/10) part: the hash of a row's
@@ -78,6 +82,8 @@ def dataset(
     """
     rows = read_rows(path)
     names = _columns(dict(columns or {}), rows[0])
+    for place, row in rows:
+        _look(place, row)
     if epochs < 0:
         raise SamplerError(f"dataset: epochs is {epochs}; it must be >= 0 (0: no end)")
     tasks = [_task(place, row, names, env) for place, row in rows]
@@ -90,6 +96,34 @@ def dataset(
             f"{', '.join(sorted(set(TENTHS)))}): give more rows, or train on all of them with eval.instances=0"
         )
     return Dataset(tasks, epochs, seed, check_shard(shard))
+
+
+def _look(place: Place, row: Row) -> None:
+    """Tell of pictures, without which the questions are asked; refuse rows of `quintain export` in which they alone tell the state."""
+    column = next((c for c in PICTURES if _picture(row.get(c))), "")
+    try:
+        caption = json.loads(row["scaffold"])["caption"]
+    except (LookupError, TypeError, ValueError):
+        caption = None
+    if column and caption == 0:
+        raise SamplerError(
+            f"{place}: the state is in the picture alone (column {column!r}), and rows are read as text: export them anew without "
+            "env.scaffold.caption=0"
+        )
+    if column and caption is None:
+        warnings.warn(
+            f"{place.file}: the column {column!r} has pictures, and rows are read as text: the policy is asked the questions without "
+            "them; leave the column out where they tell enough",
+            stacklevel=3,
+        )
+
+
+def _picture(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_picture, value))
+    if isinstance(value, dict):  # as Hugging Face datasets keep them
+        return value.keys() == {"bytes", "path"}
+    return isinstance(value, str) and value.lower().endswith((".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"))
 
 
 def _split(task: Task) -> str:
@@ -164,9 +198,16 @@ def _messages(place: Place, column: str, row: Row) -> list[Message]:
     for i, item in enumerate(value):
         role, content = (item.get("role"), item.get("content")) if isinstance(item, dict) else (None, None)
         if role not in tuple(Role) or not isinstance(content, str):
+            kinds = (
+                [str(part.get("type")) for part in content if isinstance(part, dict)]
+                if isinstance(content, list)
+                else []
+            )
             raise SamplerError(
-                f"{place}: message {i} of column {column!r} is {item!r}; "
+                f"{place}: message {i} of column {column!r} is {repr(item)[:200]}{'...' * (len(repr(item)) > 200)}; "
                 f"it needs a role ({', '.join(Role)}) and a text as content"
+                + ", and pictures are not read: leave them out"
+                * any("image" in kind for kind in kinds)
             )
         out.append(Message.of(role, content))
     if out[-1].role is Role.assistant and len(out) > 1:

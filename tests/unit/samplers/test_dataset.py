@@ -1,12 +1,15 @@
 import datetime
 import decimal
 import json
+import warnings
 
 import pyarrow
 import pyarrow.parquet
 import pytest
 
 from quintain.codec import dumps
+from quintain.envs.export import write as write_export
+from quintain.envs.scaffold import Scaffold
 from quintain.samplers.dataset import dataset
 from quintain.samplers.worlds import SamplerError
 from quintain.types import Role
@@ -180,3 +183,38 @@ def test_cells_of_tables_can_go_to_the_ledger(tmp_path):
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist([{"prompt": "p", "x": float("nan")}]), tmp_path / "t.parquet")
     with pytest.raises(SamplerError, match=r"t\.parquet:1: column 'x' is nan"):
         dataset(tmp_path / "t.parquet")
+
+
+def test_rows_whose_state_is_in_a_picture_alone_are_refused(tmp_path):
+    for caption in (2, 0):
+        shown = Scaffold(grammar="word", image=64, caption=caption)
+        write_export(tmp_path / str(caption), ["MiniSudoku"], [1], {"train": range(2)}, shown)
+    with pytest.raises(
+        SamplerError, match="jsonl:1: the state is in the picture alone .*without env.scaffold.caption=0"
+    ):
+        dataset(tmp_path / "0" / "train")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dataset(tmp_path / "2" / "train")  # the text tells it too
+
+
+@pytest.mark.parametrize(
+    "column", [{"image": {"bytes": "", "path": "a.png"}}, {"images": ["a.png"]}, {"file_name": "a.PNG"}]
+)
+def test_pictures_of_rows_are_told_to_be_left_out(column, tmp_path):
+    path = write(tmp_path / "seen.jsonl", json.dumps({"question": "What is that?", "answer": "a cat", **column}))
+    with pytest.warns(UserWarning, match=f"the column '{min(column)}' has pictures, .*questions without them"):
+        dataset(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dataset(write(path, json.dumps({"question": "What is that?", "image": "debian:12", "file_name": "a.txt"})))
+
+
+def test_a_message_with_a_picture_is_refused_in_a_line(tmp_path):
+    parts = [{"type": "text", "text": "Where?"}, {"type": "image_url", "image_url": {"url": "data:" + "A" * 9000}}]
+    path = write(tmp_path / "chat.jsonl", json.dumps({"messages": [{"role": "user", "content": parts}]}))
+    with pytest.raises(
+        SamplerError, match="chat.jsonl:1: message 0 .* a text as content, and pictures are not read"
+    ) as told:
+        dataset(path)
+    assert len(str(told.value)) < 600
