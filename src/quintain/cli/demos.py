@@ -150,12 +150,10 @@ def _tasks(given: argparse.Namespace, name: str, levels: Sequence[int]) -> Itera
 
 def _line(env: Any, task: Task, turns: Any) -> dict[str, Any]:
     """A demonstration with its provenance."""
-    from quintain.engines.chat import alternating, chat_tool, chat_turns
+    from quintain.engines.chat import chat, chat_tool
 
-    messages = [told for turn in turns for m in (*turn.messages, turn.answer) for told in chat_turns(m)]
-    _number(messages)
     return {
-        "messages": alternating(messages),
+        "messages": chat(message for turn in turns for message in (*turn.messages, turn.answer)),
         **({"tools": [chat_tool(tool) for tool in env.tools]} if env.tools else {}),
         "imitate": [not turn.slip for turn in turns],
         "world": task.env,
@@ -169,17 +167,6 @@ def _line(env: Any, task: Task, turns: Any) -> dict[str, Any]:
         "params": dict(task.params),
         "version": __version__,
     }
-
-
-def _number(messages: Sequence[dict[str, Any]]) -> None:
-    """Give each call, of which a turn has one, an id of its own, which what answers it has too."""
-    made = 0
-    for told in messages:
-        if told["role"] == "tool":
-            told["tool_call_id"] = f"call_{made}"
-        for call in told.get("tool_calls", ()):
-            made += 1
-            call["id"] = f"call_{made}"
 
 
 def _count(n: int, word: str) -> str:

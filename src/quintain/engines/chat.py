@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,6 +40,21 @@ def chat_turns(message: Message) -> list[dict[str, Any]]:
     return turns
 
 
+def chat(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """A conversation in the form of the chat API. Each call has an id of its own, which what answers it has too."""
+    turns, made, ids = [], 0, dict[str, str]()  # `ids`: those of the last turn with calls
+    for told in (turn for message in messages for turn in chat_turns(message)):
+        if calls := told.get("tool_calls"):
+            ids = {}
+        for call in calls or ():
+            ids[call["id"]], call["id"] = f"call_{made}", f"call_{made}"
+            made += 1
+        if answered := told.get("tool_call_id"):
+            told["tool_call_id"] = ids.get(answered, answered)
+        turns.append(told)
+    return _alternating(turns)
+
+
 def chat_tool(tool: Tool) -> dict[str, Any]:
     """A tool in the form of the chat API."""
     parameters = dict(tool.parameters) or {"type": "object", "properties": {}}
@@ -52,7 +67,7 @@ def _as_call(call: ToolCall) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": function}
 
 
-def alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Messages to the user that follow each other as one: many chat templates refuse two, as of a seat that moves second."""
     joined: list[dict[str, Any]] = []
     for told in messages:

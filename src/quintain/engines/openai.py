@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from quintain.engines.chat import alternating, chat_tool, chat_turns, newest, read_call
+from quintain.engines.chat import chat, chat_tool, newest, read_call
 from quintain.engines.errors import EngineError
 from quintain.engines.wire import Manners, Wire
 from quintain.registry import register
@@ -106,7 +106,7 @@ class ChatApi:
         """
         kept = self._remote.wire.manners.pictures
         shown = newest(messages, kept) if kept else messages
-        payload: dict[str, Any] = {"messages": alternating([turn for m in shown for turn in chat_turns(m)])}
+        payload: dict[str, Any] = {"messages": chat(shown)}
         payload |= _sampling(request)
         if tools:
             payload["tools"] = [chat_tool(t) for t in tools]

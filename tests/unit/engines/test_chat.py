@@ -4,7 +4,7 @@ import io
 import numpy as np
 import pytest
 
-from quintain.engines.chat import chat_turns
+from quintain.engines.chat import chat, chat_turns
 from quintain.engines.errors import EngineError
 from quintain.render import toolcalls
 from quintain.types import Image, Message, Role, Text, ToolCall, ToolResult
@@ -36,3 +36,13 @@ def test_messages_in_the_form_of_the_api():
     assert [part["type"] for part in picture["content"]] == ["image_url"]
     with pytest.raises(EngineError, match="hash only"):
         chat_turns(M("user", "look", Image(hash="x")))
+
+
+def test_calls_have_ids_of_their_own_in_a_whole_conversation():
+    """As a policy's turns are read one by one, each of them begins with `call_0`."""
+    said = toolcalls.said('<tool_call>{"name": "a"}</tool_call><tool_call>{"name": "b"}</tool_call>')
+    heard = Message(Role.tool, (ToolResult(text="2", id="call_1"), ToolResult(text="1", id="call_0")))
+    turns = chat([M("user", "go"), said, heard, said, heard])
+    assert [call["id"] for turn in turns for call in turn.get("tool_calls", ())] == [f"call_{i}" for i in range(4)]
+    answers = [(turn["tool_call_id"], turn["content"]) for turn in turns if turn["role"] == "tool"]
+    assert answers == [("call_1", "2"), ("call_0", "1"), ("call_3", "2"), ("call_2", "1")]
