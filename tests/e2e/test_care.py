@@ -113,4 +113,4 @@ def test_a_rollout_of_ones_own_that_plays_too_few_is_told_of_once(tmp_path):
         said = [
             e.payload["what"] for e in store.events(["warning"]) if "rollout.group_size asks for" in e.payload["what"]
         ]
-    assert len(said) == 1 and said[0].startswith("the rollout 'few' gave 3 of the 4 trajectories")
+    assert len(said) == 1 and said[0].startswith("the rollout 'few' gave 3 of the 4 episodes")

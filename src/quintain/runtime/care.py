@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ class Care:
     Args:
         quarantine: tries of a task, all spoiled by its env, after which it is set aside; 0 never.
         drop_failed: train without the episodes that their env ended by a fault.
-        asked: the rollout that plays, and how many trajectories a group of it should have; 0 for any number.
+        asked: the rollout that plays, and how many episodes a group of it should have; 0 for any number.
     """
 
     def __init__(self, quarantine: int = 0, drop_failed: bool = False, asked: tuple[str, int] = ("", 0)) -> None:
@@ -62,14 +63,17 @@ class Care:
         return won
 
     def _count(self, group: Group) -> None:
-        if self._few == "" and (count := len(group.trajectories)) < self.members:
+        """Look whether a group has too few games, each of which has a trajectory for every seat that is trained."""
+        seats = Counter(t.agent for t in group.trajectories)
+        count = max(len({t.episode for t in group.trajectories}), *seats.values(), 0)
+        if self._few == "" and count < self.members:
             self._few = (
-                f"the rollout {self.rollout!r} gave {count} of the {self.members} trajectories that rollout.group_size asks for (task "
+                f"the rollout {self.rollout!r} gave {count} of the {self.members} episodes that rollout.group_size asks for (task "
                 f"{group.task.key}): its groups are trained as they are; let it play as many, or set rollout.group_size={max(1, count)}"
             )
 
     def warning(self) -> str:
-        """What to say of the step that ends now: of groups with too few trajectories, once, and of what the meter finds."""
+        """What to say of the step that ends now: of groups with too few episodes, once, and of what the meter finds."""
         few, self._few = self._few, None if self._few else self._few
         return ". ".join(filter(None, (few, self.meter.warning())))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -110,11 +111,21 @@ async def test_a_group_with_fewer_trajectories_than_were_asked_for_is_told_once(
     assert care.warning() == ""
     await care.score(as_it_is, group(trajectory("a"), trajectory("b", tags={"lost": True})))
     assert care.warning() == (
-        "the rollout 'mine' gave 1 of the 2 trajectories that rollout.group_size asks for (task t): its groups are trained as they are; "
+        "the rollout 'mine' gave 1 of the 2 episodes that rollout.group_size asks for (task t): its groups are trained as they are; "
         "let it play as many, or set rollout.group_size=1"
     )
     await care.score(as_it_is, group(trajectory("a")))
     assert care.warning() == ""
+
+
+async def test_games_are_counted_not_the_seats_that_played_them():
+    care = Care(asked=("mine", 2))
+    both = tuple(replace(trajectory(seat), agent=seat) for seat in "XO")
+    await care.score(as_it_is, group(*both, *(replace(t, id=f"{t.id}2", episode=1) for t in both)))
+    await care.score(as_it_is, group(*(replace(t, episode=i) for i, t in enumerate(both))))  # from each seat
+    assert care.warning() == ""
+    await care.score(as_it_is, group(*both))
+    assert "'mine' gave 1 of the 2 episodes that rollout.group_size asks for" in care.warning()
 
 
 def test_a_task_is_set_aside_when_its_env_spoiled_every_try():
