@@ -312,8 +312,16 @@ def _sampling(request: Request) -> dict[str, Any]:
     return out
 
 
-def _with_advice(error: EngineError, sent: Collection[str]) -> EngineError:
-    """An error that names fields of ours which the server does not take, with the way to leave them out; others as they are."""
+# what servers say of pictures that a model does not take, in as many words as there are servers
+_BLIND = re.compile(r"HTTP (?:4(?:00|15|22)|(?:404|5\d\d).*(?:image|multimodal|vision|mmproj))", re.I | re.S)
+
+
+def _with_advice(error: EngineError, sent: Mapping[str, Any]) -> EngineError:
+    """An error that names what the server does not take, fields of ours or pictures, with the way to leave it out; others as they are."""
+    if any(isinstance(told["content"], list) for told in sent.get("messages", ())) and _BLIND.search(str(error)):
+        return EngineError(
+            f"{error}; for a model that reads text only, leave out env.scaffold.image (of worlds) or env.params.image (of other envs)"
+        )
     named = [name for name in FIELDS if name in sent and re.search(rf"\b{name}\b", str(error))]
     if not named or not re.search(r"HTTP 4(00|22)", str(error)):
         return error
