@@ -215,7 +215,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     lower = {k.lower(): k for k in known}
     asked = str(name).lower()
     near = [k for k in lower if sorted(k) == sorted(asked)]  # two letters that changed places
-    near = near or difflib.get_close_matches(asked, lower, n=1, cutoff=0.6)
+    near = near or difflib.get_close_matches(asked, lower, n=1, cutoff=0.6 if len(asked) > 3 else 0.5)
     return lower[near[0]] if near else ""
 
 
