@@ -36,7 +36,7 @@ SAYINGS = {
     "reply": "The opponent plays {}.",
     "won": "You won.",
     "lost": "The opponent won.",
-    "draw": "The game is a draw.",
+    "draw": "The game is a draw, which is worth half a win.",
 }
 
 

@@ -19,7 +19,7 @@ DUEL = "\nYour score is the chips that you have won, or below zero lost, so far.
 MATCH = """
 With nothing to call one checks, else one calls or folds. In the text raise 3 says that its player has then put 3 chips into the pot of
 this hand in all. The roles change after each hand. Cards have a rank (T is a ten) and a suit. Reward grows with your score, from 0 at
-minus the full win over 1/2 at zero to 1 at the full win; a match that is not played to its end brings nothing. In a picture each row
+minus the full win, over 1/2 at zero, to 1 at the full win; a match that is not played to its end brings nothing. In a picture each row
 below your cards is a round of betting; your actions and chips are blue, +3 stands for 3 chips put in so far, and PAR is the full win."""
 
 FOLD, PASS = -1, 0  # actions; a raise is the number of chips that its player has put in after it

@@ -50,8 +50,9 @@ _WORDS = {
     ),
 }
 _MOVE = re.compile(
-    r"(discard|drop|knock)(?:,? discard(?:ing)?)?(?: with)?:? (?:the )?(ace|king|queen|jack|ten|a|[2-9]|10|t|j|q|k)\s?"
-    r"(?:([cdhs♣♦♥♠])|of (club|diamond|heart|spade)s)",
+    r"(discard|drop|knock)(?:,? discard(?:ing)?)?(?: with)?:? (?:the )?"
+    r"(?:(ace|king|queen|jack|ten|a|[2-9]|10|t|j|q|k)\s?(?:([cdhs♣♦♥♠])|of (club|diamond|heart|spade)s)"
+    r"|([cdhs♣♦♥♠])(a|[2-9]|10|t|j|q|k))",
     re.ASCII,
 )
 _SUITS: dict[str, str] = {said: sign for sign, *names in ("Cc♣", "Dd♦", "Hh♥", "Ss♠") for said in names}
@@ -190,8 +191,8 @@ class Rummy:
         found = _MOVE.fullmatch(text)
         if not found:
             return None
-        rank = found[2][0].upper().replace("1", "T")
-        return _away(CARDS[rank + _SUITS[found[3] or found[4]]], int(found[1] == "knock"))
+        rank = (found[2] or found[6])[0].upper().replace("1", "T")
+        return _away(CARDS[rank + _SUITS[found[3] or found[4] or found[5]]], int(found[1] == "knock"))
 
     def play(self, state: Gin, move: Move) -> After[Gin]:
         value, said = move.value, list[str]()

@@ -14,7 +14,7 @@ LONGEST = 400  # characters of an answer
 _FLUFF = re.compile(
     r"\b(?:(?:from )?left to right|lowest first|bottom to top|on the (?:circle|line)|(?<!\ba )(?:circle|lines?)|stones?"
     r"|corners of the hull|visible|order|convex|rays?|gates?|leaves|exits|at|targets?|paints?|players?|gets|rectangles|squares"
-    r"|(?:largest|max)(?= area)|largest|interior|lattice|strictly|are|the|and|answer|is|then"
+    r"|(?:largest|max)(?= area)|largest|interior|lattice|strictly|are|the|and|answer|is|then|there"
     r"|points?|names?|areas?|inside|first|second|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?|counts?|patch(?:es)?"
     r"|marks?|corners?|rectangle|hull|total|sq|coins?|cells?|by|left|x|y|r2)\b"
 )
@@ -81,7 +81,8 @@ def _unlabelled(of: str, text: str) -> tuple[str, int]:
     """A text without the labels of its entries, and how many these were."""
     labels = _LABELS[of].findall(text) if of in _LABELS else []
     counted = [chr(96 + i) if of in ("point", "time") else str(i) for i in range(1, len(labels) + 1)]
-    return (_LABELS[of].sub(" ", text), len(labels)) if len(labels) > 1 and labels == counted else (text, 0)
+    least = 1 if of == "name" else 2  # a single number may be the first of two entries
+    return (_LABELS[of].sub(" ", text), len(labels)) if len(labels) >= least and labels == counted else (text, 0)
 
 
 _NORMAL: dict[str, Callable[[str], str]] = {"name": str.upper, "number": _number, "time": _number, "point": _point}
@@ -138,7 +139,7 @@ class Form:
             low = re.sub(r"\b[a-z]\s*(?=\()", " ", _CUT.sub(" ", low))  # corners by their names
         if self.of == "time":
             low = re.sub(r"\b(?:ruler|gauge|clock)\s+(?=[a-z]\b)", "", low)
-        low, heads = self._headless(low)
+        low, heads = self._headless(self._turned(low))
         low, labels = _unlabelled(self.of, low)
         pattern = _TOKENS[self.of]
         normal = _NORMAL[self.of]
@@ -155,6 +156,15 @@ class Form:
             told = " ".join(f"{head}: {word}" for head, word in pairs)
             return Move(told, tuple(itertools.chain(*pairs))) if len(heads) == len(words) and all(heads) else None
         return self.move(tuple(words))
+
+    def _turned(self, text: str) -> str:
+        """Numbers with words behind all of them, as in `2 green, 1 blue patches`, with these before them."""
+        if not self.heads or re.search("[:=]", text):
+            return text
+        words = "|".join(self.heads)
+        parts = [" ".join(_FLUFF.sub(" ", part).split()) for part in re.split(r"[,;\n]|\band\b", text.rstrip(". "))]
+        found = [re.fullmatch(rf"(\d+) ((?:(?:{words}) ?)+)", part) for part in parts if part]
+        return "; ".join([f"{one[2]}: {one[1]}" for one in found if one]) if all(found) else text
 
     def _headless(self, text: str) -> tuple[str, Words]:
         """A text without the words before its numbers, and what these say."""

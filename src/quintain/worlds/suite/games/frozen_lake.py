@@ -39,7 +39,7 @@ def frozen_lake() -> WalkWorld:
         proof="policy",
         floor=0.85,
         ceilings={"random": 0.08, "constant": 0.08, "first": 0.08, "blind": 0.12},
-        sayings=SAYINGS,
+        sayings=SAYINGS | {"blocked": "The lake ends there; you stay where you are."},
     )
     levels = [{"size": side, "holes": holes, "slip": slip, "chance": 0.9} for side, holes, slip in TABLE]
     return WalkWorld(facts=facts, levels=levels, make=lake, layout=lambda s: layout_of(s, player=True), signs="POG")

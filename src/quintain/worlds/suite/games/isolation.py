@@ -11,7 +11,7 @@ from quintain.worlds.engines.board.men_look import OPENING, MenLook
 from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players have a king each, X (blue) and O (gold, ringed). In turn, each steps with its king to one of the eight
-cells around that is free, and then takes one free cell off the board for good, also the one it came from. Nobody may step on a
+cells around that is free, and then takes one free cell off the board for good, which may be the one it came from. Nobody may step on a
 cell that is gone, which is # in captions and dark in pictures. Who cannot step when it is to move has lost. When the counted
 moves are used up, the game is a draw, unless the side whose turn it would be cannot step: then it has lost. Columns have letters,
 rows have numbers from the top; . is a free cell. The corner of a picture says which side you have and how many moves of both

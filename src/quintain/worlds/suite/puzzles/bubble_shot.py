@@ -10,10 +10,10 @@ from quintain.worlds.kernel import Facts, levels_of
 
 RULES = f"""Bubbles hang from the ceiling in rows; every even row is set half a bubble to the right, so a bubble touches up to six
 others. You shoot the first of the bubbles to come: choose the column of the lowest row from which it starts, and left or right. It flies
-up slantwise, half a column sideways with each row, and is turned back by the side walls. It sticks in the last free cell of its line,
-below the first bubble in its way or at the ceiling. If it then belongs to a group of three or more touching bubbles of its colour, the
-group bursts, and bubbles that no longer hang on the ceiling by others fall as well. A shot that would stay in the lowest row is not
-allowed. You win when no bubble hangs any more.
+up slantwise, half a column sideways with each row, and is turned back by the side walls: where half a column on would be outside, it
+goes half a column back. It sticks in the last free cell of its line, below the first bubble in its way or at the ceiling. If it then
+belongs to a group of three or more touching bubbles of its colour, the group bursts, and bubbles that no longer hang on the ceiling by
+others fall as well. A shot that would stay in the lowest row is not allowed. You win when no bubble hangs any more.
 Board: {LEGEND}, . free; columns have letters, rows have numbers from the ceiling. Bubbles: those to come, the first one first."""
 
 # columns, rows of bubbles, free rows, colours, shots that a search takes at least and at most

@@ -9,8 +9,8 @@ from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
 
 RULES = f"""A square board of coloured cells. The flood is all cells that cells of the same colour join to the upper left
-corner, side by side. A move names a colour: the whole flood takes it, and so swallows all cells of that colour beside it. You win
-when the whole board has one colour, before your moves are used up.
+corner, side by side. A move names a colour: the whole flood takes it, and so swallows all cells of that colour beside it; it must be
+another one than the flood has. You win when the whole board has one colour, before your moves are used up.
 Board: {LEGEND}."""
 
 # side, colours, moves of a good search at least, moves beyond those
