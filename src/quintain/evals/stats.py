@@ -33,7 +33,8 @@ def interval(successes: float, trials: float, z: float = 1.96) -> tuple[float, f
     middle = share + z * z / (2 * trials)
     spread = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
     scale = 1 + z * z / trials
-    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+    low, high = (middle - spread) / scale, (middle + spread) / scale
+    return (low if share > 0 else 0.0), (high if share < 1 else 1.0)  # where both cancel, rounding would leave a rest
 
 
 def effective(shares: Sequence[float], share: float, tries: int) -> float:

@@ -39,6 +39,10 @@ def test_the_interval_of_several_tries_is_about_their_mean():
     assert found["success"] == 0.75 and found["interval"][0] < 0.75 < found["interval"][1]
 
 
+def test_an_interval_ends_where_every_try_or_none_succeeded():
+    assert {(interval(n, n)[1], interval(0, n)[0]) for n in range(1, 600)} == {(1.0, 0.0)}
+
+
 def test_tries_count_as_many_as_they_are_worth():
     rng = np.random.default_rng(0)
     independent = summary(played(rng.random((300, 4)) < 0.6))
