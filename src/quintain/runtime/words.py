@@ -255,9 +255,10 @@ def _lacking(config: Config, words: Iterable[str]) -> set[str]:
 
 def _enough(config: Config, words: Iterable[str]) -> None:
     if lacking := _lacking(config, words):
-        there, had = Place.played(config), places(config)
+        there, had, count = Place.played(config), places(config), len(lacking)
+        lacks = f"{count} others, such as" if count > 1 else "1 other,"
         raise ConfigError(
-            f"the model knows the words of {', '.join(map(str, had))} only; {there} has {len(lacking)} others, such as {min(lacking)!r}: "
+            f"the model knows the words of {', '.join(map(str, had))} only; {there} has {lacks} {min(lacking)!r}: "
             f"play where it has them, begin a run with {said([*had, there])}, or train a model with a tokenizer (quintain new model)"
         )
 

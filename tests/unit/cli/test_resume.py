@@ -252,6 +252,9 @@ def test_a_model_keeps_its_words_wherever_its_run_goes_on(tmp_path, monkeypatch)
         make_stage(went[-1])
     with pytest.raises(configs.ConfigError, match="knows those of ConnectKDuel:3; leave it so"):
         train.resume(tmp_path / "words-2", ["model.words=ConnectKDuel:3-4"], None)
+    monkeypatch.setattr("quintain.runtime.words._lacking", lambda config, words: {"5"})
+    with pytest.raises(configs.ConfigError, match="ConnectKDuel:4 has 1 other, '5': play where"):
+        train.resume(tmp_path / "words-2", ["level=4"], None)
 
 
 def test_words_are_not_edited_by_hand_nor_changed_by_another_version(begun):
