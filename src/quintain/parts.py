@@ -77,6 +77,7 @@ class Cast:
     seed: int = 0
     memory: Any = None
     samplings: Mapping[str, Sampling] = field(default_factory=dict)  # of roles that have another than the default
+    steps: Mapping[str, int] = field(default_factory=dict)  # of roles that play a checkpoint of a run: its step
     frozen: frozenset[str] = frozenset()  # engines whose tokens are never trained (opponents, judges)
     prove: Callable[[Weights], Awaitable[None]] | None = None  # raises if an engine does not hold what it was given
 

@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     if given.json:
         print(json.dumps(found))
     else:
-        _told(given.player, found)
+        _told(found)
     return 0
 
 
@@ -121,6 +121,7 @@ def _suite(given: argparse.Namespace) -> int:
         raise
     found = {
         "player": given.player,
+        **_steps(casts(suite.worlds[0])[1]),
         "setting": whose["setting"],
         "seconds": time.perf_counter() - start,
         **suites.summed(suite, played),
@@ -129,7 +130,7 @@ def _suite(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps(found))
     else:
-        print(suites.table(given.player, found))
+        print(suites.table(found))
         print(f"  {found['seconds']:.1f} s{_spent(found)}")
     if given.out is not None:
         kept = suite_page.keep(found, given.out)
@@ -203,15 +204,25 @@ def _calm(cast: Cast) -> Cast:
     return replace(cast, sampling=replace(cast.sampling, temperature=0.0))
 
 
-def _told(player: str, found: dict[str, Any]) -> None:
+def _steps(cast: Cast) -> dict[str, int]:
+    """Which checkpoint plays, as `step`, and for the other side, as `against_step`; nothing of players that are no run."""
+    theirs = [step for role, step in cast.steps.items() if role in cast.frozen]
+    own = {"step": cast.steps["policy"]} if "policy" in cast.steps else {}
+    return own | ({"against_step": theirs[0]} if theirs else {})
+
+
+def _told(found: dict[str, Any]) -> None:
+    from quintain.evals.players import called
     from quintain.evals.stats import table
 
     for one in [found, *([found["away"]] if "away" in found else [])]:
-        print(table(f"{player} in {one['where']}", one))
+        print(table(f"{called(one['player'], one.get('step'))} in {one['where']}", one))
         print(f"  {one['episodes']} episode{'s' * (one['episodes'] != 1)} in {one['seconds']:.1f} s{_spent(one)}")
     if gains := found.get("gains"):
-        said = {name: "-" if value is None else f"{value:.3f}" for name, value in gains.items() if name != "over"}
-        print(f"relative gains over {gains['over']}: " + "   ".join(f"{name} {value}" for name, value in said.items()))
+        told = {name: gains[name] for name in ("home", "away", "generalisation")}
+        said = {name: "-" if value is None else f"{value:.3f}" for name, value in told.items()}
+        base = called(gains["over"], gains.get("over_step"))
+        print(f"relative gains over {base}: " + "   ".join(f"{name} {value}" for name, value in said.items()))
 
 
 def _used(cast: Cast) -> dict[str, Any]:
@@ -265,17 +276,18 @@ def _carried(given: argparse.Namespace, home: dict[str, Any]) -> dict[str, Any]:
     away = played(given.player, given.against, *given.away)
     if not given.over:
         return {"away": away}
-    gains = []
+    gains, over = [], {"over": given.over}
     for after, more in ((home, ()), (away, given.away)):
         before = played(given.over, after.get("against", ITSELF), *more)
         if before["where"] != after["where"]:
             raise configs.ConfigError(
                 f"{given.player} played in {after['where']} and {given.over} in {before['where']}; name world and level for both"
             )
+        over |= {"over_step": before["step"]} if "step" in before else {}
         gains.append(relative_gain(before["success"], after["success"]))
     told = {"home": gains[0], "away": gains[1], "generalisation": generalisation(*gains)}
     numbers = {name: value if math.isfinite(value) else None for name, value in told.items()}
-    return {"away": away, "gains": {"over": given.over, **numbers}}
+    return {"away": away, "gains": {**over, **numbers}}
 
 
 def _worlds(items: list[str]) -> list[str]:
@@ -325,7 +337,7 @@ async def _played(plays: Sequence[Callable[[], Awaitable[list[Group]]]], casts: 
 
 def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     """Play and sum up."""
-    from quintain.evals.players import held_out, opposed
+    from quintain.evals.players import called, held_out, opposed
     from quintain.evals.stats import summary
     from quintain.runtime.check import check_playing
     from quintain.runtime.evaluate import play
@@ -365,9 +377,11 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     where = f"{config.data or f'{config.env.name} level ' + ','.join(map(str, config.env.levels))} ({split})"
     rival = given.against or config.eval.against
     facing = {"against": rival} if casts[0].frozen else {}
-    where += f" against {rival}" * bool(facing) + ", greedy" * given.greedy
+    steps = _steps(casts[0])
+    where += f" against {called(rival, steps.get('against_step'))}" * bool(facing) + ", greedy" * given.greedy
     return {
         "player": given.player,
+        **steps,
         "where": where,
         **facing,
         "seconds": time.perf_counter() - start,

@@ -66,7 +66,8 @@ def of_run(
     if checkpoint is None:
         raise UnknownName(f"{folder} has no checkpoint yet; train it further")
     config = keep_words(config, own, began)
-    return config, _policy(config, checkpoint.path), checkpoint.step
+    cast = replace(_policy(config, checkpoint.path), steps={"policy": checkpoint.step})
+    return config, cast, checkpoint.step
 
 
 def of_folder(folder: Path, config: Config) -> Cast:
@@ -218,6 +219,11 @@ def opposed(
 
 def _is_run(player: str) -> bool:
     return (Path(player) / "run.json").is_file()
+
+
+def called(player: str, step: int | None) -> str:
+    """A player, and the step of the checkpoint of it that played, where it is a run."""
+    return player if step is None else f"{player} at step {step}"
 
 
 def held_out(config: Config, count: int, seed: int) -> list[Task]:

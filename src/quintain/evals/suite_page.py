@@ -18,6 +18,7 @@ from typing import Any
 from quintain.envs.files import beside
 from quintain.evals import chart
 from quintain.evals.page import STYLE
+from quintain.evals.players import called
 from quintain.evals.suites import Played
 from quintain.types import QuintainError
 
@@ -121,8 +122,9 @@ def _rows(record: Path) -> list[dict[str, Any]]:
 
 
 def _called(row: Mapping[str, Any]) -> str:
-    """A player with what sets its evaluations apart."""
-    return f"{row['player']} ({row['setting']})" if row.get("setting") else str(row["player"])
+    """A player with what sets its evaluations apart; of a run also the step, which versions before this one did not keep."""
+    name = called(str(row["player"]), row.get("step"))
+    return f"{name} ({row['setting']})" if row.get("setting") else name
 
 
 def page(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -11,7 +11,7 @@ from quintain import config as configs
 from quintain.config import Config
 from quintain.envs.suites import COUNT, SPLIT, Suite
 from quintain.envs.world import world_of
-from quintain.evals.players import PLAYERS, builtin, cast_of
+from quintain.evals.players import PLAYERS, builtin, called, cast_of
 from quintain.evals.stats import effective, interval
 from quintain.parts import Cast
 from quintain.registry import build
@@ -160,9 +160,10 @@ def summed(suite: Suite, found: Mapping[str, list[Played]]) -> dict[str, Any]:
     }
 
 
-def table(player: str, found: dict[str, Any]) -> str:
+def table(found: Mapping[str, Any]) -> str:
     """The result as lines for people."""
     low, high = found["interval"]
+    player = called(found["player"], found.get("step"))
     levels = ", ".join(map(str, found["levels"]))
     lines = [
         f"{player} on suite {found['suite']} (instances {found['digest']}): success {found['success']:.3f}  "

@@ -134,6 +134,7 @@ def facing(cast: Cast, seats: Sequence[str], mine: str, engine: Engine, like: Ca
         if renderer := like.renderers.get("policy"):
             own["renderers"] = {**cast.renderers, **dict.fromkeys(rest, renderer)}
         own["samplings"] = {**cast.samplings, **dict.fromkeys(rest, like.sampling)}
+        own["steps"] = {**cast.steps, **(dict.fromkeys(rest, like.steps["policy"]) if like.steps else {})}
     return replace(cast, **own)
 
 

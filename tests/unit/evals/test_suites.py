@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from quintain.cli import main
-from quintain.config import ConfigError
+from quintain.config import ConfigError, make
 from quintain.engines.errors import EngineError
 from quintain.envs.suites import COUNT, Suite, digest_of, suite_of
 from quintain.envs.suites import suites as every
 from quintain.envs.world import WorldEnv
 from quintain.evals import suite_page, suites
+from quintain.evals.players import builtin
 from quintain.registry import UnknownName, build, entries
 from quintain.types import Completion
 from quintain.worlds.kernel import check_level
@@ -116,9 +117,6 @@ def test_a_model_of_words_is_refused_before_anything_is_played(monkeypatch):
 
 
 def test_a_policy_plays_worlds_with_the_scaffold_of_its_run_whatever_it_was_trained_in(monkeypatch):
-    from quintain.config import make
-    from quintain.evals.players import builtin
-
     config = make(overrides=["env.scaffold.style=words"])
     cast = replace(
         builtin("random", make(overrides=["world=KeyDoor"])), env=lambda task: pytest.fail("the run's own env")
@@ -267,6 +265,28 @@ def test_the_six_players_that_were_evaluated_last_are_shown_each_by_its_setting(
     page = suite_page.page([*rows, row("player0", 0.5, setting="greedy"), row("player0", 0.6, setting="model A")])
     assert "player0 (greedy)" in page and "player0 (model A)" in page and "0.987" in page
     assert "player5" in page and "player3" not in page, "four others have come since"
+
+
+def test_two_checkpoints_of_a_run_stand_side_by_side():
+    page = suite_page.page(
+        [row("runs/a", 0.1), row("runs/a", 0.25, step=50), row("runs/a", 0.75, step=100, setting="greedy")]
+    )
+    assert "3 evaluations of 3 players" in page and "<th>runs/a</th>" in page, "older versions kept no step"
+    assert "<th>runs/a at step 50</th>" in page and "<th>runs/a at step 100 (greedy)</th>" in page
+    assert "0.250 " in page and "0.750 " in page
+
+
+def test_the_verb_keeps_the_step_of_the_run_that_played(tmp_path, capsys, monkeypatch):
+    config = make(overrides=["env.scaffold.style=words"])
+    cast = replace(
+        builtin("random", make(overrides=["world=KeyDoor"])), engines={"policy": Talker()}, steps={"policy": 50}
+    )
+    monkeypatch.setattr(suites, "cast_of", lambda *given: (config, cast))
+    monkeypatch.setattr("quintain.envs.suites.suite_of", lambda name: SMALL)
+    words = ["eval", "runs/a", "--suite", "small", "--out", str(tmp_path / "kept")]
+    assert main(words) == 0
+    assert capsys.readouterr().out.startswith("runs/a at step 50 on suite small")
+    assert json.loads((tmp_path / "kept" / "suite-small.jsonl").read_text())["step"] == 50
 
 
 def test_records_survive_a_missing_newline_and_odd_names(tmp_path):

@@ -162,6 +162,23 @@ async def test_a_run_plays_another_each_by_its_own_engine_and_temperature(runs):
     assert any(t.turns for g in groups for t in g.trajectories)
 
 
+def test_which_checkpoints_played_is_told(runs, capsys):
+    with RunDir.open(runs / "two", "a") as store:
+        store.checkpoint(7, lambda folder: None)
+    one, two = str(runs / "one"), str(runs / "two")
+    words = [one, "-n", "2", "--against", two]
+    assert evaluate(words) == 0
+    assert capsys.readouterr().out.startswith(
+        f"{one} at step 1 in NimDuel level 1 (test) against {two} at step 7: success"
+    )
+    assert evaluate([*words, "--away", "level=0", "--over", one, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["player"], found["step"], found["against"], found["against_step"]) == (one, 1, two, 7)
+    assert found["away"]["step"] == 1 and found["gains"]["over_step"] == 1
+    assert evaluate(["random", "NimDuel", "-n", "2", "--json"]) == 0
+    assert "step" not in capsys.readouterr().out
+
+
 async def test_the_other_is_asked_with_its_own_sampling():
     config, asked = duel(), []
 
