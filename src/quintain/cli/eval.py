@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import difflib
 import json
 import math
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 
 from quintain import config as configs
 from quintain.cli.args import levels_of, sources
+from quintain.cli.places import fixed_by, worlds_in
 from quintain.parts import Cast
 from quintain.types import Group, QuintainError
 from quintain.waits import Paced
@@ -95,7 +95,10 @@ def _suite(given: argparse.Namespace) -> int:
 
     own = {"-n": given.n, "--seed": given.seed, "--away": given.away, "--over": given.over, "--against": given.against}
     fixed = [name for name, value in own.items() if value not in (None, [], "")]
-    placed = [word for word in _worlds(given.items) if word.startswith(PLACES)]
+    words = worlds_in(given.items)
+    files, overrides = sources(words)
+    _own_setting(given.player, files)
+    placed = [word for word in words if word.startswith(PLACES)] + fixed_by(files)
     if fixed or placed:
         raise configs.ConfigError(
             f"a suite has its own worlds, levels, seeds and rewards; leave out {', '.join([*fixed, *placed])}, or leave out --suite"
@@ -106,8 +109,6 @@ def _suite(given: argparse.Namespace) -> int:
     suite = suite_of(given.suite)
     if given.out is not None:
         suite_page.ready(given.out, suite.name)  # before anything is played
-    files, overrides = sources(given.items)
-    _own_setting(given.player, files)
     options = {"model": given.model, "key_env": given.key_env}
     casts = suites.casting(given.player, suite, files, overrides, options)
     start = time.perf_counter()
@@ -290,40 +291,6 @@ def _carried(given: argparse.Namespace, home: dict[str, Any]) -> dict[str, Any]:
     return {"away": away, "gains": {**over, **numbers}}
 
 
-def _worlds(items: list[str]) -> list[str]:
-    """The words of the command line, where the bare name of a world means `world=NAME`, and a file alone what it registers."""
-    from quintain.cli.places import own_worlds, refuse_env
-    from quintain.registry import UnknownName, names
-
-    files = [item for item in items if item.endswith(".py") and "=" not in item]
-    own = own_worlds(files)  # one may be the world that is named
-    recipes = configs.recipes()
-    known = set(names("world")) - set(recipes)
-    for item in items:
-        if not {"=", "."} & set(item) and item not in known and item not in recipes:
-            refuse_env(item)
-            raise UnknownName(_stray(item, sorted(known), list(recipes)))
-    if len(worlds := list(dict.fromkeys(item for item in items if item in known))) > 1:
-        raise configs.ConfigError(f"one world is played at a time, not {', '.join(worlds)}; --suite plays many")
-    if own and all(
-        item in files or ("=" in item and item.split("=")[0] not in ("world", "env.name")) for item in items
-    ):
-        if len(own) > 1:
-            raise configs.ConfigError(f"worlds of {', '.join(files)} are {', '.join(own)}; name the one to play")
-        items = [*items, f"world={own[0]}"]
-    return [f"world={item}" if item in known else item for item in items]
-
-
-def _stray(item: str, worlds: list[str], recipes: list[str]) -> str:
-    """What there is where a word is neither a world nor a recipe."""
-    lower = {world.lower(): world for world in worlds}
-    near = ", ".join(lower[name] for name in difflib.get_close_matches(item.lower(), lower, n=3, cutoff=0.0))
-    return (
-        f"unknown recipe, TOML file or world {item!r}; the nearest worlds are {near} (`quintain list worlds` has all), "
-        f"the recipes are {', '.join(recipes)}"
-    )
-
-
 async def _played(plays: Sequence[Callable[[], Awaitable[list[Group]]]], casts: Sequence[Cast]) -> list[Group]:
     """What was played from each seat, one after the other, task by task."""
     from quintain.runtime.opponents import joined
@@ -345,7 +312,7 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     from quintain.runtime.playing import make_reward, make_rollout
     from quintain.runtime.stage import rows_of
 
-    files, overrides = sources(_worlds(given.items))
+    files, overrides = sources(worlds_in(given.items))
     config = configs.make(*files, overrides=overrides)
     options = {"model": given.model, "key_env": given.key_env}
     if given.n < 1 or given.k < 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,14 @@ from quintain.cli.args import sources
 from quintain.registry import UnknownName, entries, import_file, names
 from quintain.types import QuintainError
 
+PLACED = (
+    "env.name",
+    "env.levels",
+    "env.params",
+    "eval.split",
+    "data",
+    "reward",
+)  # keys of where is played, and for what reward
 WORDS = "WORLD|FILE.py|key=value"
 TOLD = (
     "worlds (`quintain list worlds` names them), a file of yours that registers some, and as key=value: env.params.KNOB of the worlds' "
@@ -98,3 +107,50 @@ def own_worlds(files: Sequence[str]) -> tuple[str, ...]:
     """The worlds that Python files register."""
     modules = {import_file(file).__name__ for file in files}
     return tuple(e.name for e in entries("world") if modules and inspect.unwrap(e.make).__module__ in modules)
+
+
+def worlds_in(items: list[str]) -> list[str]:
+    """The words of the command line, where the bare name of a world means `world=NAME`, and a file alone what it registers."""
+    files = [item for item in items if item.endswith(".py") and "=" not in item]
+    own = own_worlds(files)  # one may be the world that is named
+    recipes = configs.recipes()
+    known = set(names("world")) - set(recipes)
+    for item in items:
+        if not {"=", "."} & set(item) and item not in known and item not in recipes:
+            refuse_env(item)
+            raise UnknownName(_stray(item, sorted(known), list(recipes)))
+    if len(worlds := list(dict.fromkeys(item for item in items if item in known))) > 1:
+        raise configs.ConfigError(f"one world is played at a time, not {', '.join(worlds)}; --suite plays many")
+    if own and all(
+        item in files or ("=" in item and item.split("=")[0] not in ("world", "env.name")) for item in items
+    ):
+        if len(own) > 1:
+            raise configs.ConfigError(f"worlds of {', '.join(files)} are {', '.join(own)}; name the one to play")
+        items = [*items, f"world={own[0]}"]
+    return [f"world={item}" if item in known else item for item in items]
+
+
+def _stray(item: str, worlds: list[str], recipes: list[str]) -> str:
+    """What there is where a word is neither a world nor a recipe."""
+    lower = {world.lower(): world for world in worlds}
+    near = ", ".join(lower[name] for name in difflib.get_close_matches(item.lower(), lower, n=3, cutoff=0.0))
+    return (
+        f"unknown recipe, TOML file or world {item!r}; the nearest worlds are {near} (`quintain list worlds` has all), "
+        f"the recipes are {', '.join(recipes)}"
+    )
+
+
+def fixed_by(files: Sequence[str]) -> list[str]:
+    """What TOML files and recipes say of where is played and for what reward, a text for each that says something."""
+    out = []
+    for file in files:
+        tree, set_there = configs.read(file), []
+        for key in PLACED:
+            section, _, name = key.partition(".")
+            value = tree.get(section)
+            if name:
+                value = value.get(name) if isinstance(value, dict) else None
+            if value:
+                set_there.append(f"{key} = {value!r}")
+        out += [f"{', '.join(set_there)} in {file}"] if set_there else []
+    return out

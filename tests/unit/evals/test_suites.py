@@ -237,6 +237,16 @@ def test_what_a_suite_fixes_cannot_be_bent(words, said, capsys, tmp_path, monkey
     assert said in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
+def test_a_file_that_names_a_world_is_refused_with_a_suite(capsys, tmp_path):
+    file = tmp_path / "walk.toml"
+    file.write_text('reward = "exact"\n[env]\nname = "Sokoban"\nscaffold = { grammar = "tagged" }\n')
+    assert main(["eval", "random", str(file), "--suite", "quick"]) == 1
+    said = capsys.readouterr().err
+    assert f"leave out env.name = 'Sokoban', reward = 'exact' in {file}, or leave out --suite" in said
+    assert main(["eval", "random", "keydoor", "--suite", "quick"]) == 1
+    assert "leave out env.name = 'KeyDoor', env.levels = [2] in keydoor, or" in capsys.readouterr().err
+
+
 def row(player: str, success: float, digest: str = "abc", **more: Any) -> dict[str, Any]:
     one = {"worlds": 1, "success": success, "interval": [0.0, 1.0]}
     domains = dict.fromkeys(("games", "logic", "spatial"), one)
