@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+from quintain import config as configs
 from quintain.types import QuintainError
 
 
@@ -33,6 +35,20 @@ def one_of(what: str, known: Sequence[str]) -> Callable[[str], str]:
         return word
 
     return read
+
+
+def agree(option: str, value: Any, key: str, words: Sequence[str]) -> None:
+    """Refuse `key=value` words that set the key of an option to another value than the option does.
+
+    Raises:
+        ConfigError: one does; it is named with the option.
+    """
+    for word in words:
+        path, said = configs.split(word, configs.FORM) if "=" in word else ([], None)
+        if path == ["env", "levels"]:
+            said = configs.make(overrides=[word]).env.levels  # `level=0-2` is a list too
+        if ".".join(path) == key and said != value:
+            raise configs.ConfigError(f"{option} and {word} say two things; leave one of them out")
 
 
 def levels_of(text: str) -> list[int]:

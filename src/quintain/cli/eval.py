@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from quintain import config as configs
-from quintain.cli.args import levels_of, sources
+from quintain.cli.args import agree, levels_of, sources
 from quintain.cli.places import fixed_by, worlds_in
 from quintain.parts import Cast
+from quintain.registry import names
 from quintain.types import Group, QuintainError
 from quintain.waits import Paced
 
@@ -29,6 +30,7 @@ PLACES = ("world=", "level=", "env.name=", "env.level", "env.params", "eval.spli
 def main(arguments: list[str]) -> int:
     """Evaluate one player."""
     given = _parser().parse_intermixed_args(arguments)
+    _agree(given)
     if given.levels is not None:
         given.items += [f"env.levels={levels_of(given.levels)}"]
     if given.over and not given.away:
@@ -48,6 +50,19 @@ def main(arguments: list[str]) -> int:
     else:
         _told(found)
     return 0
+
+
+def _agree(given: argparse.Namespace) -> None:
+    """Refuse words that say twice, and not alike, where and how is played."""
+    if given.levels is not None:
+        agree(f"--levels {given.levels}", levels_of(given.levels), "env.levels", given.items)
+    if given.against is not None:
+        agree(f"--against {given.against}", given.against, "eval.against", given.items)
+    if given.greedy:
+        agree("--greedy", 0, "eval.temperature", given.items)
+    for word in given.items:
+        if "=" not in word:  # the name of a world, or of something that is none
+            agree(word, word, "env.name", given.items if word in names("world") else ())
 
 
 def _parser() -> argparse.ArgumentParser:

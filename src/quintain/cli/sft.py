@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 from quintain import config as configs
-from quintain.cli.args import sources
+from quintain.cli.args import agree, sources
 from quintain.cli.paths import empty
 from quintain.registry import require_extra
 
@@ -32,6 +32,8 @@ def main(arguments: list[str]) -> int:
         raise configs.ConfigError(f"--steps is {given.steps}; it must be at least 1")
     if given.n < 0:
         raise configs.ConfigError(f"-n is {given.n}; it must be at least 0")
+    if given.steps is not None:
+        agree(f"--steps {given.steps}", given.steps, "warm_start.steps", overrides)
     config.warm_start.steps = given.steps or config.warm_start.steps or 100
     out = empty(given.out)
     advice = "" if config.model.folder else WORDS.format(recipe=shlex.join(given.items), steps=config.warm_start.steps)

@@ -301,7 +301,7 @@ def test_plan_counts_before_anything_runs(capsys, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "level"), [(["--level", "3"], "3"), (["--levels", "0-2"], "0,1,2"), (["level=1", "--levels", "4"], "4")]
+    ("words", "level"), [(["--level", "3"], "3"), (["--levels", "0-2"], "0,1,2"), (["level=4", "--levels", "4"], "4")]
 )
 def test_levels_are_said_as_for_demos(words, level, capsys):
     assert f"random in KeyDoor level {level} (test)" in told(capsys, "eval", "random", "KeyDoor", "-n", "3", *words)
