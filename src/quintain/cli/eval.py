@@ -53,7 +53,13 @@ def main(arguments: list[str]) -> int:
 
 
 def _agree(given: argparse.Namespace) -> None:
-    """Refuse words that say twice, and not alike, where and how is played."""
+    """Refuse words that say twice, and not alike, where and how is played, or that the player cannot heed."""
+    from quintain.runtime.opponents import PLAYERS
+
+    if given.greedy and given.player in PLAYERS:
+        raise configs.ConfigError(
+            f"--greedy sets the temperature of a model, and {given.player} plays without one; leave it out"
+        )
     if given.levels is not None:
         agree(f"--levels {given.levels}", levels_of(given.levels), "env.levels", given.items)
     if given.against is not None:

@@ -227,6 +227,8 @@ def test_a_file_sets_evaluations_of_a_player_apart(tmp_path, capsys, monkeypatch
         (["--suite", "quick", "-k", "0"], "-k is 0"),
         (["--suite", "quick", "--model", "m"], "--model m names a model behind a URL, and none plays here"),
         (["KeyDoor", "-n", "1", "--model", "m"], "--model m names a model behind a URL, and none plays here"),
+        (["KeyDoor", "-n", "1", "--greedy"], "--greedy sets the temperature of a model, and random plays without one"),
+        (["--suite", "quick", "--greedy"], "--greedy sets the temperature of a model, and random plays without one"),
         (["--out", "here"], "name one, such as --suite quick"),
         (["--suite", "quick", "--out", "/proc/version"], "/proc/version is a file; --out names a folder"),
     ],
