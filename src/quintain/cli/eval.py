@@ -19,7 +19,7 @@ from quintain.cli.args import agree, levels_of, sources
 from quintain.cli.places import fixed_by, worlds_in
 from quintain.parts import Cast
 from quintain.registry import names
-from quintain.types import Group, QuintainError
+from quintain.types import Group, QuintainError, Task
 from quintain.waits import Paced
 
 APART = 7919  # the seed of held-out instances, unless said
@@ -116,10 +116,9 @@ def _suite(given: argparse.Namespace) -> int:
 
     own = {"-n": given.n, "--seed": given.seed, "--away": given.away, "--over": given.over, "--against": given.against}
     fixed = [name for name, value in own.items() if value not in (None, [], "")]
-    words = worlds_in(given.items)
-    files, overrides = sources(words)
+    files, overrides = sources(worlds_in(given.items))
     _own_setting(given.player, files)
-    placed = [word for word in words if word.startswith(PLACES)] + fixed_by(files)
+    placed = [word for word in overrides if word.startswith(PLACES)] + fixed_by(files)
     if fixed or placed:
         raise configs.ConfigError(
             f"a suite has its own worlds, levels, seeds and rewards; leave out {', '.join([*fixed, *placed])}, or leave out --suite"
@@ -323,6 +322,17 @@ async def _played(plays: Sequence[Callable[[], Awaitable[list[Group]]]], casts: 
         await close_engines(casts[0])
 
 
+def _where(config: configs.Config, drawn: Sequence[Task]) -> str:
+    """Data, or the world with those of its levels that were drawn: few instances are not of all."""
+    from quintain.runtime.stage import rows_of
+
+    if config.data:
+        return f"{config.data} ({rows_of(config, config.eval.split)})"
+    here = {task.level for task in drawn}
+    levels = [level for level in config.env.levels if level in here] or config.env.levels
+    return f"{config.env.name} level {','.join(map(str, levels))} ({config.eval.split})"
+
+
 def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     """Play and sum up."""
     from quintain.evals.players import called, held_out, opposed
@@ -331,7 +341,6 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     from quintain.runtime.evaluate import play
     from quintain.runtime.failures import refuse_failures, too_few
     from quintain.runtime.playing import make_reward, make_rollout
-    from quintain.runtime.stage import rows_of
 
     files, overrides = sources(worlds_in(given.items))
     config = configs.make(*files, overrides=overrides)
@@ -361,11 +370,9 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
         raise
     _warn(refuse_failures(groups))
     _warn(too_few(groups, config.rollout.name, given.k * len(casts)))
-    split = rows_of(config, config.eval.split) if config.data else config.eval.split
-    where = f"{config.data or f'{config.env.name} level ' + ','.join(map(str, config.env.levels))} ({split})"
     rival = given.against or config.eval.against
     facing = {"against": rival} if casts[0].frozen else {}
-    steps = _steps(casts[0])
+    steps, where = _steps(casts[0]), _where(config, drawn)
     where += f" against {called(rival, steps.get('against_step'))}" * bool(facing) + ", greedy" * given.greedy
     return {
         "player": given.player,

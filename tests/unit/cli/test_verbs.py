@@ -307,6 +307,11 @@ def test_levels_are_said_as_for_demos(words, level, capsys):
     assert f"random in KeyDoor level {level} (test)" in told(capsys, "eval", "random", "KeyDoor", "-n", "3", *words)
 
 
+def test_the_levels_that_are_told_are_those_that_were_played(capsys):
+    for count, levels in (("5", "0,1,2,3,4"), ("10", "0,1,2,3,4,5,6,7,8,9")):
+        assert f" level {levels} (test)" in told(capsys, "eval", "random", "KeyDoor", "--levels", "0-9", "-n", count)
+
+
 @pytest.mark.parametrize("player", ["random", "oracle"])
 def test_players_that_need_no_model(player, capsys):
     found = json.loads(told(capsys, "eval", player, "tiny", "-n", "20", "--json"))
