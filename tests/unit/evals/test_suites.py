@@ -315,6 +315,13 @@ def test_records_survive_a_missing_newline_and_odd_names(tmp_path):
     assert "3 evaluations of 3 players" in path.read_text()
 
 
+def test_the_report_of_a_folder_of_evaluations_says_where_its_page_is(tmp_path, capsys):
+    page = suite_page.keep(row("mine", 0.5), tmp_path)
+    assert main(["report", str(tmp_path)]) == 1
+    assert f"{tmp_path} is no run; it keeps evaluations of suites" in (said := capsys.readouterr().err)
+    assert f": open {page}" in said
+
+
 def test_a_damaged_record_is_named_and_left_alone(tmp_path):
     record = tmp_path / "suite-small.jsonl"
     record.write_text('{"player": "random"}\n')
