@@ -137,8 +137,8 @@ def _suite(given: argparse.Namespace) -> int:
     calm = _calm if given.greedy else lambda cast: cast
     try:
         played = asyncio.run(suites.play_suite(suite, casts, given.k, calm, Paced(), _warn, part))
-    except (QuintainError, KeyboardInterrupt):
-        _cut_off(suite, part)
+    except (QuintainError, KeyboardInterrupt) as error:
+        _cut_off(given.player, suite, part, isinstance(error, KeyboardInterrupt))
         raise
     found = {
         "player": given.player,
@@ -178,14 +178,17 @@ def _part(given: argparse.Namespace, suite: Any, whose: dict[str, Any], cast: Ca
     return part
 
 
-def _cut_off(suite: Any, part: dict[str, Any]) -> None:
-    """Say what the worlds that were played came to, and where an evaluation that ended early goes on."""
+def _cut_off(player: str, suite: Any, part: dict[str, Any], asked: bool) -> None:
+    """Say what the worlds that were played came to, and where an evaluation that ended early, as somebody `asked` for, goes on."""
     from quintain.evals import suite_page, suites
 
     if not part:
+        _warn(f"ended in the first of {len(suite.worlds)} worlds; nothing of it is kept" * asked)
         return
     each = ", ".join(f"{world} {suites.score(rows)['success']:.2f}" for world, rows in part.items())
-    way = "with --out FOLDER, what is played behind a URL is kept, and the same command goes on after it"
+    way = "nothing of them is kept: the same command plays all of them anew"
+    if _behind_url(player):
+        way = "nothing of them is kept; with --out FOLDER they are, and the same command goes on after them"
     if isinstance(part, suite_page.Unfinished):
         way = f"they are kept in {part.path}, and the same command goes on after them"
     _warn(f"ended after {len(part)} of {len(suite.worlds)} worlds ({each}); {way}")

@@ -192,6 +192,38 @@ def test_an_evaluation_behind_a_url_that_is_cut_off_goes_on_after_the_worlds_tha
     assert {**json.loads(told.out), "seconds": 0} == {**whole, "seconds": 0} and not part.exists()
 
 
+@pytest.mark.parametrize(
+    ("player", "kept", "after", "said"),
+    [
+        ("random", True, 0, "ended in the first of 3 worlds; nothing of it is kept"),
+        ("random", True, 2, "); nothing of them is kept: the same command plays all of them anew"),
+        (
+            "http://there",
+            False,
+            2,
+            "); nothing of them is kept; with --out FOLDER they are, and the same command goes on",
+        ),
+        ("http://there", True, 0, "ended in the first of 3 worlds; nothing of it is kept"),
+        ("http://there", True, 2, "); they are kept in "),
+    ],
+)
+def test_what_is_kept_of_a_suite_that_is_interrupted_is_told(player, kept, after, said, tmp_path, capsys, monkeypatch):
+    real, count = suites._world, itertools.count()
+
+    async def world(*given: Any) -> Any:
+        if next(count) == after:
+            raise KeyboardInterrupt
+        return await real(*given)
+
+    monkeypatch.setattr(suites, "_world", world)
+    monkeypatch.setattr("quintain.envs.suites.suite_of", lambda name: SMALL)
+    monkeypatch.setattr("quintain.evals.players.build", lambda f, part: Talker() if f == "engine" else build(f, part))
+    words = ["--model", "m", "--key-env", ""] * player.startswith("http") + ["--out", str(tmp_path / "kept")] * kept
+    assert main(["eval", player, "--suite", "small", *words]) == 130
+    assert said in capsys.readouterr().err
+    assert len(list(tmp_path.rglob("*.part"))) == ("they are kept" in said)
+
+
 def test_what_was_played_is_told_where_the_rest_comes_to_nothing(capsys, monkeypatch):
     monkeypatch.setattr("quintain.evals.players.build", lambda f, part: Talker() if f == "engine" else build(f, part))
     monkeypatch.setattr(Talker, "left", 12 * 4 + 5)
