@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -165,6 +166,11 @@ def cast_of(
         return of_run(folder, overrides, place=place)[:2]
     if (folder / "config.json").is_file():
         return config, of_folder(folder, config)
+    if folder.absolute().parent.name == "checkpoints" and _is_run(str(run := folder.absolute().parents[1])):
+        raise UnknownName(
+            f"{player} is a checkpoint of {run}: name that run, whose newest checkpoint plays; an older one is played behind the URL of "
+            f"`quintain serve {shlex.quote(str(run))} --checkpoint STEP`"
+        )
     if folder.is_dir():
         raise UnknownName(
             f"{player} is a folder, but no run, which has a file run.json, and no model of Hugging Face's, which has config.json; if it "

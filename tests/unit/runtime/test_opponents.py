@@ -25,6 +25,7 @@ from quintain.evals.report import _successes
 from quintain.evals.stats import summary
 from quintain.learn.ranks import Ranks
 from quintain.ledger import RunDir
+from quintain.registry import UnknownName
 from quintain.runtime.check import check
 from quintain.runtime.evaluate import make_evaluator, play
 from quintain.runtime.keeper import Keeper
@@ -175,6 +176,10 @@ def test_which_checkpoints_played_is_told(runs, capsys):
     found = json.loads(capsys.readouterr().out)
     assert (found["player"], found["step"], found["against"], found["against_step"]) == (one, 1, two, 7)
     assert found["away"]["step"] == 1 and found["gains"]["over_step"] == 1
+    with pytest.raises(
+        UnknownName, match="two/checkpoints/step-000001 is a checkpoint of .*two: name that run, whose newest"
+    ):
+        evaluate([f"{two}/checkpoints/step-000001"])
     assert evaluate(["random", "NimDuel", "-n", "2", "--json"]) == 0
     assert "step" not in capsys.readouterr().out
 
