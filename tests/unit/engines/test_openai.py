@@ -565,9 +565,7 @@ def test_settings_of_an_evaluation_that_would_do_nothing_are_refused(words, told
 async def test_a_model_that_reads_text_only_and_gets_pictures_is_told_how_to_leave_them_out(serve, code):
     server = serve(lambda path, body: (code, {}, b"this is not a multimodal model"))
     engine, seen = engine_of(server, {"retries": 0}), Image(pixels=np.zeros((2, 2, 3), np.uint8))
-    with pytest.raises(
-        EngineError, match="reads text only, leave out env.scaffold.image .* or env.params.image"
-    ):
+    with pytest.raises(EngineError, match="reads text only, leave out env.scaffold.image .* or env.params.image"):
         await engine.converse([M("user", "look", seen)], (), ask(), None)
     with pytest.raises(EngineError, match="multimodal model") as caught:
         await engine.converse([M("user", "look")], (), ask(), None)

@@ -398,6 +398,15 @@ def test_a_fixed_raise_may_name_its_own_chips_alone(name: str, size: int, all_ch
         assert world.step(state, {"first": world.read(text, "first")}).events == {"first": ("illegal",)}
 
 
+def test_a_free_raise_by_some_chips_is_more_than_the_call() -> None:
+    world = world_of("HoldemFreeDuel")
+    state = world.start(1, 3)
+    for by in (2, 6):  # the blinds are 1 and 2
+        after = world.step(state, {"first": world.read(f"raise by {by}", "first")})
+        assert after == world.step(state, {"first": world.read(f"raise to {2 + by}", "first")}) and after.state != state
+    assert world.step(state, {"first": world.read("raise by 1", "first")}).events == {"first": ("illegal",)}
+
+
 def test_what_ends_a_hand_is_told() -> None:
     world = world_of("HoldemFreeDuel")
     state = world.start(1, 3)

@@ -11,7 +11,9 @@ from quintain.worlds.engines.board.men import DIAGONAL, EIGHT, ORTHOGONAL, Board
 from quintain.worlds.engines.board.men_look import man
 from quintain.worlds.scene import Box, Polygon, Shape
 
-DUE = {"illegal": "The rules do not allow that (where a capture can be made one must be, to its end); the turn is spent."}
+DUE = {
+    "illegal": "The rules do not allow that (where a capture can be made one must be, to its end); the turn is spent."
+}
 KING = 2  # what crowning adds to a code
 
 

@@ -360,18 +360,18 @@ def meant(move: Move, legal: tuple[Move, ...]) -> Move:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _moves(rules: Poker, said: Ints) -> tuple[Move, ...]:
-    """A fixed raise may name its size or all its chips; to put in all of the stack is a raise or a call."""
+    """A raise may name its size or all its chips; to put in all of the stack is a raise or a call."""
     legal, spot = actions_of(rules, said), spot_of(rules, said)
     size, most, out = rules.bets[spot.round], max(*legal, *spot.paid), list[Move]()
     for action in legal:
         if action > 0 and not size:
-            out.append(_raise(action))
+            out.append(Move(f"raise {action}", Act(action, (f"raise by {action - max(spot.paid)}",))))
         else:
             out.append(PLAIN["raise" if action > 0 else "fold" if action < 0 else "call" if FOLD in legal else "check"])
     names = (f"raise {most}", f"raise {size}", f"raise by {size}") if size and out[-1:] == [PLAIN["raise"]] else ()
     names = (_ALL[0],) if not size and most == rules.stack else names
     if names and out:
-        out[-1] = replace(out[-1], value=replace(out[-1].value, names=names))
+        out[-1] = replace(out[-1], value=replace(out[-1].value, names=(*out[-1].value.names, *names)))
     return tuple(out)
 
 
