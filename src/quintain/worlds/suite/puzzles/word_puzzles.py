@@ -12,8 +12,8 @@ backwards. Columns have letters, rows have numbers from the top. All words are t
 your mark before, if no word to find stood there. In a picture marked letters are golden, words that are found are struck out, and the
 ends of the last miss are ringed."""
 CROSS = """Put each listed word into one place of a crossword, so that crossing words have the same letter where they cross. Places are
-numbered; rows and columns count from 1 at the upper left. You may write another word over one; only how the words stand at the end counts. In a
-picture a blue number stands left of a place across, above a place that goes down, and before a word where it was put."""
+numbered; rows and columns count from 1 at the upper left. You may write another word over one; only how the words stand at the end
+counts. In a picture a blue number stands left of a place across, above a place that goes down, and before a word where it was put."""
 LADDER = """Go from the first word to the last over listed words. Each step changes one letter and keeps the others where they are. In a
 picture the golden word is where you are, the green one is the goal, and the way so far stands below."""
 
