@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from tests.spelled import key_of
+
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
+from quintain.messages import Message
+from quintain.ports import SOLO
+from quintain.worlds.cells import name_of
+from quintain.worlds.engines.csp.page import BLANK, DOT
+from quintain.worlds.kernel import Plan
 
 ROWS = ("3 1 2 4", "4 2 1 3", "1 3 4 2", "2 4 3 1")
 
@@ -113,3 +123,66 @@ def test_answers_are_read_as_sentences_and_lists(name: str, texts: tuple[str, ..
 )
 def test_what_names_others_is_no_answer(name: str, text: str) -> None:
     assert key_of(name, text) is None
+
+
+@pytest.mark.parametrize(
+    "name, text, key",
+    [
+        ("Slitherlink", "a1 to d1, a2", "a1 b1 c1 d1 a2"),
+        ("Slitherlink", "the cells from a1 to b2", "a1 b1 a2 b2"),
+        ("Slitherlink", "cell a1 to the cell a3 and the cell b1", "a1 b1 a2 a3"),
+        ("CircuitSat", "a to c", "a b c"),
+        ("Slitherlink", "a1-d1", None),
+    ],
+)
+def test_ranges_of_cells_are_not_read_as_their_ends(name: str, text: str, key: str | None) -> None:
+    assert key_of(name, text) == key
+
+
+GRIDS = ["KenKen", "Survo", "Kakuro", "Binairo", "Futoshiki", "MiniSudoku", "ZebraHouses", "FlowLinks", "Hidato"]
+
+
+def _solved_as(name: str, write: Callable[[list[str], list[list[str]]], str]) -> bool:
+    """Whether the solution is taken as `write` writes it: cells that were blank as `a1=3`, and its rows."""
+    env, world = WorldEnv(world_of(name), Scaffold()), world_of(name)
+    for seed in range(3):
+        state = world.start(seed, 2)
+        plan = world.solve(state, SOLO)
+        assert isinstance(plan, Plan)
+        rows = [row.split() for row in plan.moves[0].key.split(" / ")]
+        given = state.form.given if name == "MiniSudoku" else [DOT if v == BLANK else "" for v in state.page.given]
+        cells = [f"{name_of(y, x)}={sign}" for y, row in enumerate(rows) for x, sign in enumerate(row)]
+        told = [cell for cell, sign in zip(cells, given, strict=True) if sign == DOT]
+        move = env.reader.read(Message.of("assistant", f"<action>{write(told, rows)}</action>"), SOLO)
+        if move is None or not world.step(state, {SOLO: move}).rewards:
+            return False
+        assert key_of(name, move.key) == move.key
+    return True
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_grids_are_read_with_the_numbers_of_rows_as_they_are_printed(name: str) -> None:
+    assert _solved_as(name, lambda _, rows: "\n".join(f" {i} {' '.join(row)}" for i, row in enumerate(rows, 1)))
+    assert _solved_as(name, lambda _, rows: " / ".join(f"{i} {' '.join(row)}" for i, row in enumerate(rows, 1)))
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_grids_are_read_cell_by_cell_as_they_are_told_at_the_end(name: str) -> None:
+    assert _solved_as(name, lambda told, _: " ".join(told))
+    assert _solved_as(name, lambda told, _: ", ".join(told).replace("=", ": "))
+    assert not _solved_as(name, lambda told, _: " ".join(told[1:]))
+
+
+@pytest.mark.parametrize(
+    "name, text, key",
+    [
+        ("Slitherlink", "c2=1 d2=1 a1=0", "c2 d2"),
+        ("Slitherlink", '{"c2": 1, "d2": 1, "a1": 0}', "c2 d2"),
+        ("Slitherlink", "c2=1 d2=1 c2=0", None),
+        ("Slitherlink", "c2=1 d2=3", None),
+        ("Slitherlink", "c2=0 d2=0", None),
+        ("KenKen", "a1=1 a1=2 b1=1 b2=2", None),
+    ],
+)
+def test_marks_are_read_cell_by_cell(name: str, text: str, key: str | None) -> None:
+    assert key_of(name, text) == key

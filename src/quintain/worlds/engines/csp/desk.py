@@ -17,7 +17,6 @@ from quintain.worlds.engines.csp.page import (
     DOT,
     NONE,
     ONLY,
-    WALL,
     Lines,
     Page,
     Truth,
@@ -42,6 +41,7 @@ from quintain.worlds.engines.csp.page_look import Look, Plate, plate_of, scene_o
 from quintain.worlds.engines.csp.reasons import NO, easiest, page_reason, page_words, without
 from quintain.worlds.engines.csp.rules import holds
 from quintain.worlds.engines.csp.solve import Found, Model, search
+from quintain.worlds.engines.csp.spelled import filled_in, numbered, paired, pairs, ranged, values_of
 from quintain.worlds.kernel import (
     Answer,
     Events,
@@ -184,33 +184,33 @@ class DeskWorld:
             return self._read_step(text)
         if self.marks:
             return self._read_marks(text)
+        if told := paired(text):
+            return (
+                pairs(zip(told, values, strict=True), self.signs)
+                if (values := values_of(told.values(), self.signs))
+                else None
+            )
         text = unlabelled(text, self.tells)
         if self.signs and len(row_lengths(apart := _LETTERS.sub(" ", text))) > 1:
             text = apart  # without rows it may be a word
-        words = words_in(text)
-        known = {s.lower(): i for i, s in enumerate(self.signs)}
-        rows = row_lengths(text)
+        words, rows = words_in(text), row_lengths(text)
         if not self.signs and (packed := packed_rows(words, rows, text)):
             rows, words = [len(packed)] * len(packed), list("".join(packed))
-        out = []
-        for word in words:
-            if word in (BRICK, DOT):
-                out.append(WALL if word == BRICK else BLANK)
-            elif word in known:
-                out.append(known[word])
-            elif not known and word.isascii() and word.isdigit() and len(word) < 4:
-                out.append(int(word))
-            else:
-                return None
+        if self.signs and "|" not in text and len(rows) > 1 and len({*rows}) == 1 and numbered(words[:: rows[0]]):
+            words, rows = [w for i, w in enumerate(words) if i % rows[0]], [n - 1 for n in rows]
+        out = values_of(words, self.signs)
         if len(out) < 4 or BLANK in out or len(set(rows)) > 1:
             return None
         return whole(out, rows[0] if len(rows) > 1 else _widths(self).get(len(out), len(out)), self.signs)
 
     def _read_marks(self, text: str) -> Move | None:
-        text = told_of(text, *self.tells) if self.tells else text
-        flat, told = self.size(self.levels[0])[1] == 1, untitled(text)
-        words = words_in(_AND.sub(" ", told if flat else _PLACE.sub(r"\1\2", told)))
-        if flat and len(words) == 1 and told == text:
+        if (told := paired(text)) and {*told.values()} <= {"0", "1"}:
+            on = [cell for cell, sign in told.items() if sign == "1"]
+            return marked(on, False) if on else None
+        text = ranged(told_of(text, *self.tells) if self.tells else text)
+        flat, bare = self.size(self.levels[0])[1] == 1, untitled(text)
+        words = words_in(_AND.sub(" ", bare if flat else _PLACE.sub(r"\1\2", bare)))
+        if flat and len(words) == 1 and bare == text:
             return None  # a letter alone may be any word of a sentence
         if flat and words[-1:] in ([ONLY], ["on"]):
             words = words[:-1]
@@ -244,11 +244,10 @@ class DeskWorld:
                     return Outcome(state, events=ILLEGAL)
                 filled[y * page.width + x] = 1
         else:
-            filled, rows = list(value), moves[SOLO].key.count("/") + 1
-            if rows not in (1, page.height):
+            found = filled_in(page, moves[SOLO])
+            if found is None:
                 return Outcome(state, events=ILLEGAL)
-            if len(filled) != len(page.given) or (WALL in filled and WALL not in page.given):
-                return Outcome(state, events=ILLEGAL)
+            filled = found
         after = Work(page, tuple(filled), True)
         solved = self.right(page, after.cells)
         return Outcome(after, WON if solved else {}, True, {} if solved else WRONG)

@@ -27,6 +27,7 @@ from quintain.worlds.engines.csp.sheet import (
     scene_of,
 )
 from quintain.worlds.engines.csp.solve import NODES, Found, Solver
+from quintain.worlds.engines.csp.spelled import numbered, paired, pairs, placed
 from quintain.worlds.kernel import Answer, Events, Facts, Move, Outcome, Plan, Unknown, Unsolvable, View, check_level
 from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Rng
@@ -39,6 +40,7 @@ WON = {SOLO: {"success": 1.0}}
 WRONG: Events = {SOLO: ("wrong",)}
 ILLEGAL: Events = {SOLO: ("illegal",)}
 SAYINGS = {"wrong": "The grid is full, but it breaks a rule or changes a given digit."}
+STEPS = {"wrong": "The grid is full, but it breaks a rule."}  # as given digits cannot be changed
 _ROW, _LINE = re.compile(r"[|;]|" + NESTED), re.compile(r"[/\n]")
 _BETWEEN = re.compile(r"[\s,;/|\[\](){}_-]+")
 
@@ -64,7 +66,10 @@ def read_whole(text: str) -> Move | None:
     """
     if len(text) > 1000 or re.search(r"(?<![\w-])-\d", text, re.ASCII):  # below 0
         return None
-    text = unlabelled(text.lower())
+    text = text.lower()
+    if told := paired(text):
+        return pairs((c, int(d)) for c, d in told.items()) if {*told.values()} <= {*DIGITS} else None
+    text = _unnumbered(unlabelled(text))
     signs = _BETWEEN.sub("", text)
     size = next((s for s in range(2, 10) if s * s == len(signs)), 0)
     parts = lines if len(lines := _LINE.split(text.strip())) > 1 else _ROW.split(text)
@@ -72,6 +77,13 @@ def read_whole(text: str) -> Move | None:
     if not size or set(signs) - set(DIGITS[:size]) or not (rows <= {1} or rows in ({size}, {size * size})):
         return None
     return whole([int(sign) for sign in signs], size)
+
+
+def _unnumbered(text: str) -> str:
+    """The rows without their numbers, where each has one of these and one digit more than there are rows."""
+    lines = [row.split() for row in _LINE.split(text.strip())]
+    square = all(len(row) == len(lines) + 1 for row in lines)
+    return " / ".join(" ".join(row[1:]) for row in lines) if square and numbered([row[0] for row in lines]) else text
 
 
 def read_entry(text: str) -> Move | None:
@@ -157,9 +169,10 @@ class FillWorld:
         form, value = state.form, moves[SOLO].value
         size = form.size
         if not self.stepwise:
-            if len(value) != size * size or BLANK not in state.cells:
+            digits = _digits(form, moves[SOLO])
+            if len(digits) != size * size or not 0 < min(digits) <= max(digits) <= size or BLANK not in state.cells:
                 return Outcome(state, events=ILLEGAL)
-            after = Sheet(form, "".join([DIGITS[d - 1] for d in value]))
+            after = Sheet(form, "".join([DIGITS[d - 1] for d in digits]))
             solved = self._solved(after)
             return Outcome(after, WON if solved else {}, True, {} if solved else WRONG)
         row, column, digit = value
@@ -232,6 +245,14 @@ class FillWorld:
 
     def scene(self, state: Sheet, seat: str) -> Scene:
         return scene_of(state, self.regions(state.form.size))
+
+
+def _digits(form: Form, move: Move) -> Ints:
+    """The digits of an answer, row by row; 0 where it leaves a blank."""
+    if "=" not in move.key:
+        return move.value
+    given = tuple([0 if sign == BLANK else int(sign) for sign in form.given])
+    return tuple(placed(move.value, given, form.size) or ())
 
 
 @functools.lru_cache(maxsize=64)
