@@ -12,8 +12,8 @@ from quintain.envs.world import WorldEnv, world_of
 from quintain.messages import Message
 from quintain.ports import SOLO
 from quintain.worlds.cells import name_of
-from quintain.worlds.engines.csp.page import BLANK, DOT
-from quintain.worlds.kernel import Plan
+from quintain.worlds.engines.csp.page import BLANK, DOT, Work
+from quintain.worlds.kernel import Outcome, Plan
 
 ROWS = ("3 1 2 4", "4 2 1 3", "1 3 4 2", "2 4 3 1")
 
@@ -186,3 +186,55 @@ def test_grids_are_read_cell_by_cell_as_they_are_told_at_the_end(name: str) -> N
 )
 def test_marks_are_read_cell_by_cell(name: str, text: str, key: str | None) -> None:
     assert key_of(name, text) == key
+
+
+@pytest.mark.parametrize(
+    "name, text, key",
+    [
+        ("Kakuro", ". . . / . 1 2 / . 3 .", "# # # / # 1 2 / # 3 #"),
+        ("Kakuro", "- - -\n- 1 2\n- 3 1", "# # # / # 1 2 / # 3 1"),
+        ("Kakuro", "X X X / X 1 2 / X 3 1", "# # # / # 1 2 / # 3 1"),
+        ("Kakuro", "# # # / # 1 . / # 3 1", None),
+        ("KenKen", ". 1 2 / 1 2 3 / 3 1 2", None),
+        ("KnightsKnaves", "a=0 b=1 c=0 d=1 e=0", "b d"),
+        ("Nonogram", "paint A1", "paint a1"),
+        ("Nonogram", "clear the cell a1", "clear a1"),
+        ("Nonogram", "paint", None),
+    ],
+)
+def test_signs_and_words_of_the_rules_are_read(name: str, text: str, key: str | None) -> None:
+    assert key_of(name, text) == key
+
+
+def test_what_is_to_be_painted_is_not_cleared() -> None:
+    world = world_of("Nonogram")
+    state = world.start(0, 0)
+    cell = name_of(*divmod(state.page.blanks[0], state.page.width))
+
+    def said(verb: str, now: Work) -> Outcome[Work]:
+        move = world.read(f"{verb}{cell}", SOLO)
+        assert move is not None
+        return world.step(now, {SOLO: move})
+
+    painted = said("paint ", state).state
+    assert painted == said("", state).state
+    assert said("clear ", painted).state == said("", painted).state == state
+    for verb, now in (("clear ", state), ("paint ", painted)):
+        assert said(verb, now) == Outcome(now, events={SOLO: ("illegal",)})
+
+
+def test_a_full_sheet_is_not_said_to_change_given_digits_where_they_cannot_be() -> None:
+    assert "given" not in world_of("MiniSudokuSteps").facts.sayings["wrong"]
+    assert "given" in world_of("MiniSudoku").facts.sayings["wrong"]
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        *((name, "a blue cell in the picture") for name in ("Hitori", "Nurikabe", "ParityGrid")),
+        ("Thermometers", "a black disc in the picture"),
+        ("KnightsKnaves", "1 for a knave and 0 for a knight"),
+    ],
+)
+def test_rules_say_what_printed_marks_look_like(name: str, said: str) -> None:
+    assert said in world_of(name).facts.rules

@@ -41,7 +41,7 @@ from quintain.worlds.engines.csp.page_look import Look, Plate, plate_of, scene_o
 from quintain.worlds.engines.csp.reasons import NO, easiest, page_reason, page_words, without
 from quintain.worlds.engines.csp.rules import holds
 from quintain.worlds.engines.csp.solve import Found, Model, search
-from quintain.worlds.engines.csp.spelled import filled_in, numbered, paired, pairs, ranged, values_of
+from quintain.worlds.engines.csp.spelled import filled_in, numbered, paired, pairs, ranged, values_of, walled
 from quintain.worlds.kernel import (
     Answer,
     Events,
@@ -69,6 +69,7 @@ SAYINGS = {"wrong": "That breaks a rule or a clue."}
 CEILINGS = {"random": 0.01, "constant": 0.01, "first": 0.01, "blind": 0.03}
 LONGEST = 1200  # characters of an answer
 _NAME = re.compile(r"[a-z]\d{1,2}", re.ASCII)
+_MARKING = re.compile(r"(paint|clear)\s+(?:the\s+)?(?:cell\s+)?")
 _AND = re.compile(r"\band\b|&")
 _PLACE = re.compile(r"\b([a-z])[\s,]+(\d)", re.ASCII)
 _LETTERS = re.compile(r"(?<=[a-z])(?=[a-z])")
@@ -194,6 +195,7 @@ class DeskWorld:
         if self.signs and len(row_lengths(apart := _LETTERS.sub(" ", text))) > 1:
             text = apart  # without rows it may be a word
         words, rows = words_in(text), row_lengths(text)
+        words = words if self.signs else walled(words, rows)
         if not self.signs and (packed := packed_rows(words, rows, text)):
             rows, words = [len(packed)] * len(packed), list("".join(packed))
         if self.signs and "|" not in text and len(rows) > 1 and len({*rows}) == 1 and numbered(words[:: rows[0]]):
@@ -226,8 +228,12 @@ class DeskWorld:
 
     def _read_step(self, text: str) -> Move | None:
         if self.marks:
-            cell = read_cell(text)
-            return toggle(cell) if cell and cell[0] < 26 else None
+            verb = _MARKING.match(text)
+            cell = read_cell(text[verb.end() :] if verb else text)
+            if not cell or cell[0] >= 26:
+                return None
+            move = toggle(cell)
+            return Move(f"{verb[1]} {move.key}", (*cell, 1 if verb[1] == "paint" else BLANK)) if verb else move
         found = entry_of(text)
         return entry(*found) if found else None
 
@@ -259,6 +265,8 @@ class DeskWorld:
             return Outcome(state, events=ILLEGAL)
         if self.marks:
             new = BLANK if state.cells[cell] == 1 else 1
+            if value[2:] and value[2] != new:
+                return Outcome(state, events=ILLEGAL)
         else:
             new = value[2]
             if new not in self.values(page):

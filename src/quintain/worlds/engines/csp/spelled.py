@@ -16,6 +16,7 @@ _QUOTES = re.compile(r"[{}\"'`]")
 _APART = re.compile(r"[\s,;/|]|\band\b")
 _THE = r"(?:the )?(?:cell |square )?"
 _RANGE = re.compile(rf"(?:\bfrom )?{_THE}\b([a-z]) ?([1-9]\d?)? to {_THE}([a-z]) ?([1-9]\d?)?\b", re.ASCII)
+WALLS = (DOT, "-", "x")  # other signs of walls
 _SMALL = re.compile(r"\b(?:from|the|cells?|squares?)\b")
 
 
@@ -82,6 +83,19 @@ def unnumbered(values: Sequence[int], width: int, rows: int) -> list[int]:
     if len(values) != wide * rows or not numbered(values[::wide]):
         return [*values]
     return [v for i, v in enumerate(values) if i % wide]
+
+
+def walled(words: list[str], rows: Sequence[int]) -> list[str]:
+    """The words of a grid with `#` for another sign of which its first row and column are made, as where both are walls.
+
+    Example:
+        >>> walled(["x", "x", "x", "1"], (2, 2))
+        ['#', '#', '#', '1']
+    """
+    sign, edge = words[0] if words else "", [*words[: rows[0]], *words[:: rows[0] or 1]]
+    return (
+        [BRICK if w == sign else w for w in words] if sign in WALLS and len(rows) > 1 and {*edge} == {sign} else words
+    )
 
 
 def values_of(words: Iterable[str], signs: Lines) -> list[int]:

@@ -279,8 +279,8 @@ def thermometers() -> DeskWorld:
     """Fill thermometers from their bulbs so that each row and column holds the given number of filled cells."""
     rules = f"""Every cell is part of a thermometer; a line below the grid that begins with * lists its cells from the bulb (the
 disc of the picture) to the tip. Mark the filled cells: a thermometer is filled from its bulb up to some cell, or not at all.
-The numbers above and on the left count the marked cells of each column and row. A printed 1 is marked and need not be named, a
-printed 0 is not marked. {UNIQUE}"""
+The numbers above and on the left count the marked cells of each column and row. A printed 1 (a black disc in the picture) is
+marked and need not be named, a printed 0 (x in the picture) is not marked. {UNIQUE}"""
     table = ((4,), (4,), (5,), (5,), (5,), (6,), (6,), (7,), (7,), (8,))
     return DeskWorld(
         facts=marking("Thermometers", rules),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.csp.fill import SAYINGS, FillWorld
+from quintain.worlds.engines.csp.fill import SAYINGS, STEPS, FillWorld
 from quintain.worlds.engines.csp.rules import Distinct, Rule
 from quintain.worlds.kernel import Facts, levels_of
 
@@ -53,6 +53,6 @@ def mini_sudoku_steps() -> FillWorld:
         answer="Name a cell and its digit, as in b3=4.",
         example="b3=4",
         ceilings={"random": 0.01, "constant": 0.0, "first": 0.0, "blind": 0.01},
-        sayings=SAYINGS,
+        sayings=STEPS,
     )
     return FillWorld(facts=facts, levels=LEVELS, rules=rules, regions=regions, stepwise=True)

@@ -111,9 +111,9 @@ def knave_clue(rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
 @register("world", "KnightsKnaves", domain="logic", engine="csp")
 def knights_knaves() -> DeskWorld:
     """Tell from what people say who of them lies: 5 to 14 people, each a knight or a knave."""
-    rules = f"""Each person, named by a letter, is a knight, whose statements are all true, or a knave, whose statements are all
-false; the dots below Grid stand for them. Lines that begin with * are statements: that somebody is a knight or a knave, that
-two are alike (both knights or both knaves) or differ, or exactly how many knaves are among three. Name the knaves. {ONE}"""
+    rules = f"""Each person, named by a letter, is a knight, whose statements are all true, or a knave, whose statements are all false; the
+dots below Grid stand for them, later 1 for a knave and 0 for a knight. Lines that begin with * are statements: that one is a knight or a
+knave, that two are alike (both knights or both knaves) or differ, or exactly how many knaves are among three. Name the knaves. {ONE}"""
     return DeskWorld(
         facts=marking(
             "KnightsKnaves",
@@ -127,7 +127,7 @@ two are alike (both knights or both knaves) or differ, or exactly how many knave
         model=knave_model,
         values=both,
         marks=True,
-        tells=("knave", "knight"),
+        tells=("(?:knave|1)", "(?:knight|0)"),
         look=Look(mark="disc", zeros=True, named=True, notes=text_notes),
         extra=("says", "is", "knight", "knave", "knaves", "and", "are", "alike", "differ", "exactly", "among"),
         printed=lambda page: "\n".join(page.notes),

@@ -22,7 +22,8 @@ from quintain.worlds.kernel import levels_of
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.logic.binary import UNIQUE, bits, both, lines_of, marking
 
-PRINTED = "A printed 1 is marked already and need not be named, a printed 0 (a grey cell) is not marked."
+PRINTED = """A 1 in the grid of the text (a blue cell in the picture) is marked already and need not be named, a 0 there (a grey cell)
+is not marked; digits in the picture are clues."""
 Knobs = Mapping[str, Any]
 
 
@@ -266,7 +267,7 @@ def nonogram() -> DeskWorld:
     rules = f"""Paint cells. The numbers above each column and left of each row are the lengths of the runs of painted cells in
 it, in order, with at least one cell between two runs; 0 is an empty line. Each turn names one cell: it is painted, or cleared
 if it was. The text lists what is painted now after "You wrote", its grid stays as printed. The game is won as soon as all lines
-are right. A printed 1 is painted, a printed 0 (a grey cell) is not; neither can be changed. {UNIQUE}"""
+are right. A printed 1 (dark grey in the picture) is painted, a printed 0 (light grey) is not; neither can be changed. {UNIQUE}"""
     table = ((4,), (4,), (5,), (5,), (6,), (6,), (7,), (8,), (9,), (10,))
     return replace(
         _marks(
