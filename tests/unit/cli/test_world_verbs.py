@@ -588,15 +588,3 @@ def test_an_empty_line_costs_no_turn(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("\n \nq\n"))
     said = told(capsys, "play", "NimGame")
     assert said.count("nothing was typed") == 2 and "turn 0/" in said and "turn 1/" not in said
-
-
-@pytest.mark.parametrize("knob", ["level=3", "split=test", "sessions=3", "scaffold=3", "world=Sokoban"])
-def test_openenv_takes_no_option_of_its_own_for_a_knob(capsys, knob):
-    assert main(["offer", "openenv", "KeyDoor", f"env.params.{knob}"]) == 1
-    assert "BadKnob" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("words", ["http KeyDoor --image 64", "http KeyDoor --seed 3", "mcp KeyDoor --grammar word"])
-def test_offer_refuses_options_that_would_do_nothing(capsys, words):
-    assert main(["offer", *words.split()]) == 1
-    assert f"takes no {words.split()[2]}; that is for" in capsys.readouterr().err
