@@ -66,6 +66,7 @@ _ENDED = re.compile(r"([^\d]*[A-R][)\]]?)\s*,\s*(\d[^,]*)", re.IGNORECASE)  # a 
 _APART = ";\n:/|"  # what parts the parts of an answer, the first of these that does
 _QUOTES = str.maketrans("", "", "\"'`*")
 _RUN = re.compile(rf"(?<={VERTEX})(?={VERTEX})")
+_JOINED = re.compile(rf"(?:{VERTEX}({VERTEX})[\s,]+(?=\1))+{VERTEX}{{2}}")  # a walk edge by edge, as in BC CD
 # what is missing between names written in one, as in BACD; capitals alone, as many English words could be spelt with these letters
 RUNS = {"path": " ", "order": " ", "set": " ", "groups": " ", "edges": "-", "arcs": "-", "flow": ">"}
 
@@ -324,7 +325,10 @@ def _read(form: Form, text: str) -> Move | None:
     if len(parts) != len(form.parts):
         return None
     if form.vertex == VERTEX and text == text.upper():
-        parts = [_RUN.sub(RUNS.get(kind, ""), part) for kind, part in zip(form.parts, parts, strict=True)]
+        parts = [
+            _RUN.sub("-" if kind == "path" and _JOINED.fullmatch(part.strip()) else RUNS.get(kind, ""), part)
+            for kind, part in zip(form.parts, parts, strict=True)
+        ]
     parts = [part.lower() if form.vertex == CELL else part.upper() for part in parts]
     values = tuple(KINDS[kind].read(part, form.vertex) for kind, part in zip(form.parts, parts, strict=True))
     if form.parts == ("arcs",) and values[0] and _twice(said, values[0]):

@@ -1,0 +1,19 @@
+"""What worlds of drawn graphs read of answers that are spelled otherwise than they ask for."""
+
+from __future__ import annotations
+
+import pytest
+from tests.spelled import key_of
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "key"),
+    [
+        ("ShortestWalk", ("BC CD DA", "BC, CD, DA", "Path: BC; CD; DA"), "B C D A"),
+        ("ShortestWalk", ("BC DE",), "B C D E"),  # no edges that join
+        ("FlowRead", ("BC CD ; 3",), "B C D ; 3"),
+        ("TopoOrder", ("BA AD",), "B A A D"),
+    ],
+)
+def test_an_answer_about_a_graph_has_many_spellings(name: str, texts: tuple[str, ...], key: str) -> None:
+    assert {text: key_of(name, text) for text in texts} == dict.fromkeys(texts, key)
