@@ -13,6 +13,8 @@ from tests.spelled import key_of
         ("ShortestWalk", ("BC DE",), "B C D E"),  # no edges that join
         ("FlowRead", ("BC CD ; 3",), "B C D ; 3"),
         ("TopoOrder", ("BA AD",), "B A A D"),
+        ("IsoMatch", ("A1 B4 C12", "a1, b4, c12", "1A 4B 12C"), "A=1 B=4 C=12"),
+        ("SubPattern", ("B1 D2 A3", "B1, D2 and A3"), "A=3 B=1 D=2"),
     ],
 )
 def test_an_answer_about_a_graph_has_many_spellings(name: str, texts: tuple[str, ...], key: str) -> None:

@@ -174,7 +174,7 @@ def _hued(text: str) -> str:
 def _map(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
     one, two = (r"\d\d?", vertex) if text.lstrip("([ ")[:1].isdecimal() else (vertex, r"\d\d?")
     text = re.sub(rf"[(\[]\s*({one})\s*(?:,|->|→)\s*({two})\s*[)\]]", r"\1=\2", text)
-    text = re.sub(rf"({one})(?:\s*(?:=|:|<?->|→|↔|↦)\s*|\s+-\s+|-|\s+)({two})", r"\1=\2", text)
+    text = re.sub(rf"({one})(?:\s*(?:=|:|<?->|→|↔|↦)\s*|\s+-\s+|-|\s*)({two})", r"\1=\2", text)
     parts = _tokens(text, rf"{vertex}=\d\d?|\d\d?={vertex}")
     if parts is None:
         return None
