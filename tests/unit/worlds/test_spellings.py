@@ -160,7 +160,10 @@ def test_outputs_of_gates_count_behind_their_names_alone(level: int) -> None:
     right = list(zip(names, bits, strict=True))
     assert reward(right) == reward(right[::-1]) == 1.0
     others = list(zip(state.graph.names, bits, strict=False))  # as if the inputs were gates
-    assert reward(others) == reward(right[:-1]) == reward([*right, ("A", "1")]) == 0.0
+    assert reward(others) == reward(right[:-1]) == 0.0
+    carried = [("A", state.graph.notes[0]), *right]
+    assert reward(carried) == 1.0 and reward(carried[:-1]) == 0.0
+    assert reward([("A", "10"[int(state.graph.notes[0])]), *right]) == 0.0
 
 
 @pytest.mark.parametrize(("name", "level"), [("DotTally", 8), ("BlockCount", 8), ("DotTally", 1)])
