@@ -15,7 +15,25 @@ from tests.spelled import key_of
         ("TopoOrder", ("BA AD",), "B A A D"),
         ("IsoMatch", ("A1 B4 C12", "a1, b4, c12", "1A 4B 12C"), "A=1 B=4 C=12"),
         ("SubPattern", ("B1 D2 A3", "B1, D2 and A3"), "A=3 B=1 D=2"),
+        ("ShortestWalk", ("B/C/D/A", "Path: B / C / D / A", "B-C/C-D/D-A", "BC/CD/DA"), "B C D A"),
+        ("MatchMax", ("A-B/C-E", "AB / CE"), "A-B C-E"),
+        ("CircuitRead", ("0/1/0/0/1",), "0 1 0 0 1"),
+        ("TreeColours", ("4/8/12",), "4 8 12"),
+        ("SpanCount", ("11/8",), "11 8"),
     ],
 )
 def test_an_answer_about_a_graph_has_many_spellings(name: str, texts: tuple[str, ...], key: str) -> None:
     assert {text: key_of(name, text) for text in texts} == dict.fromkeys(texts, key)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("CliqueMax", "ABC/DEF"),  # two answers
+        ("CliqueMax", "A B / C D"),
+        ("ShortestWalk", "BCD/BAD"),
+        ("FlowMax", "A>B 3/5 B>C 3/4"),
+    ],
+)
+def test_what_a_graph_world_could_take_otherwise_is_not_read(name: str, text: str) -> None:
+    assert key_of(name, text) is None

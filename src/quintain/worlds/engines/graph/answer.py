@@ -64,6 +64,8 @@ _COUNT = re.compile(  # a number with what it counts, as in `4 islands`
 _STOP = re.compile(r"\.(?=\s|$)")  # behind an item, as captions have it
 _ENDED = re.compile(r"([^\d]*[A-R][)\]]?)\s*,\s*(\d[^,]*)", re.IGNORECASE)  # a walk with a number behind it
 _APART = ";\n:/|"  # what parts the parts of an answer, the first of these that does
+_ENTRY = r"(?:\d+|[a-r](?:[^\w\s,;/<]{0,3}(?:[a-r]|\d\d?))?)"
+_SLASHED = re.compile(rf"{_ENTRY}(?:\s*/\s*{_ENTRY})+", re.ASCII | re.IGNORECASE)  # single entries
 _QUOTES = str.maketrans("", "", "\"'`*")
 _RUN = re.compile(rf"(?<={VERTEX})(?={VERTEX})")
 _JOINED = re.compile(rf"(?:{VERTEX}({VERTEX})[\s,]+(?=\1))+{VERTEX}{{2}}")  # a walk edge by edge, as in BC CD
@@ -375,6 +377,7 @@ def _parted(form: Form, text: str) -> list[str]:
         text = _STOP.sub("/", (text.replace("|", " ") if "\n" in text else text).replace(";", "/"))
         return [_grouped(text) if form.parts == ("groups",) else text]
     if len(form.parts) == 1:
+        text = text.replace("/", ",") if _SLASHED.fullmatch(text) else text
         parts = [text.replace(";", ",").replace("|", " ")]
     else:
         parts = next((p for sign in _APART if len(p := text.split(sign)) == len(form.parts)), [])

@@ -131,7 +131,7 @@ def lamps(graph: Graph) -> tuple[int, ...] | None:
     return tuple(out) if len(set(out)) == 2 else None
 
 
-def told(graph: Graph, said: tuple[object, ...]) -> bool:
+def as_named(graph: Graph, said: tuple[object, ...]) -> bool:
     """Whether bits behind names are right: those of all gates, and of inputs if they are named too."""
     every = list(enumerate(signals(graph)))
     return {each for each in every if graph.notes[each[0]] in GATES} <= {*said} <= {*every}
@@ -195,7 +195,7 @@ signal. What does each gate put out?"""
         truth=lamps,
         why=gate_by_gate,
         answer=lambda g, bits: (bits,),
-        check=lambda g, bits, said: float(said == bits or told(g, said)),
+        check=lambda g, bits, said: float(said == bits or as_named(g, said)),
         style=Style(figure=circuit),
         words_of=tuple(GATES),
         size=lambda knobs: knobs["inputs"] + knobs["gates"],
