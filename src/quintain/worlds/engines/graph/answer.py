@@ -38,8 +38,9 @@ _NO = re.compile(  # that there is none, in words
     r"(?:there is )?(?:none|no(?: such)?(?: hamiltonian| euler(?:ian)?| closed)?(?: (?:path|walk|tour|circuit|cycle))?)(?: exists)?\.?",
     re.IGNORECASE,
 )
-_WITH = re.compile(  # what an answer that is a choice adds up to, behind it
-    r"(?<![\s,;(])[\s,;(]+(?:with\s+)?(?:(?:total|sum|cost)(?:\s+(?:weight|length))?|weight|length)(?:\s*[:=]|\s+is|\s+of)?\s*\d{1,5}\)?\.?$",
+_WITH = re.compile(  # what an answer that is a choice adds up to, before or behind it
+    r"^(?:(?:total|sum)(?:\s+(?:weight|length))?|weight|length)\s+\d{1,5}\s*:\s*"
+    r"|(?<![\s,;(])[\s,;(]+(?:with\s+)?(?:(?:total|sum|cost)(?:\s+(?:weight|length))?|weight|length)(?:\s*[:=]|\s+is|\s+of)?\s*\d{1,5}\)?\.?$",
     re.IGNORECASE,
 )
 _CALLED = re.compile(  # groups with their numbers or colours before them
@@ -96,6 +97,7 @@ def _path(text: str, vertex: str) -> tuple[str, ...] | None:
     if edges and len(edges) > 1:  # edge by edge
         joined = all(a[-1] == b[0] for a, b in itertools.pairwise(edges))
         return (edges[0][0], *(edge[-1] for edge in edges)) if joined else None
+    text = re.sub(r"\s*\(\d{1,4}\)\s*$", "", text)  # the length
     found = _tokens(text, vertex, rf"{_DASH}|{_GAP}")
     return found if found and len(found) > 1 else None  # the "a" of a sentence is no walk
 
