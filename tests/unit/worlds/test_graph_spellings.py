@@ -22,6 +22,7 @@ from tests.spelled import key_of
         ("SpanCount", ("11/8",), "11 8"),
         ("ShortestWalk", ("B, C, D, A (7)", "B-C-D-A (7)", "length 7: B C D A", "Total length 7: B C D A"), "B C D A"),
         ("MatchMax", ("weight 7: A-B C-E", "A-B (4), C-E (3)"), "A-B C-E"),
+        ("TopoOrder", ("F < B < A", "f<b<a"), "F B A"),
     ],
 )
 def test_an_answer_about_a_graph_has_many_spellings(name: str, texts: tuple[str, ...], key: str) -> None:
@@ -36,6 +37,7 @@ def test_an_answer_about_a_graph_has_many_spellings(name: str, texts: tuple[str,
         ("ShortestWalk", "BCD/BAD"),
         ("FlowMax", "A>B 3/5 B>C 3/4"),
         ("ShortestWalk", "A (0), B (4), C (7)"),
+        ("TopoOrder", "F < B, A < C"),
     ],
 )
 def test_what_a_graph_world_could_take_otherwise_is_not_read(name: str, text: str) -> None:

@@ -67,6 +67,7 @@ _ENDED = re.compile(r"([^\d]*[A-R][)\]]?)\s*,\s*(\d[^,]*)", re.IGNORECASE)  # a 
 _APART = ";\n:/|"  # what parts the parts of an answer, the first of these that does
 _ENTRY = r"(?:\d+|[a-r](?:[^\w\s,;/<]{0,3}(?:[a-r]|\d\d?))?)"
 _SLASHED = re.compile(rf"{_ENTRY}(?:\s*/\s*{_ENTRY})+", re.ASCII | re.IGNORECASE)  # single entries
+_RISING = re.compile(r"[a-r](?:\s*<\s*[a-r])+", re.ASCII | re.IGNORECASE)
 _QUOTES = str.maketrans("", "", "\"'`*")
 _RUN = re.compile(rf"(?<={VERTEX})(?={VERTEX})")
 _JOINED = re.compile(rf"(?:{VERTEX}({VERTEX})[\s,]+(?=\1))+{VERTEX}{{2}}")  # a walk edge by edge, as in BC CD
@@ -373,6 +374,8 @@ def _plain(form: Form, text: str) -> str:
 def _parted(form: Form, text: str) -> list[str]:
     """The parts of an answer, without full stops behind their items."""
     text = text.rstrip(".")
+    if form.parts == ("order",) and _RISING.fullmatch(text):
+        text = text.replace("<", ",")
     if form.vertex == CELL:
         text = re.sub(r"[(\[]\s*([a-i])\s*,\s*([1-9])\s*[)\]]", r"\1\2", text, flags=re.IGNORECASE)
     if form.parts in (("groups",), ("rows",)):
