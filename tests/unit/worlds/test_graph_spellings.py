@@ -23,6 +23,10 @@ from tests.spelled import key_of
         ("ShortestWalk", ("B, C, D, A (7)", "B-C-D-A (7)", "length 7: B C D A", "Total length 7: B C D A"), "B C D A"),
         ("MatchMax", ("weight 7: A-B C-E", "A-B (4), C-E (3)"), "A-B C-E"),
         ("TopoOrder", ("F < B < A", "f<b<a"), "F B A"),
+        ("TreeDiameter", ("4 D-F E-F", "4, D-F, E-F"), "4 ; D-F E-F"),
+        ("SpanCountMin", ("9 ; 3 ; A-C B-E D-E", "9 3 A-C B-E D-E", "9, 3, A-C, B-E, D-E"), "9 3 ; A-C B-E D-E"),
+        ("FlowRead", ("F B D 2", "F-B-D 2", "F B D (2)", "FBD 2"), "F B D ; 2"),
+        ("GridIslands", ("4 c2 d3",), "4 ; c2 d3"),
     ],
 )
 def test_an_answer_about_a_graph_has_many_spellings(name: str, texts: tuple[str, ...], key: str) -> None:
@@ -38,6 +42,9 @@ def test_an_answer_about_a_graph_has_many_spellings(name: str, texts: tuple[str,
         ("FlowMax", "A>B 3/5 B>C 3/4"),
         ("ShortestWalk", "A (0), B (4), C (7)"),
         ("TopoOrder", "F < B, A < C"),
+        ("TreeDiameter", "4 5 D-F"),
+        ("SpanCountMin", "9 A-C"),
+        ("FlowRead", "F B D 2 3"),
     ],
 )
 def test_what_a_graph_world_could_take_otherwise_is_not_read(name: str, text: str) -> None:

@@ -63,7 +63,10 @@ _COUNT = re.compile(  # a number with what it counts, as in `4 islands`
     r"\s*(\d{1,6})(?:\s+(?:[a-z]{3,}(?<!les)s|island|tree|edge|unit|colou?r))?[\s,]*", re.ASCII | re.IGNORECASE
 )
 _STOP = re.compile(r"\.(?=\s|$)")  # behind an item, as captions have it
-_ENDED = re.compile(r"([^\d]*[A-R][)\]]?)\s*,\s*(\d[^,]*)", re.IGNORECASE)  # a walk with a number behind it
+_BEGUN = re.compile(
+    r"(\d[\d\s,;]*?)[\s,;]+([a-r(\[{].*)", re.ASCII | re.DOTALL | re.IGNORECASE
+)  # numbers and what follows them
+_ENDED = re.compile(r"([^\d]*[A-R][)\]]?)[\s,(]+(\d[^,)]*)\)?", re.IGNORECASE)  # a walk with a number behind it
 _APART = ";\n:/|"  # what parts the parts of an answer, the first of these that does
 _ENTRY = r"(?:\d+|[a-r](?:[^\w\s,;/<]{0,3}(?:[a-r]|\d\d?))?)"
 _SLASHED = re.compile(rf"{_ENTRY}(?:\s*/\s*{_ENTRY})+", re.ASCII | re.IGNORECASE)  # single entries
@@ -386,7 +389,7 @@ def _parted(form: Form, text: str) -> list[str]:
         parts = [text.replace(";", ",").replace("|", " ")]
     else:
         parts = next((p for sign in _APART if len(p := text.split(sign)) == len(form.parts)), [])
-    if form.parts == ("path", "number") and not parts and (said := _ENDED.fullmatch(text)):
-        parts = [said[1], said[2]]
+    if not parts and (said := (_ENDED if form.parts == ("path", "number") else _BEGUN).fullmatch(text)):
+        parts = [said[1].replace(";", ","), said[2]]
     # behind a number it may be a label
     return [p if kind == "numbers" else _STOP.sub(",", p) for kind, p in zip(form.parts, parts, strict=bool(parts))]
