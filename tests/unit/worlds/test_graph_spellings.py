@@ -27,6 +27,7 @@ from tests.spelled import key_of
         ("SpanCountMin", ("9 ; 3 ; A-C B-E D-E", "9 3 A-C B-E D-E", "9, 3, A-C, B-E, D-E"), "9 3 ; A-C B-E D-E"),
         ("FlowRead", ("F B D 2", "F-B-D 2", "F B D (2)", "FBD 2"), "F B D ; 2"),
         ("GridIslands", ("4 c2 d3",), "4 ; c2 d3"),
+        ("TreeWalk", ("preorder C A B", "Level-order CAB", "preorder traversal C A B", "preorder: C A B"), "C A B"),
     ],
 )
 def test_an_answer_about_a_graph_has_many_spellings(name: str, texts: tuple[str, ...], key: str) -> None:

@@ -26,7 +26,7 @@ _TITLE = re.compile(
     r"|outputs?|clique|tree|mst|matching|mapping|arrows|cells|triples|sort|partition|classes|matrix|pairs"
     r"|(?:pre|in|post|level)[- ]?order(?:\s+traversal)?)"
     r"(?:\s+(?:to\s+(?:take\s+out|remove|cut)|of\s+the\s+tree|chosen|in\s+order|from\s+top\s+to\s+bottom|from\s+[a-r]\s+to\s+[a-r]))?\s*[:=]\s*"
-    r"|\b(?:nodes?|vertex|vertices|gates?)\s+(?=[a-r]\b)",
+    r"|\b(?:nodes?|vertex|vertices|gates?)\s+(?=[a-r]\b)|^(?:pre|in|post|level)[- ]?order\s+(?:traversal\s+)?(?=[a-r]+\b)",
     re.IGNORECASE,
 )
 _COUNTS = (
