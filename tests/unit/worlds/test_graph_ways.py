@@ -101,6 +101,8 @@ def test_a_shortest_walk_that_meets_a_vertex_twice_is_worth_something_and_a_long
         for w in ("C G C E A F", "C A F")
     ]
     assert 0 < worth[0] < worth[1] < 0.2
+    said = [shortest.step(state, {SOLO: shortest.read(w, SOLO)}).events for w in ("C A F", "C F C")]
+    assert said == [{SOLO: ("partial",)}, {SOLO: ("wrong",)}] and "not the best" in shortest.facts.sayings["partial"]
     state = longest.start(7, 3)
     plan = longest.solve(state, SOLO)
     walk = plan.moves[0].key.split()

@@ -22,8 +22,9 @@ from quintain.worlds.splits import Draft, drawn
 
 WON = {SOLO: {"success": 1.0}}
 WRONG: Events = {SOLO: ("wrong",)}
+PARTIAL: Events = {SOLO: ("partial",)}
 ILLEGAL: Events = {SOLO: ("illegal",)}
-SAYINGS = {"wrong": "That is not right."}
+SAYINGS = {"wrong": "That is not right.", "partial": "That is allowed, but it is not the best."}
 LEGEND = """Text: each vertex with its place in the picture in brackets (which means nothing for the task), then the edges, one per
 sentence: A-B joins both ways, A>B leads from A to B"""
 CEILINGS = {"random": 0.03, "constant": 0.03, "first": 0.02, "blind": 0.05}
@@ -99,7 +100,9 @@ class GraphWorld:
         after, worth = Page(graph, move.key), self._worth(graph, move)
         if worth >= 1:
             return Outcome(after, WON, True)
-        return Outcome(after, {SOLO: {"partial": worth}} if worth > 0 else NOTHING, True, WRONG)
+        if worth > 0:
+            return Outcome(after, {SOLO: {"partial": worth}}, True, PARTIAL)
+        return Outcome(after, NOTHING, True, WRONG)
 
     def _worth(self, graph: Graph, move: Move) -> float:
         truth = _truth(self.truth, graph)
