@@ -95,7 +95,7 @@ def test_partial_credit_is_what_is_declared() -> None:
     assert earned("GridDistance", chart, "0 1 # / 1 2 3 / 2 3 4") == {"success": 1.0}
     assert earned("GridDistance", chart, "[[0,1,#],[1,2,3],[2,3,5]]") == {"near": pytest.approx(0.2 * 6 / 7)}
     assert earned("SpreadTime", chart, "4; c3") == {"success": 1.0}
-    for text in ("minutes: 4; cells: c3", "Time 4 minutes; last cell c3", "4 minutes: cell c3"):
+    for text in ("minutes: 4; cells: c3", "Time 4 minutes; last cell c3", "4 minutes: cell c3", "4; 3c"):
         assert earned("SpreadTime", chart, text) == {"success": 1.0}, text
     assert earned("SpreadTime", chart, "5 minutes; c3") == {"near": 0.2}
     assert earned("SpreadTime", chart, "4; c3 and b3") == {}

@@ -194,7 +194,8 @@ class Spread:
         found = self._TEXT.fullmatch(text.replace(";", " ; ").replace(":", " : "))
         if not found:
             return None
-        cells = [read_cell(part) for part in _BETWEEN.split(found[2].replace("and", " ")) if part]
+        told = re.sub(r"\b(\d{1,2})([a-z])\b", r"\2\1", found[2].replace("and", " "))  # with the row first
+        cells = [read_cell(part) for part in _BETWEEN.split(told) if part]
         if not cells or None in cells:
             return None
         return _spread(int(found[1]), tuple([name_of(*cell) for cell in sorted({c for c in cells if c})]))
