@@ -28,6 +28,7 @@ from tests.spelled import key_of
         ("FlowRead", ("F B D 2", "F-B-D 2", "F B D (2)", "FBD 2"), "F B D ; 2"),
         ("GridIslands", ("4 c2 d3",), "4 ; c2 d3"),
         ("TreeWalk", ("preorder C A B", "Level-order CAB", "preorder traversal C A B", "preorder: C A B"), "C A B"),
+        ("MetroTrip", ("L2 F", "l2 to F", "F via line 2", "to F by line 2", "F on L2"), "2 F"),
     ],
 )
 def test_an_answer_about_a_graph_has_many_spellings(name: str, texts: tuple[str, ...], key: str) -> None:

@@ -23,9 +23,10 @@ SAYINGS = {"late": "The minutes are used up before you arrive.", "there": "You h
 COLORS = ("brick", "blue", "green", "amber", "wine", "slate")
 STEPS = ((1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1))
 _MOVE = re.compile(
-    r"(?:(?:take|ride) )?(?:the )?(?:line )?([1-6])(?:[,:-]? ?)(?:from [a-r] )?(?:(?:and )?(?:get off at|to) )?(?:stop )?([a-r])",
+    r"(?:(?:take|ride) )?(?:the )?(?:line |l)?([1-6])(?:[,:-]? ?)(?:from [a-r] )?(?:(?:and )?(?:get off at|to) )?(?:stop )?([a-r])",
     re.ASCII,
 )
+_VIA = re.compile(r"(?:(?:ride )?to )?(?:stop )?([a-r]) (?:via|by|on|with) (?:the )?(?:line |l)([1-6])", re.ASCII)
 _LINE = re.compile(r"line (\d): ([A-R ]+), wait (\d+), ride (\d+)\.")
 _NOW = re.compile(r"You are at ([A-R]); go to ([A-R]) in (\d+) minutes?\.")
 
@@ -193,7 +194,7 @@ class MetroGame:
         return _ride(rng.below(len(state.metro.lines)), rng.below(len(state.metro.at)))
 
     def read(self, text: str) -> Move | None:
-        found = _MOVE.fullmatch(text)
+        found = _MOVE.fullmatch(_VIA.sub(r"\2 \1", text))
         return _ride(int(found[1]) - 1, NAMES.index(found[2].upper())) if found else None
 
     def play(self, state: Rider, move: Move) -> After[Rider]:
