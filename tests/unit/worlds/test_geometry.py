@@ -18,6 +18,7 @@ from quintain.registry import entries
 from quintain.types import QuintainError
 from quintain.worlds.engines.geometry.ask import AskWorld
 from quintain.worlds.engines.geometry.figure import LETTERS, Things, Words, named, of, spot
+from quintain.worlds.engines.geometry.mirror_look import INKS
 from quintain.worlds.engines.geometry.mirrors import entry, trace
 from quintain.worlds.kernel import Unsolvable
 from quintain.worlds.knobs import BadKnob
@@ -484,3 +485,8 @@ def test_rays_may_come_in_another_order_than_they_are_asked_for():
     pairs = list(zip(rays, world.solve(state, SOLO).moves[0].value, strict=True))
     text = ", ".join(f"ray {ray}: gate {gate}" for ray, gate in pairs[1:] + pairs[:1])
     assert world.step(state, {SOLO: world.read(text, SOLO)}).rewards[SOLO]["success"] == 1
+
+
+def test_the_rules_name_the_colours_of_rays_in_their_order():
+    names = {"brick": "orange, then", "green": "green,", "plum": "pink,", "blue": "blue and", "amber": "amber"}
+    assert f"the first {' '.join(names[ink] for ink in INKS)}." in world_of("ReflectRay").facts.rules.replace("\n", " ")

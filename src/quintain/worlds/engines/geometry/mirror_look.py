@@ -34,7 +34,7 @@ tiles(
 TILES = {".": "mirror-free", "#": "mirror-wall", "/": "mirror-rise", "\\": "mirror-fall"}
 OWN = {**TILES, "/": "mirror-own-rise", "\\": "mirror-own-fall"}
 OUTSIDE, PARTED = -0.35, 0.07  # where names of columns and rows stand, and a line between them and the gates' numbers
-INKS = ("brick", "green", "plum", "blue", "amber")
+INKS = ("brick", "green", "plum", "blue", "amber")  # of rays; the rules of ReflectRay name them in this order
 
 
 @functools.lru_cache(maxsize=256)

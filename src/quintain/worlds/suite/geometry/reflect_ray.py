@@ -17,8 +17,9 @@ from quintain.worlds.scene import Scene
 RULES = (
     r"""A box holds mirrors / and \. Rays come in by gates, go straight, and are turned by a right angle at each mirror they meet; both
 faces of a mirror reflect. Gates are numbered clockwise from the upper left corner: along the top from left to right, down the right
-side, along the bottom from right to left, up the left side. Say by which gate each ray leaves. A line `row 1 . / ..` gives a row from
-the top, the full stop at its end aside, `ray 7` a ray that comes in by gate 7."""
+side, along the bottom from right to left, up the left side. Say by which gate each ray leaves. In the picture arrows show where rays
+come in: the first orange, then green, pink, blue and amber. A line `row 1 . / ..` gives a row from the top, the full stop at its
+end aside, `ray 7` a ray that comes in by gate 7."""
     + PARTIAL
 )
 WAYS = ("up", "right", "down", "left")  # as they are numbered
