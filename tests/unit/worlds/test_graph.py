@@ -369,7 +369,7 @@ def test_answers_have_one_normal_form() -> None:
         ("TriadList", ("Triples: A B C / D E F",), "A B C / D E F"),
         ("HamPath", ("no", "None.", "No."), "none"),
         ("CopsRobber", ("stay", " Stay"), "stay"),
-        ("CopsRobber", ("E", "D to E", "D->E", "E (from D)", "move cop from D to E", "cop: E", "Cop 1: E"), "E"),
+        ("CopsRobber", ("E", "D to E", "D->E", "D>E", "E (from D)", "move cop from D to E", "cop: E", "Cop 1: E"), "E"),
         ("CopsRobber", ("E F", "D->E, G->F", "cop 1: E, cop 2: F", "E, F"), "E F"),
         (
             "MetroTrip",

@@ -156,7 +156,7 @@ def place(key: str) -> Move:
 
 _GOES = re.compile(  # where one piece goes, maybe with where it stands
     r"(?:move )?(?:the )?(?:cop ?([12])?:? )?(?:(?:goes|moves|stays) )?"
-    r"(?:([a-r]) \(?from [a-r]\)?|(?:(?:from )?[a-r] ?(?:to|-+>|→|-) ?)?(?:(?:to|at) )?([a-r]))",
+    r"(?:([a-r]) \(?from [a-r]\)?|(?:(?:from )?[a-r] ?(?:to|-*>|→|-) ?)?(?:(?:to|at) )?([a-r]))",
     re.ASCII,
 )
 
