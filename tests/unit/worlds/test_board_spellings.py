@@ -43,7 +43,7 @@ from quintain.envs.world import world_of
             ("King to c3, remove c1", "Step to c3 and take away c1.", "move from b2 to c3, remove c1"),
             "c3 c1",
         ),
-        ("Mancala", ("sow c2", "empty pit c2", "Sow the seeds of c2"), "c2"),
+        ("Mancala", ("2c", "pit 2C", "sow c2", "empty pit c2", "Sow the seeds of c2"), "c2"),
         ("NimGame", ("heap A: remove 2", "Heap A: take 2 counters", "heap A, 2 counters", "remove A-2"), "A-2"),
         ("Othello", ("Place a disc at f4", "disc at f4"), "f4"),
         ("QuantumTTT", ("X1: a1 c1", "put X1 in a1 and c1", "mark a1 and c1", "cells a1 and c1", "a1+c1"), "a1 c1"),

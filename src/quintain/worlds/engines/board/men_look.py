@@ -24,6 +24,7 @@ LONGEST = 400  # moves of both sides in a match
 _HEAD = re.compile(r"You play (\w); (\w|nobody) is to move; (\d+) moves? (?:are|is) left\.(?: (.+))?")
 _TAKES = re.compile(r"(?<=\d)\s*x\s*(?=[a-z]\d)")
 _GAPS = re.compile(r"\s*(?:->|→|[-–—>,:;/=()\[\]&+]|\bto\b|\bthen\b|\band\b)\s*|\s+")
+_TURNED = re.compile(r"\d{1,2}[a-z]", re.ASCII)  # a cell with its row first
 _CELL = re.compile(r"[a-z][1-9]\d?", re.ASCII)
 # words beside a move that say nothing more, where they are none of the game's own
 _BESIDE = re.compile(
@@ -247,6 +248,8 @@ class MenLook:
             return None
         text = _LOOSE.sub(r"\1 ", _TAKES.sub(" ", self.tidy(text.lower())))
         words = [word for word in _GAPS.split(text) if word and (word in self._specials or not _BESIDE.fullmatch(word))]
+        if len(words) == 1 and _TURNED.fullmatch(words[0]):
+            words = [words[0][-1] + words[0][:-1]]
         if not words or _OTHER_WAY.search(text) or not all(w in self._specials or _CELL.fullmatch(w) for w in words):
             return None
         # of leaps that are written in pairs, `f1 d3, d3 b5`, each but the first begins where the one before it ended
