@@ -461,3 +461,64 @@ def test_a_cell_may_be_told_by_its_column_and_its_row(name: str, form: str) -> N
     assert key_of(name, " to ".join(form.format(cell[0], cell[1:]) for cell in example.split())) == key_of(
         name, example
     )
+
+
+@pytest.mark.parametrize(
+    "name, texts, key",
+    [
+        ("CutMin", ("cut A-C", "Remove A-C", "take out A-C", "edge A-C", "the edge A-C", "A C", "a to c"), "A-C"),
+        ("CutMin", ("Cut A-C and B-D", "A to C, B to D", "CUT AC BD", "A-C B-D (4)"), "A-C B-D"),
+        ("ArboMin", ("arrows D>B B>C", "[D to B, B to C]", "D>B B>C (12)", "D to B\nB to C = 12"), "B>C D>B"),
+        ("FlowMax", ("A to C: 1, A to E: 6", "A>C 1 A>E 6 total 7", "A>C 1, A>E 6; total flow: 7"), "A>C 1 A>E 6"),
+        ("IndepGrid", ("cells b1 a2 c2", "Choose b1 a2 c2", "b1 a2 c2 (24)"), "a2 b1 c2"),
+        ("CliqueMax", ("A clique: B E F", "B E F (3)", "B E F 3"), "B E F"),
+        ("IndepTree", ("B D F 44", "B, D, F = 44"), "B D F"),
+        ("ColourMin", ("A D / B C E / F /",), "A D / B C E / F"),
+        (
+            "GridIslands",
+            ("There are 3 islands; the largest: a1 a2", "There are 3 islands. The largest is a1, a2"),
+            "3 ; a1 a2",
+        ),
+        *((name, ("impossible", "Impossible."), "none") for name in ("HamPath", "EulerTour")),
+    ],
+)
+def test_answers_about_graphs_may_say_what_is_done_or_what_it_comes_to(
+    name: str, texts: tuple[str, ...], key: str
+) -> None:
+    assert {text: key_of(name, text) for text in texts} == dict.fromkeys(texts, key)
+
+
+@pytest.mark.parametrize(
+    "name, texts, key",
+    [
+        ("CoordinateRead", ("(4.0,5.0) (0.0,12.0)", "A (4.0, 5.0), B (0, 12.0)"), "(4,5) (0,12)"),
+        ("CutPolygon", ("(4.0,5.0) (0.0,12.0)",), "(0,12) (4,5)"),
+        ("AngleChase", ("B A 58", "B-A = 58", "B, A: 58"), "58"),
+        ("TriangleSum", ("ABC = 30",), "30"),
+        ("PolygonArea", ("A = 12; I = 11", "A=12, I=11", "a: 12 and i: 11"), "12 11"),
+        ("MaxRectangle", ("A rectangle with corners C D G E", "a rectangle: C D G E"), "C D E G"),
+        ("StoneGarden", ("a circle through A, E, F, G", "The circle through A, E, F, G"), "A E F G"),
+    ],
+)
+def test_answers_about_figures_may_say_what_they_are(name: str, texts: tuple[str, ...], key: str) -> None:
+    assert {text: key_of(name, text) for text in texts} == dict.fromkeys(texts, key)
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("CoordinateRead", "(4.5,5.0) (0.0,12.0)"),
+        ("CoordinateRead", "(4.05,3) (1,2)"),
+        ("AngleChase", "no 50"),
+        ("AngleChase", "x = 2"),
+        *(
+            (name, "1") for name in ("AngleChase", "CircleTheorem", "TriangleSum", "UnionArea")
+        ),  # it may number something
+        ("PolygonArea", "I = 11; A = 12"),
+        ("HullPoints", "A through F"),
+        ("ArboMin", "A to B, B to C; A to C, C to B"),
+        ("ColourMin", "A D / / F"),
+    ],
+)
+def test_what_only_looks_like_an_answer_is_not_read(name: str, text: str) -> None:
+    assert key_of(name, text) is None

@@ -12,11 +12,11 @@ from quintain.worlds.kernel import Move
 
 LONGEST = 400  # characters of an answer
 _FLUFF = re.compile(
-    r"\b(?:(?:from )?left to right|lowest first|bottom to top|on the (?:circle|line)|(?<!\ba )(?:circle|lines?)|stones?"
+    r"\b(?:(?:from )?left to right|lowest first|bottom to top|on the (?:circle|line)|(?<!\ba )(?:circle|lines?)(?: through)?|stones?"
     r"|corners of the hull|visible|order|convex|rays?|gates?|leaves|exits|at|targets?|paints?|players?|gets|rectangles|squares"
     r"|(?:largest|max)(?= area)|largest|interior|lattice|strictly|are|the|and|answer|is|then|there"
     r"|points?|names?|areas?|inside|first|second|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?|counts?|patch(?:es)?"
-    r"|marks?|corners?|rectangle|hull|total|sq|coins?|cells?|by|left|x|y|r2)\b"
+    r"|marks?|(?:with )?corners?|rectangle|hull|total|sq|coins?|cells?|by|left|x|y|r2)\b"
 )
 _ORDERS = [  # what is asked for first, and what after it
     (re.compile(rf"\b(?:{early})\b"), re.compile(rf"\b(?:{late})\b"))
@@ -52,13 +52,21 @@ _LABELS = {
 _SQUARES = re.compile(r"(?<=unit)(?:s?\s*(?:\^\s*2\b|²)|\s+squares?\b)")
 _CUT = re.compile(r"\b(?:line|cut|goes|from|to|start|ends?)\b\s*:?")
 _BEFORE = re.compile(r"^\s*(?:Rectangle|Corners|Hull|Stones|Lines|Order)\s*:?\s+(?=[A-Z]+\s*$)")  # names in one
+_ARTICLE = re.compile(
+    r"^\s*an?\s+(?=(?:rectangle|circle|line)\s*(?::|(?:with|through)\b))"
+)  # before a word that is no name
+_LINES = re.compile(r"^\s*[a-r](?:\s*[-,]\s*|\s+)[a-r]\s*[=:]?\s*(?=\d)")  # between which an angle is
+_FIGURE = re.compile(r"^\s*[A-R]{2,4}\s*=\s*(?=\d)")  # its corners in one
+_AREA = re.compile(r"^\s*a(?:rea)?\s*[:=]\s*(\d+(?:\.0)?)[\s,;]+(?:and\s+)?i\s*[:=]\s*(?=\d)")  # and what lies inside
 _PLACE = re.compile(r"(?<=\b[a-z])\s*=?\s*\(\s*\d{1,2}\s*,\s*\d{1,2}\s*\)", re.ASCII)  # of a point that is named
 _RUN = re.compile(r"(?<=[A-Z])(?=[A-Z])")
 _TOKENS = {
     "name": re.compile(r"(?<![a-z0-9])[a-z](?![a-z0-9])", re.ASCII),
     "number": re.compile(r"(?<![\d.a-z])\d{1,6}(?:\.0)?(?![\d.]|[a-z])", re.ASCII),
     "time": re.compile(r"(?<![\d.a-z:])\d{1,6}(?::\d\d)?(?![\d.:]|[a-z])", re.ASCII),
-    "point": re.compile(r"[(\[]?\s*(?<!\d)\d{1,3}\s*[,;\s]\s*\d{1,3}(?!\d)\s*[)\]]?", re.ASCII),
+    "point": re.compile(
+        r"[(\[]?\s*(?<![\d.])\d{1,3}(?:\.0+)?\s*[,;\s]\s*\d{1,3}(?:\.0+)?(?!\d|\.\d)\s*[)\]]?", re.ASCII
+    ),
 }
 
 
@@ -68,7 +76,7 @@ def _number(text: str) -> str:
 
 
 def _point(text: str) -> str:
-    return "({},{})".format(*(int(n) for n in re.findall(r"\d+", text)))
+    return "({},{})".format(*(int(n) for n in re.findall(r"(\d+)(?:\.0+)?", text)))
 
 
 def _swapped(text: str, among: int) -> bool:
@@ -126,12 +134,13 @@ class Form:
             low = _RUN.sub(" ", text.strip()).lower()
         low = _SQUARES.sub("", low)
         low = _SQUARED.sub("r2", low.translate(_DASHES)).replace("**", " ")
+        low = _AREA.sub(r"\1 ", _ARTICLE.sub("", low)) if self.of in ("name", "number") else low
         if self.of != "name" and _MINUS.search(_POINT.sub("", low) if "\n" in low else low):
             return None  # no answer is below 0
         if not self.unordered and _swapped(low, 1 if self.of == "name" else len(_ORDERS)):
             return None
         if self.high == 1:
-            low = _ASKED.sub(" ", low)
+            low = _ASKED.sub(" ", _LINES.sub("", low) if not _FIGURE.match(text) else low[low.index("=") :])
             if _COMPARED.search(low) and not re.fullmatch(r"\s*<[^<>]*>\s*", low):
                 return None
         low = _PLACE.sub(" ", low) if self.of == "name" else low

@@ -34,13 +34,21 @@ _COUNTS = (
     r"(?:(?:{1})\s*(?:[:=]|is\b)?\s*)?(\d{{1,6}})\b(?:\s+(?:{1}))?\)?"
 )
 _HEADS = r"(?is)(?:(?:the )?(?:{})\s*(?:is\b|are\b|[:=])?\s*)?(.+?)(?<![\s;,.])[\s;,.]+(?:the )?(?:{})\s*(?:is\b|are\b|[:=])?\s*(.+)"
+_LEAD = re.compile(  # what is done with what is named after it, or what that is; the article before a title is no name
+    r"^(?:(?:choose|take(?: out)?|cut|remove|delete|drop|the|edges?|arrows?|arcs?|cells?)\b\s*:?\s*)+(?=[(\[{]*[a-r]\b|[a-i][1-9]|[A-R]{2})"
+    r"|^an?\s+(?=(?-i:[a-z]+\s+)*(?:clique|set|matching|cut|tree|path|walk|tour|choice|flow)\s*[:=])",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(r"(\D*[a-r)\]}])\s*(?:\s|[(=])\s*\d{1,5}\s*\)?\.?", re.IGNORECASE)  # a size or a sum behind names
+_TO = re.compile(r"\b([A-R])\s+TO\s+([A-R])\b")  # an arrow in words
 _NO = re.compile(  # that there is none, in words
-    r"(?:there is )?(?:none|no(?: such)?(?: hamiltonian| euler(?:ian)?| closed)?(?: (?:path|walk|tour|circuit|cycle))?)(?: exists)?\.?",
+    r"(?:there is )?(?:none|no(?: such)?(?: hamiltonian| euler(?:ian)?| closed)?(?: (?:path|walk|tour|circuit|cycle))?)(?: exists)?\.?"
+    r"|(?:it is )?impossible\.?",
     re.IGNORECASE,
 )
 _WITH = re.compile(  # what an answer that is a choice adds up to, before or behind it
     r"^(?:(?:total|sum)(?:\s+(?:weight|length))?|weight|length)\s+\d{1,5}\s*:\s*"
-    r"|(?<![\s,;(])[\s,;(]+(?:with\s+)?(?:(?:total|sum|cost)(?:\s+(?:weight|length))?|weight|length)(?:\s*[:=]|\s+is|\s+of)?\s*\d{1,5}\)?\.?$",
+    r"|(?<![\s,;(])[\s,;(]+(?:with\s+)?(?:(?:total|sum|cost)(?:\s+(?:weight|length|flow))?|weight|length)(?:\s*[:=]|\s+is|\s+of)?\s*\d{1,5}\)?\.?$",
     re.IGNORECASE,
 )
 _CALLED = re.compile(  # groups with their numbers or colours before them
@@ -122,7 +130,7 @@ def _chosen(text: str, vertex: str) -> tuple[str, ...] | None:
 
 
 def _arcs(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
-    text = re.sub(rf"[(\[{{]\s*({vertex})[\s,]+({vertex})\s*[)\]}}]", r"\1-\2", text)
+    text = re.sub(rf"[(\[{{]\s*({vertex})[\s,]+({vertex})\s*[)\]}}]", r"\1-\2", _TO.sub(r"\1-\2", text))
     parts = _tokens(re.sub(_DASH, "-", re.sub(r"\s*[=:]\s*", " ", text)), rf"{vertex}-{vertex}|\d{{1,4}}") or ()
     if len(parts) % 2 == 0 and all(part.isdecimal() for part in parts[1::2]):
         parts = parts[::2]  # each edge with its weight, which is not asked for
@@ -134,11 +142,12 @@ def _arcs(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
 def _twice(text: str, arcs: Iterable[tuple[str, str]]) -> bool:
     """Whether a text has more than one list of arcs, and two arcs that lead to the same vertex."""
     ends = [end for _, end in arcs]
-    lists = [part for part in re.split(r"[;\n]|\band\b", text) if len(re.findall(_DASH, part)) > 1]
+    lists = [part for part in re.split(r"[;\n]|\band\b", text) if len(re.findall(rf"{_DASH}|\bto\b", part)) > 1]
     return len(set(ends)) < len(ends) and len(lists) > 1
 
 
 def _edges(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
+    text = re.sub(rf"^\s*({vertex})\s+({vertex})\s*$", r"\1-\2", text)  # a single one
     found = _arcs(re.sub(r"\s*(?:<-+>|↔)\s*", "-", text), vertex)
     return tuple(sorted({(min(e), max(e)) for e in found})) if found else None
 
@@ -156,7 +165,7 @@ def _grouped(text: str) -> str:
 
 def _groups(text: str, vertex: str) -> tuple[tuple[str, ...], ...] | None:
     text = re.sub(r"[})\]]\s*,?\s*[{(\[]", "/", text)
-    parts = [_set(part, vertex) for part in re.split(_ROW, text.strip())]
+    parts = [_set(part, vertex) for part in re.split(_ROW, text.strip().rstrip("/ "))]
     return None if None in parts else tuple(sorted(part for part in parts if part))
 
 
@@ -191,7 +200,8 @@ def _map(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
 
 
 def _flow(text: str, vertex: str) -> tuple[tuple[str, str, int], ...] | None:
-    text = re.sub(r"\s*[=:]\s*", " ", re.sub(_DASH, ">", re.sub(r"[(\[]\s*(\d+)\s*[)\]]", r" \1 ", text)))
+    text = re.sub(r"[(\[]\s*(\d+)\s*[)\]]", r" \1 ", _TO.sub(r"\1>\2", text))
+    text = re.sub(r"\s*[=:]\s*", " ", re.sub(_DASH, ">", text))
     parts = _tokens(text, rf"{vertex}>{vertex}|\d{{1,4}}")
     if parts is None or len(parts) % 2 or not all(">" in p for p in parts[::2]) or any(">" in p for p in parts[1::2]):
         return None
@@ -361,8 +371,13 @@ def _plain(form: Form, text: str) -> str:
         and re.search("[a-z]", said[0], re.IGNORECASE)
     ):
         text = f"{said[1]} {said[2]}{text[said.end() :]}"
-    if len(form.parts) == 1 and {"path", "set", "edges", "arcs"}.issuperset(form.parts):
-        text = _WITH.sub("", text)
+    if len(form.parts) == 1 and {"path", "set", "edges", "arcs", "flow"}.issuperset(form.parts):
+        text = _LEAD.sub("", _WITH.sub("", text))
+    if form.parts in (("set",), ("edges",), ("arcs",)):
+        if form.vertex == CELL:
+            text = re.sub(r"\s*\(\d{1,5}\)\.?$", "", text)
+        elif closed := _CLOSING.fullmatch(text):
+            text = closed[1]
     title = _TITLE.match(text) if form.parts == ("numbers",) else None  # another one would say what a number is of
     text = (text[title.end() :] if title else text if form.parts == ("numbers",) else _TITLE.sub("", text)).strip()
     if form.parts == ("numbers",):

@@ -183,7 +183,10 @@ is land, . is water."""
         form=Form(
             ("number", "set"),
             vertex=CELL,
-            heads=("(?:number of )?islands", "(?:cells of (?:the )?)?largest(?: island)?(?: has)?(?: cells)?|cells"),
+            heads=(
+                "there (?:are|is)|(?:number of )?islands",
+                "(?:cells of (?:the )?)?largest(?: island)?(?: has)?(?: cells)?|cells",
+            ),
         ),
         make=sea,
         truth=islands,
