@@ -376,7 +376,7 @@ def _plain(form: Form, text: str) -> str:
     if form.parts in (("set",), ("edges",), ("arcs",)):
         if form.vertex == CELL:
             text = re.sub(r"\s*\(\d{1,5}\)\.?$", "", text)
-        elif closed := _CLOSING.fullmatch(text):
+        elif (closed := _CLOSING.fullmatch(text)) and re.search(r"[a-r].*[a-r]", text, re.IGNORECASE):
             text = closed[1]
     title = _TITLE.match(text) if form.parts == ("numbers",) else None  # another one would say what a number is of
     text = (text[title.end() :] if title else text if form.parts == ("numbers",) else _TITLE.sub("", text)).strip()
