@@ -24,6 +24,8 @@ BLANK = "."
 RUNNING, GOAL, HIT, LATE = range(4)
 ENDINGS = ("running", "won", "lost", "late")
 SAYINGS = {"won": "You made it.", "lost": "That ended it.", "late": "The turns are used up."}
+COUNTED = """The counter of turns counts the moves that you make. An answer that cannot be read or is not allowed does not lower it, but
+takes one of the turns that you have."""
 LIMIT = 60_000  # nodes that a search expands before it gives up
 SIGNS = "0123456789abcdefghijklmnopqrstuvwxyz"
 Ints = tuple[int, ...]
@@ -226,6 +228,7 @@ def arcade(
     offers: Callable[[Frame], tuple[Move, ...]] | None = None,
 ) -> TurnWorld[Frame]:
     """A world of one arcade game; `offers` are the actions of a frame where not all make sense."""
+    facts = replace(facts, rules=f"{facts.rules}\n{COUNTED}")
     return TurnWorld(facts=facts, levels=levels, game=Cabinet(rules, offers), schema=Frame)
 
 

@@ -8,12 +8,13 @@ from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Go: X (black) and O (white) put a stone on a free point in turn, or pass. Stones of a colour that are joined by lines form a
-group; a group whose last free neighbour is filled is taken off. A stone that would be left without a free neighbour and takes
-nothing is forbidden. `ko at c3` means that it is forbidden to take back at once at c3. The game ends after two passes one after
-the other (`1 pass`: the last move was one; `2 pass`: the game is over), or when no moves are left. Then each side counts its stones
-on the board, all of them as alive, and every free area (free points joined along the lines) that borders its colour alone; an area
-that borders both colours, or none, counts for nobody; O has the komi besides. More points win. Columns have letters, rows have
-numbers from the top. The corner of a picture says which side you have and how many moves of both sides are left."""
+group; a group whose last free neighbour is filled is taken off. A stone that takes nothing and whose group would be left
+without a free neighbour is forbidden. `ko at c3` means that it is forbidden to take back at once at c3. The game ends after two
+passes one after the other (`1 pass`: the last move was one; `2 pass`: the game is over), or when no moves are left. Then each
+side counts its stones on the board, all of them as alive, and every free area (free points joined along the lines) that borders
+its colour alone; an area that borders both colours, or none, counts for nobody; O has the komi besides. More points win.
+Columns have letters, rows have numbers from the top. The corner of a picture says which side you have and how many moves of
+both sides are left."""
 ANSWER = "Name a free point, or say pass."
 KNOBS = ("size", "komi", "rounds", "more", "limit", "opponent")
 TABLE = (

@@ -10,12 +10,12 @@ from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Go on a small board with walls: # (dark grey) is no point and gives no room. You have X (black), the opponent O (white). In turn
-each puts a stone on a free point (.) or passes. Stones of a colour that are joined by lines form a group; a group whose last free
-neighbour is filled is taken off. A stone that would be left without a free neighbour and takes nothing is forbidden. `ko at c3`
-means that it is forbidden to take back at once at c3. `X must take all O`: you win as soon as no O is on the board, and lose when
-the moves run out before. `X must live`: you lose as soon as no X is on the board, and win when the moves run out. Both are possible
-against any play, if the first stone is right. Columns have letters, rows have numbers from the top. The corner of a picture says
-that you have X and how many moves of both sides are left."""
+each puts a stone on a free point (.) or passes. Stones of a colour that are joined by lines form a group; a group whose last
+free neighbour is filled is taken off. A stone that takes nothing and whose group would be left without a free neighbour is
+forbidden. `ko at c3` means that it is forbidden to take back at once at c3. `X must take all O`: you win as soon as no O is on
+the board, and lose when the moves run out before. `X must live`: you lose as soon as no X is on the board, and win when the
+moves run out. Both are possible against any play, if the first stone is right. Columns have letters, rows have numbers from the
+top. The corner of a picture says that you have X and how many moves of both sides are left."""
 KNOBS = ("size", "space", "moves", "keys")
 TABLE = (
     (6, 3, 2, 3),

@@ -12,9 +12,10 @@ from quintain.worlds.engines.grid.patrol_look import BLOCKS, GUARDS
 from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
 
-MOVE = """You walk to the goal, one cell a turn, or wait. After each of your turns {things} move one cell along their
+MOVE = """You walk to the goal, one cell a turn, or wait. After each step or wait of yours {things} move one cell along their
 tracks, to and fro; at the end of its track a {thing} has turned round and goes back the same way. Their arrows show where
-they go next. You cannot step onto a cell where a {thing} stands."""
+they go next. You cannot step into a wall, off the map or onto a cell where a {thing} stands: that takes a turn in which
+nothing moves."""
 GUARD = f"""{MOVE.format(things="all guards", thing="guard")} A guard sees the cell it stands on and up to 3 cells straight ahead, to the
 first wall; whoever is in sight when the guards have moved has lost. Stepping onto the goal wins at once.
 Map: P you, G goal, # wall, . floor, ^ v < > guards, - and | their tracks, + cells in sight, = and ! tracks in sight;

@@ -11,7 +11,8 @@ from quintain.worlds.engines.raycast.rooms import fetch, flat, hearts, pair, sig
 from quintain.worlds.engines.raycast.things import HEART, SIGN
 from quintain.worlds.kernel import Facts, levels_of
 
-FLAT = f"""You stand in a flat and look for one thing, told below the picture; step into its cell. It is in another room.
+FLAT = f"""You stand in a flat and look for one thing, told below the picture; step into its cell. It is in another room. All other
+things are in the way.
 {LEGEND}"""
 SIGNPOST = f"""A sign in the room shows one of the things in it. Step into the cell of that thing; any other ends the episode. A sign can be
 read when it stands at most 3 rows ahead, farther off you see just a sign; it cannot be stepped on. Remember what it shows: nothing
@@ -25,7 +26,8 @@ with no upper limit; that saves you also with your last health. With no health l
 turn to go. An answer that cannot be read takes neither: the turns that you have are more than the turns to go for such answers only.
 {LEGEND}"""
 PAIR = f"""Put the first of the two things told below the picture beside the second, so that their cells share an edge. Take it when it is
-in the cell ahead; drop it into the cell ahead when that is free. In the picture a ring marks what you hold.
+in the cell ahead; drop it into the cell ahead when that is free. No other thing can be taken, and all
+things are in the way. In the picture a ring marks what you hold.
 {LEGEND}"""
 KNOBS = ("size", "pillars", "others", "kinds", "least", "most")
 

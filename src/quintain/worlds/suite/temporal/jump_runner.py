@@ -11,11 +11,11 @@ from quintain.worlds.kernel import Facts, levels_of
 RULES = """You run a course from left to right, seen from the side, to the flag. Each turn you first go one cell left or right,
 if no ground is in the way, or stay in your column; then you rise or fall by one cell. A jump, which needs ground
 right below you at the start of the turn, rises one cell in this turn and one in the next; `rise` tells how much is
-left, nothing once ground above you has stopped you. If you do not rise and there is no ground below you, you fall. You
-can steer in the air. A coin is gathered when a turn of yours ends on it. Walkers pace a level stretch of ground from end
-to end, one cell per turn, after you, but never enter the first two columns or the last column of the course. You lose in
-the water, or where a walker stands or steps. Gather all coins, then end a turn on the flag, before the turns are used
-up; without all coins the flag does nothing.
+left, nothing once ground above you, or the upper edge of the map, has stopped you. If you do not rise and there is no
+ground below you, you fall. You can steer in the air. A coin is gathered when a turn of yours ends on it. Walkers pace
+a level stretch of ground from end to end, one cell per turn, after you, but never enter the first two columns or the
+last column of the course. You lose in the water, or where a walker stands or steps. Gather all coins, then end a turn
+on the flag, before the turns are used up; without all coins the flag does nothing.
 Map: P you, # ground, ~ water, o coin, F flag, > and < walkers and where they go next, X you when lost, . air. Counters:
 turns left, coins still to be gathered, rise."""
 
