@@ -58,6 +58,9 @@ from quintain.envs.world import world_of
         ("WildTTT", ("Place an O at c3", "mark c3 with O", "o: c3", "cell c3, mark O", "c3 as o"), "c3 o"),
         ("ConnectK", ("drop a disc in column c",), "c"),
         ("Battleship", ("target c3", "Shot: c3", "I shoot at c3", "attack c3"), "c3"),
+        ("TakLite", ("W b2", "b2w", "b2 w"), "b2 wall"),
+        ("GoBoard", ("1b",), "b1"),
+        ("Tsumego", ("1b",), "b1"),
     ],
 )
 def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str) -> None:
@@ -78,6 +81,8 @@ def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str
         ("GoBoard", "not e2"),
         ("GoBoard", "do not place a stone at e2"),
         ("NimGame", "leave 2 in A"),
+        ("TakLite", "a5 a5"),
+        ("TakLiteDuel", "slide a5 to a5"),
     ],
 )
 def test_what_is_told_in_another_order_or_denied_is_not_read(name: str, text: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from quintain.types import Ints
 from quintain.worlds.art import tiles
+from quintain.worlds.engines.board.lines import mark_last
 from quintain.worlds.engines.board.men import ORTHOGONAL, Board, rays
 from quintain.worlds.scene import Box, Disc, Shape
 
@@ -15,6 +17,7 @@ OWNER = (2, 0, 1, 0, 0, 1, 1, 3, 3)  # code -> whose flat stone is on top; 2 for
 UNDER = (0, 0, 0, 1, 2, 2, 1, 0, 0)  # code -> what is left when the top moves away
 ONTO = ((1, 3, 4), (2, 6, 5))  # side, code of a cell 0 to 2 -> the code when that side's stone comes there
 WALLS = (7, 8)
+_SIGNED = re.compile(r"w[\s:,]*([a-z]\d)|([a-z]\d)[\s:,]*w", re.ASCII)
 _COLORS = (("blue", "navy"), ("gold", "rust"))
 
 
@@ -46,6 +49,19 @@ tiles(
     }
 )
 ART = {sign: f"road-{sign}" for sign in SIGNS[1:]}
+
+
+def plain(text: str) -> str:
+    """An answer with its wall behind the cell; nothing if a stone would slide to where it is.
+
+    Example:
+        >>> plain("w b2"), plain("wall b2"), plain("b2 b2")
+        ('b2 wall', 'b2 wall', '')
+    """
+    if signed := _SIGNED.fullmatch(text.strip()):
+        return f"{signed[1] or signed[2]} {WALL}"
+    cells = re.findall(r"[a-z]\d", text)
+    return "" if len(cells) == 2 and cells[0] == cells[1] else mark_last(text, (WALL,))
 
 
 class Roads:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from quintain.registry import register
-from quintain.worlds.engines.board.lines import mark_last
 from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
-from quintain.worlds.engines.board.roads import ART, WALL, Roads
+from quintain.worlds.engines.board.roads import ART, WALL, Roads, plain
 from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players, X (blue) and O (gold, with a ring), build roads. A move does one of three things: it puts a flat stone of
@@ -34,7 +31,7 @@ TABLE = (
     (6, 1, 2, 54, "depth1"),
     (6, 2, 2, 60, "depth1"),
 )
-LOOK = MenLook(Roads, ("size",), ART, specials=(WALL,), tidy=partial(mark_last, marks=(WALL,)))
+LOOK = MenLook(Roads, ("size",), ART, specials=(WALL,), tidy=plain)
 
 
 @register("world", "TakLite", domain="games", engine="board")
