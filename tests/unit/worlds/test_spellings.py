@@ -37,7 +37,6 @@ SURVO = "7 2 11 8 / 5 9 12 3 / 1 10 4 6"
         ("MentalMap", ("blue box −1 2", "blue box at (-1, 2)"), "blue-box -1 2"),
         ("NimGame", ("A2", "a 2", "take 2 from a"), "A-2"),
         ("JigsawSwap", ("turn b2", " TURN B2 "), "turn b2"),
-        ("BeatTap", ("tap134", "tap 431", "tap3,1,4", "tap 3+4+1", "tap314"), "tap134"),
         ("TakLite", ("b2 wall", "wall b2", "Wall B2"), "b2 wall"),
         ("TakLite", ("b2", "b2 flat", "flat b2", "flat stone at b2"), "b2"),
         ("HoldemFree", ("raise 8", "raise to 8 chips", "bet 8 chips"), "raise 8"),
@@ -260,7 +259,6 @@ def test_where_from_comes_first_in_whatever_order_it_is_told(name: str, texts: t
         ("LaneCross", ("pass", "do nothing", "no-op", "skip", "stand still"), "wait"),
         ("JumpRunner", ("jump_left", "jump to the left", "jump left", "jumpleft"), "jump-left"),
         ("BlockFall", ("rotate clockwise", "clockwise", "cw"), "turn"),
-        ("BeatTap", ("tap 1 and 3", "tap [1,3]", "tap (1, 3)"), "tap13"),
         ("ChainMarbles", ("shoot at 3", "shoot-3", "shoot(3)", "shoot: 3", "fire 3"), "shoot3"),
         ("GemSwap", ("b2->b3", "b2 → b3", "b2 to b3", "b2–b3", '["b2","b3"]', "swap(b2, b3)"), "b2-b3"),
         ("SwapAttack", ('["b5","c6"]', "b5 → c6", "b5 and c6", "b5 - c6"), "b5 c6"),
@@ -342,6 +340,8 @@ def test_where_from_comes_first_in_whatever_order_it_is_told(name: str, texts: t
         ("HeapDuel", ("pin a2", "take a2"), "a2"),
         ("WildTTT", ("X at b2", "b2/x", "b2 = X"), "b2 x"),
         ("Santorini", ("b3/b2/c2", "b3 to b2, build c2"), "b3 b2 c2"),
+        ("RouteMap", ("east", "e", "go east", "→"), "east"),
+        ("RouteMap", ("north", "up", "↑"), "north"),
     ],
 )
 def test_what_stands_beside_a_move_is_read_over(name: str, texts: tuple[str, ...], key: str) -> None:
@@ -357,6 +357,8 @@ def test_what_stands_beside_a_move_is_read_over(name: str, texts: tuple[str, ...
         ("MentalMap", "blue box: -1 west, 2 north"),  # is that east?
         ("MentalMap", "blue box: 2 east, green ball: 1 north"),
         ("CrossFill", "2 down"),
+        ("RouteMap", "left"),
+        ("RouteMap", "go right"),
     ],
 )
 def test_what_is_not_said_clearly_is_not_read(name: str, text: str) -> None:

@@ -28,11 +28,10 @@ CHOICES = Choices(
         "s": "south",
         "w": "west",
         "up": "north",
-        "right": "east",
         "down": "south",
-        "left": "west",
-    }
+    }  # left and right are sides of the walker, as in the directions
     | {f"go {way}": way for way in WAYS}
+    | dict(zip("↑→↓←⬆➡⬇⬅", WAYS * 2, strict=True))
     | dict.fromkeys(("here", "arrived", "done", "arrive"), "stop"),
 )
 ORDERS = ("", "first", "second", "third", "fourth", "fifth", "sixth")

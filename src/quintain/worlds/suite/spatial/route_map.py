@@ -7,8 +7,8 @@ from quintain.worlds.engines.graph.streets import SAYINGS, StreetGame, Walker
 from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
 
-RULES = """A street map and directions are given, which begin at the start. Each turn you go one block north (up), east (right), south or
-west; where the directions end you say stop, which ends the episode. Only where you stop counts, not how you got there.
+RULES = """A street map and directions are given, which begin at the start. Each turn you go one block north (up), east, south or west, not
+left or right; where the directions end you say stop, which ends the episode. Only where you stop counts, not how you got there.
 A direction names a point of the compass, or left or right as seen by somebody who walks along; one goes straight on, to the first,
 second ... crossing, to a place, or to the end of the street, where one cannot go straight on. A crossing is a corner at which a street
 leaves to the left or to the right of one's way; corners without such a street are not counted, nor is the one at which one sets out.
