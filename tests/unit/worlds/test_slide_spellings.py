@@ -70,6 +70,13 @@ DISTANCES = ("3 2 1 1", "# 1 0 0", "3 2 # 1", "4 # 3 2")
             ),
             " / ".join(DISTANCES),
         ),
+        ("SokobanPlan", ("u 3l 3d r", "u, 3l, 3d, r", "1u 3l 3d 1r"), "u l l l d d d r"),
+        ("SokobanPlan", ("u3l", "u 3 l", "u3 l"), "u u u l"),
+        ("TwiddleTiles", ("right a1", "turn right a1", "clockwise a1"), "a1 right"),
+        ("JigsawSwap", ("a1 turn", "turn a1"), "turn a1"),
+        ("ChainMarbles", ("shoot in front of 3", "shoot #3"), "shoot3"),
+        ("MirrorPlace", ("b1 none", "b1 off"), "b1 off"),
+        ("PegJump", ("c1 x e1", "c1xe1"), "c1 e1"),
     ],
 )
 def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str) -> None:
@@ -86,6 +93,9 @@ def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str
         ("SokobanPlan", "Steps: not d l"),
         ("ColourFlood", "from red to blue"),
         ("GridDistance", "\n".join(f"Row {5 - i}: {row}" for i, row in enumerate(DISTANCES, 1))),
+        ("SokobanPlan", "u 3l d3"),
+        ("SokobanPlan", "u3l 3d"),
+        ("JigsawSwap", "turn a1 left"),
     ],
 )
 def test_what_could_be_meant_otherwise_is_not_read(name: str, text: str) -> None:

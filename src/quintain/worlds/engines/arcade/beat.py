@@ -24,12 +24,15 @@ ACTIONS = Choices(
     *NAMES,
     synonyms=WAITS
     | {
-        f"tap{gap}{sign.join(order)}": f"tap{digits}"
+        f"{word}{said}": f"tap{digits}"
         for digits in DIGITS[1:]
         for order in permutations(digits)
-        for sign in ("", " ", ",", ", ", "+")
-        for gap in ("", " ")
-        if gap + sign or order != tuple(digits)
+        for said in (
+            *(sign.join(order) for sign in ("", " ", ",", ", ", "+", " and ")),
+            ", ".join(order[:-1]) + f" and {order[-1]}",
+        )
+        for word in ("tap", *(f"{verb} {lanes}" for verb in ("tap", "press") for lanes in ("", "lane ", "lanes ")))
+        if f"{word}{said}" != f"tap{digits}"
     },
 )
 INDEX = {name: bits for bits, name in enumerate(NAMES)}

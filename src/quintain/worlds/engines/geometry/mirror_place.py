@@ -25,9 +25,18 @@ NODES = 20_000
 WON = {SOLO: {"success": 1.0}}
 ILLEGAL: Events = {SOLO: ("illegal",)}
 OFF = "off"
-SIGNS = {SLASH: SLASH, BACK: BACK, "slash": SLASH, "backslash": BACK, OFF: FREE, "clear": FREE, "empty": FREE}
+SIGNS = {
+    SLASH: SLASH,
+    BACK: BACK,
+    "slash": SLASH,
+    "backslash": BACK,
+    OFF: FREE,
+    "clear": FREE,
+    "empty": FREE,
+    "none": FREE,
+}
 _MOVE = re.compile(
-    r"(?:put\s+|set\s+)?([a-z]\s*\d{1,2}|\(?\d{1,2}\s*,\s*\d{1,2}\)?)\s*[:=]?\s*(/|\\\\?|backslash|slash|off|clear|empty)",
+    r"(?:put\s+|set\s+)?([a-z]\s*\d{1,2}|\(?\d{1,2}\s*,\s*\d{1,2}\)?)\s*[:=]?\s*(/|\\\\?|backslash|slash|off|clear|empty|none)",
     re.ASCII,
 )
 

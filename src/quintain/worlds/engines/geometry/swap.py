@@ -78,6 +78,7 @@ def read(text: str, turns: bool) -> Move | None:
         ('a1 c2', 'turn b2', None)
     """
     low = _SWAP.sub("", text[:64].strip().lower())
+    low = re.sub(r"^(.+?):?\s+(?:turn|rotate)$", r"turn \1", low)
     if asked := _TURN.fullmatch(low):
         cell = read_cell(asked[1]) if turns else None
         return turn(cell) if cell and max(cell) < LARGEST else None

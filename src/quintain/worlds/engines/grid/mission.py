@@ -34,8 +34,8 @@ CHOICES = Choices(
     "drop",
     synonyms={d[0]: d for d in DIRECTIONS}
     | dict(zip(("north", "south", "west", "east"), DIRECTIONS, strict=True))
-    | dict.fromkeys(("pick up", "pickup", "grab", "get", "t"), "take")
-    | dict.fromkeys(("put down", "put", "lay down"), "drop"),
+    | dict.fromkeys(("pick up", "pickup", "grab", "get", "t", "take it", "grab it", "get it", "pick it up"), "take")
+    | dict.fromkeys(("put down", "put", "lay down", "drop it", "put it down", "lay it down"), "drop"),
 )
 ANSWER = "One of: up, down, left, right, take, drop."
 Task = tuple[int, int, int]  # what to do, with which kind, and next to which kind (or -1)

@@ -41,7 +41,7 @@ HANDS = Choices(
     *("left", "right", "forward", "take", "drop"),
     synonyms={
         **OTHER,
-        **dict.fromkeys(("t", "pick up", "take it", "pick it up"), "take"),
+        **dict.fromkeys(("t", "pick up", "take it", "pick it up", "grab", "grab it"), "take"),
         **dict.fromkeys(("d", "put", "put down", "drop it", "put it down"), "drop"),
     },
 )

@@ -23,7 +23,7 @@ SPARE = 2  # turns for jumps that the rules refuse
 LARGEST = 7  # side of a board
 _BETWEEN = re.compile(r"\s*(?:->|>|-|,|\bto\b|\s)\s*")
 _WORDS = re.compile(
-    r"\b(?:the|my|move|white|black|knight|peg|jumps?|moves|goes|lands|on|at)\b:?|\b[nwb](?=\s?[a-z]\d)|(?<=\d)x(?=[a-z]\d)"
+    r"\b(?:the|my|move|white|black|knight|peg|jumps?|moves|goes|lands|on|at)\b:?|\b[nwb](?=\s?[a-z]\d)|(?<=\d)\s*x\s*(?=[a-z]\d)"
 )
 _JOINED = re.compile(r"^([a-z]\d)([a-z]\d)$")
 Jump = tuple[int, int, int]  # from, over, to

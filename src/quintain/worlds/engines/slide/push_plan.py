@@ -27,6 +27,10 @@ WORDS = {"u": "up", "d": "down", "l": "left", "r": "right"}
 SHOWN = 48  # letters of a plan in pictures
 GUESS = (8, 20)  # moves in a random answer, at least and fewer than
 _ONE = re.compile(r"(up|down|left|right|[udlr])(\d{0,2})", re.ASCII)
+_BEFORE = re.compile(
+    r"(?:(?:(?<![a-z])\d{1,2}[x×]?)?(?:up|down|left|right|[udlr])[\s,;./>\-]*)+", re.ASCII
+)  # `u 3l`, not `u 3l d2`
+_COUNTED = re.compile(r"(\d{1,2})[x×]?(up|down|left|right|[udlr])", re.ASCII)
 _ALL = re.compile(r"(?:(?:up|down|left|right|[udlr])\d{0,2}[\s,;./>\-]*)+", re.ASCII)
 
 
@@ -68,6 +72,8 @@ class PlanWorld:
     def read(self, text: str, seat: str) -> Move | None:
         """Letters or words, each with a count or none, with or without spaces and commas between them."""
         text = planned(text[: CHARACTERS + 1].strip())
+        if len(text) <= CHARACTERS and not _ALL.fullmatch(text) and _BEFORE.fullmatch(text):
+            text = _COUNTED.sub(r"\2\1", text)
         if not text or len(text) > CHARACTERS or not _ALL.fullmatch(text):
             return None
         found = "".join([word[0] * int(count or 1) for word, count in _ONE.findall(text)])

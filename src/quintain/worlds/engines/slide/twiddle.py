@@ -39,6 +39,10 @@ _TEXT = re.compile(
     re.ASCII,
 )
 
+_AHEAD = re.compile(
+    r"(?:(turn |rotate |twist ))?(right|left|cw|ccw|clockwise|anti-?clockwise|counter-?clockwise) ([a-d] ?\d)", re.ASCII
+)
+
 
 def turned(now: str, corner: int, width: int, right: bool) -> str:
     """The board after the block with its upper left cell on `corner` was turned by a quarter.
@@ -160,7 +164,7 @@ class Twiddle:
         return along(self, board, now, path, str)
 
     def spell(self, text: str) -> str:
-        found = _TEXT.fullmatch(text)
+        found = _TEXT.fullmatch(_AHEAD.sub(r"\3 \2", text))
         cell = read_cell(found[1]) if found else None
         if not found or not cell or max(cell) >= LARGEST:
             return ""

@@ -144,7 +144,9 @@ class GuessGame:
 
     def read(self, text: str) -> Move | None:
         if self.game == "word":
-            found = re.fullmatch(r"(?:try|guess|word):?\s+([a-z]{3,8}|(?:[a-z] ){2,7}[a-z])", text)
+            found = re.fullmatch(
+                r"(?:(?:i )?(?:try|guess)|(?:my )?(?:guess|word)(?: is)?):?\s+([a-z]{3,8}|(?:[a-z] ){2,7}[a-z])", text
+            )
             return _move("try " + found[1].replace(" ", "")) if found else None
         text = re.sub(r"^(?:try|guess|code)\b|[\s,;:./>-]+", "", text)
         return _move(" ".join(text)) if 3 <= len(text) <= 8 and not set(text) - set(PEGS) else None

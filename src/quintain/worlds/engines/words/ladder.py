@@ -18,6 +18,7 @@ from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 
 SAYINGS = {"won": "You have reached the last word."}
+_STEP = re.compile(r"(?:(?:from|change|step) )?([a-z]{3,6})(?:\s*(?:[-=]?>|→)\s*| to )([a-z]{3,6})")
 _HEAD = re.compile(r"From (\w+) to (\w+)\. Words: ([a-z ]+)\. Way: ([a-z >]+)")
 ACROSS = 3  # words in a row of the picture
 
@@ -108,6 +109,8 @@ class LadderGame:
 
     def read(self, text: str) -> Move | None:
         found = re.fullmatch(r"(?:(?:go|move|step|change) )?to:?\s+([a-z]{3,6})", text)
+        if not found and (step := _STEP.fullmatch(text)) and len(step[1]) == len(step[2]):
+            return _move(step[2]) if step[2] in steps_of(len(step[1])).get(step[1], ()) else None
         return _move(found[1]) if found else None
 
     def play(self, state: Ladder, move: Move) -> After[Ladder] | None:
