@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import re
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from quintain.worlds.engines.graph.kinds import GAP, KINDS, VERTEX, twice, words
 from quintain.worlds.kernel import Move
 
 NONE = "none"
 LONGEST = 900  # characters of an answer
-VERTEX = "[A-R]"
 CELL = "[a-i][1-9]"
-_DASH = r"\s*(?:--?>?|>|→|–|—)\s*"
-_GAP = r"[\s,]+"
-_ROW = r"\s*[/|\n]\s*"
 _AND = re.compile(r"(?<=[\w)\]}])[\s,]+and\s+(?=[\w(\[{])", re.ASCII | re.IGNORECASE)
 _TITLE = re.compile(
     r"\b(?:(?:shortest|longest|lightest|largest|max(?:imum)?|min(?:imum)?|hamiltonian|euler(?:ian)?|topological"
@@ -40,7 +35,6 @@ _LEAD = re.compile(  # what is done with what is named after it, or what that is
     re.IGNORECASE,
 )
 _CLOSING = re.compile(r"(\D*[a-r)\]}])\s*(?:\s|[(=])\s*\d{1,5}\s*\)?\.?", re.IGNORECASE)  # a size or a sum behind names
-_TO = re.compile(r"\b([A-R])\s+TO\s+([A-R])\b")  # an arrow in words
 _NO = re.compile(  # that there is none, in words
     r"(?:there is )?(?:none|no(?: such)?(?: hamiltonian| euler(?:ian)?| closed)?(?: (?:path|walk|tour|circuit|cycle))?)(?: exists)?\.?"
     r"|(?:it is )?impossible\.?",
@@ -61,15 +55,11 @@ _HUED = re.compile(  # a vertex with its group
     re.IGNORECASE,
 )
 _MANY = re.compile(r"^\d{1,2}\s+(?:groups|triples)\s*[:=]\s*", re.IGNORECASE)
-_LINE = re.compile(r"^\s*(?:row\s+)?([a-r]|\d{1,2}(?=\s*[:.]))(?:\s*[:.=|]\s*|\s+)(?=[\[(]?\s*[01])", re.IGNORECASE)
 _BARS = re.compile(r"^[ \t]*\|[ \t]*|[ \t]*\|[ \t]*$", re.MULTILINE)  # at the ends of a table's rows
 _POINT = re.compile(r"^\s*[-*•]\s+", re.MULTILINE)  # of a list in lines
 _COUNTED = re.compile(r"(?<!\w)(\d{1,2})\s*[:.)]\s+(?=[a-zA-Z({])", re.ASCII)  # what stands before names, from 1 on
 _NAMED = {"path", "order", "set", "edges", "arcs", "groups", "flow"}  # parts that begin with a name
 _WIRE = re.compile(r"(?:wire\s+)?\b([a-r])(?:\s*(?:[:=|]|->|→)\s*|\s+)(?=\d)", re.ASCII | re.IGNORECASE)
-_COUNT = re.compile(  # a number with what it counts, as in `4 islands`
-    r"\s*(\d{1,6})(?:\s+(?:[a-z]{3,}(?<!les)s|island|tree|edge|unit|colou?r))?[\s,]*", re.ASCII | re.IGNORECASE
-)
 _STOP = re.compile(r"\.(?=\s|$)")  # behind an item, as captions have it
 _BEGUN = re.compile(
     r"(\d[\d\s,;]*?)[\s,;]+([a-r(\[{].*)", re.ASCII | re.DOTALL | re.IGNORECASE
@@ -86,87 +76,15 @@ _JOINED = re.compile(rf"(?:{VERTEX}({VERTEX})[\s,]+(?=\1))+{VERTEX}{{2}}")  # a 
 RUNS = {"path": " ", "order": " ", "set": " ", "groups": " ", "edges": "-", "arcs": "-", "flow": ">"}
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One part of an answer: `read` gives its value or None, `write` the normal text of a value."""
-
-    read: Callable[[str, str], Any]
-    write: Callable[[Any], str]
-
-
-def _split(text: str, between: str) -> list[str]:
-    return [part for part in re.split(between, text.strip(" \t\n,()[]{}")) if part]
-
-
-def _tokens(text: str, pattern: str, between: str = _GAP) -> tuple[str, ...] | None:
-    parts = _split(text, between)
-    return tuple(parts) if parts and all(re.fullmatch(pattern, p, re.ASCII) for p in parts) else None
-
-
-def _path(text: str, vertex: str) -> tuple[str, ...] | None:
-    steps = re.sub(rf"[(\[]\s*({vertex})\s*,\s*({vertex})\s*[)\]]", r"\1-\2", re.sub(r"\s*\(\d{1,4}\)", "", text))
-    edges = _tokens(re.sub(_DASH, "-", steps), f"{vertex}-{vertex}")
-    if edges and len(edges) > 1:  # edge by edge
-        joined = all(a[-1] == b[0] for a, b in itertools.pairwise(edges))
-        return (edges[0][0], *(edge[-1] for edge in edges)) if joined else None
-    text = re.sub(r"\s*\(\d{1,4}\)\s*$", "", text)  # the length
-    found = _tokens(text, vertex, rf"{_DASH}|{_GAP}")
-    return found if found and len(found) > 1 else None  # the "a" of a sentence is no walk
-
-
-def _set(text: str, vertex: str) -> tuple[str, ...] | None:
-    found = _tokens(text, vertex, rf"{_DASH}|{_GAP}" if vertex == VERTEX else _GAP)
-    if not found:
-        return None
-    once = found[1:] if len(found) > 1 and found[0] == found[-1] else found  # a round comes back to where it began
-    return tuple(sorted(once)) if len(set(once)) == len(once) else None  # what is named twice is in two answers
-
-
-def _chosen(text: str, vertex: str) -> tuple[str, ...] | None:
-    parts = _tokens(re.sub(r"[\s():=]+", " ", text), rf"{vertex}|\d{{1,4}}") or ()
-    if parts and len(parts) % 2 == 0 and all(part.isdecimal() for part in parts[1::2]):
-        text = " ".join(parts[::2])  # each vertex with its weight, which is not asked for
-    return _set(text, vertex)
-
-
-def _arcs(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
-    text = re.sub(rf"[(\[{{]\s*({vertex})[\s,]+({vertex})\s*[)\]}}]", r"\1-\2", _TO.sub(r"\1-\2", text))
-    parts = _tokens(re.sub(_DASH, "-", re.sub(r"\s*[=:]\s*", " ", text)), rf"{vertex}-{vertex}|\d{{1,4}}") or ()
-    if len(parts) % 2 == 0 and all(part.isdecimal() for part in parts[1::2]):
-        parts = parts[::2]  # each edge with its weight, which is not asked for
-    if not parts or any(part.isdecimal() for part in parts) or len(set(parts)) < len(parts):
-        return None
-    return tuple(sorted({(a, b) for a, b in (part.split("-") for part in parts)}))
-
-
-def _twice(text: str, arcs: Iterable[tuple[str, str]]) -> bool:
-    """Whether a text has more than one list of arcs, and two arcs that lead to the same vertex."""
-    ends = [end for _, end in arcs]
-    lists = [part for part in re.split(r"[;\n]|\band\b", text) if len(re.findall(rf"{_DASH}|\bto\b", part)) > 1]
-    return len(set(ends)) < len(ends) and len(lists) > 1
-
-
-def _edges(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
-    text = re.sub(rf"^\s*({vertex})\s+({vertex})\s*$", r"\1-\2", text)  # a single one
-    found = _arcs(re.sub(r"\s*(?:<-+>|↔)\s*", "-", text), vertex)
-    return tuple(sorted({(min(e), max(e)) for e in found})) if found else None
-
-
 def _grouped(text: str) -> str:
     """Groups with `/` between them, also where blanks part groups written in one, or commas groups that have blanks inside."""
     if re.search(r"[/|\n(\[{]", text):
         return text
     if re.search(rf"{VERTEX}{VERTEX}", text):
-        return re.sub(_GAP, "/", text)
+        return re.sub(GAP, "/", text)
     if re.search(rf"{VERTEX},{VERTEX}", text, re.IGNORECASE):
         return re.sub(r"\s+", "/", text)
     return text.replace(",", "/") if re.search(rf"{VERTEX}[\s-]+{VERTEX}", text, re.IGNORECASE) else text
-
-
-def _groups(text: str, vertex: str) -> tuple[tuple[str, ...], ...] | None:
-    text = re.sub(r"[})\]]\s*,?\s*[{(\[]", "/", text)
-    parts = [_set(part, vertex) for part in re.split(_ROW, text.strip().rstrip("/ "))]
-    return None if None in parts else tuple(sorted(part for part in parts if part))
 
 
 def _uncalled(text: str) -> str:
@@ -185,40 +103,7 @@ def _hued(text: str) -> str:
     groups: dict[str, list[str]] = {}
     for vertex, hue in named:
         groups.setdefault(hue.lower(), []).append(vertex)
-    return "/".join(map(_words, groups.values()))
-
-
-def _map(text: str, vertex: str) -> tuple[tuple[str, str], ...] | None:
-    one, two = (r"\d\d?", vertex) if text.lstrip("([ ")[:1].isdecimal() else (vertex, r"\d\d?")
-    text = re.sub(rf"[(\[]\s*({one})\s*(?:,|->|→)\s*({two})\s*[)\]]", r"\1=\2", text)
-    text = re.sub(rf"({one})(?:\s*(?:=|:|<?->|→|↔|↦)\s*|\s+-\s+|-|\s*)({two})", r"\1=\2", text)
-    parts = _tokens(text, rf"{vertex}=\d\d?|\d\d?={vertex}")
-    if parts is None:
-        return None
-    pairs = (part.split("=") for part in parts)
-    return tuple(sorted({(b, a) if a.isdecimal() else (a, b) for a, b in pairs}))
-
-
-def _flow(text: str, vertex: str) -> tuple[tuple[str, str, int], ...] | None:
-    text = re.sub(r"[(\[]\s*(\d+)\s*[)\]]", r" \1 ", _TO.sub(r"\1>\2", text))
-    text = re.sub(r"\s*[=:]\s*", " ", re.sub(_DASH, ">", text))
-    parts = _tokens(text, rf"{vertex}>{vertex}|\d{{1,4}}")
-    if parts is None or len(parts) % 2 or not all(">" in p for p in parts[::2]) or any(">" in p for p in parts[1::2]):
-        return None
-    found = {(p[0], p[-1]): int(n) for p, n in zip(parts[::2], parts[1::2], strict=True)}
-    return tuple(sorted((a, b, n) for (a, b), n in found.items() if n)) if len(found) * 2 == len(parts) else None
-
-
-def _numbers(text: str, vertex: str) -> tuple[int, ...] | None:
-    if re.search(r"\d[,;]?\s+\d", text):  # blanks part the numbers, so a comma without one parts thousands
-        text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
-    labelled = r"(?:\bCOLOU?R\s+|\bC)?(\d+)\s*(?:(?:[:=]|->|→)\s*|[.)]\s+)(?=\d)"
-    labels = re.findall(labelled, text)
-    counted = len(labels) > 1 and labels == [str(i) for i in range(1, len(labels) + 1)]
-    found = _tokens(re.sub(labelled, " ", text) if counted else text, r"\d{1,6}")
-    if counted and found and len(found) != len(labels):
-        return None
-    return tuple(map(int, found)) if found and len(found) > 1 else None
+    return "/".join(map(words, groups.values()))
 
 
 def _unwired(text: str) -> str:
@@ -243,55 +128,6 @@ def _untabled(text: str) -> str:
     if heads == [str(i) for i in range(1, len(heads) + 1)]:
         return ", ".join(values)
     return "" if all(head.isdecimal() for head in heads) else text
-
-
-def _number(text: str, vertex: str) -> int | None:
-    found = _COUNT.fullmatch(text)
-    return int(found[1]) if found else None
-
-
-def _bits(text: str, vertex: str) -> tuple[Any, ...] | None:
-    if row := re.fullmatch(rf"({vertex}(?:[\s,]*{vertex})*)\s*[:=]\s*([01\s,]+)", text):  # all names, then all bits
-        names, bits = re.sub(_GAP, "", row[1]), re.sub(_GAP, "", row[2])
-        text = " ".join(map("".join, zip(names, bits, strict=True))) if len(names) == len(bits) else ""
-    text = re.sub(r"\b(?:IS|OUTPUTS?|GATES?)\b|\((?:AND|OR|XOR|NAND|NOR|NOT)\)", " ", text)
-    named = re.findall(rf"({vertex})([01])", bare := re.sub(r"[\s,.:=>→()-]+", "", text))
-    if named and len(dict(named)) * 2 == len(bare):
-        return tuple(sorted((name, int(bit)) for name, bit in named))
-    text = re.sub(r"[\s,()\[\]{}]+", "", text)
-    return tuple(map(int, text)) if len(text) > 1 and not set(text) - {"0", "1"} else None
-
-
-def _rows(text: str, vertex: str) -> tuple[tuple[int, ...], ...] | None:
-    text = re.sub(r"[\])]\s*,?\s*(?=[\[(A-R])", "/", text)
-    lines = re.split(_ROW, text.strip(" \t\n{}/"))
-    heads = [head[1] for line in lines if (head := _LINE.match(line))]
-    if heads and heads in ([chr(65 + i) for i in range(len(heads))], [str(i) for i in range(1, len(heads) + 1)]):
-        if lines[0].split() == heads:  # the columns
-            lines = lines[1:]
-        lines = [_LINE.sub("", line) for line in lines] if len(lines) == len(heads) else []
-    parts = [_bits(part, vertex) for part in lines]
-    return None if None in parts or len(parts) < 2 else tuple(part for part in parts if part)
-
-
-def _words(values: Iterable[Any]) -> str:
-    return " ".join(map(str, values))
-
-
-KINDS: dict[str, Kind] = {
-    "path": Kind(_path, _words),
-    "order": Kind(_path, _words),
-    "set": Kind(_chosen, lambda v: _words(sorted(v))),
-    "edges": Kind(_edges, lambda v: " ".join(sorted(f"{min(e)}-{max(e)}" for e in v))),
-    "arcs": Kind(_arcs, lambda v: " ".join(sorted(f"{a}>{b}" for a, b in v))),
-    "groups": Kind(_groups, lambda v: " / ".join(sorted(" ".join(sorted(group)) for group in v))),
-    "map": Kind(_map, lambda v: " ".join(f"{a}={b}" for a, b in sorted(v))),
-    "flow": Kind(_flow, lambda v: " ".join(f"{a}>{b} {n}" for a, b, n in sorted(v))),
-    "number": Kind(_number, str),
-    "numbers": Kind(_numbers, _words),
-    "bits": Kind(_bits, lambda v: _words(f"{bit[0]}={bit[1]}" if isinstance(bit, tuple) else bit for bit in v)),
-    "rows": Kind(_rows, lambda v: " / ".join(_words(row) for row in v)),
-}
 
 
 @dataclass(frozen=True)
@@ -349,7 +185,7 @@ def _read(form: Form, text: str) -> Move | None:
         ]
     parts = [part.lower() if form.vertex == CELL else part.upper() for part in parts]
     values = tuple(KINDS[kind].read(part, form.vertex) for kind, part in zip(form.parts, parts, strict=True))
-    if form.parts == ("arcs",) and values[0] and _twice(said, values[0]):
+    if form.parts == ("arcs",) and values[0] and twice(said, values[0]):
         return None
     if None in values or (form.size and any(len(group) != form.size for group in values[0])):
         return None
