@@ -154,6 +154,7 @@ def _rows(text: str, vertex: str) -> tuple[tuple[int, ...], ...] | None:
 
 
 def words(values: Iterable[Any]) -> str:
+    """The values with a blank between each two."""
     return " ".join(map(str, values))
 
 
