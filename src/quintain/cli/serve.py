@@ -26,12 +26,13 @@ SWEEP_S = 5.0
 def main(arguments: list[str]) -> int:
     """Serve until a signal comes."""
     parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain serve", description=__doc__)
-    parser.add_argument("policy", type=Path, help="a run folder, or a local Hugging Face folder")
+    parser.add_argument(
+        "policy", type=Path, help="a run folder or one of its checkpoints, or a local Hugging Face folder"
+    )
     parser.add_argument("items", nargs="*", metavar="key=value", help="such as rollout.temperature=0.7")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8700, help="port (default 8700; 0 takes a free one)")
     parser.add_argument("--allow-host", action="append", default=[], help="a further name that clients may call it by")
-    parser.add_argument("--checkpoint", type=int, help="step of the checkpoint (default: the newest)")
     parser.add_argument("--record", type=Path, help="run folder that ended episodes are written into")
     parser.add_argument("--name", default="", help="name of the model (default: that of the run or folder)")
     parser.add_argument("--any-model", action="store_true", help="answer whatever model is asked for")
@@ -101,22 +102,22 @@ async def _serve(given: argparse.Namespace) -> int:
 
 async def _policy(given: argparse.Namespace) -> tuple[Any, Any, int]:
     """Config and cast of what is served, with the step of its checkpoint as the version of its tokens."""
-    from quintain.evals.players import of_folder, of_run
+    from quintain.evals.players import of_folder, of_run, run_of
     from quintain.types import Weights
 
     files, overrides = sources(given.items)
     if files:
         raise configs.ConfigError(f"{files[0]!r} is no key=value; a policy is served in its own setting")
     version = 0
-    if (given.policy / "run.json").is_file():
-        config, cast, version = of_run(given.policy, overrides, given.checkpoint)
+    if own := run_of(str(given.policy)):
+        config, cast, version = of_run(own[0], overrides, own[1])
     elif (given.policy / "config.json").is_file():
-        if given.checkpoint is not None:
-            raise configs.ConfigError("--checkpoint is for runs; a model folder has one set of weights")
         config = configs.make(overrides=overrides)
         cast = of_folder(given.policy, config)
     else:
-        raise UnknownName(f"{given.policy} is neither a run folder nor a local Hugging Face folder")
+        raise UnknownName(
+            f"{given.policy} is neither a run folder, a checkpoint of a run, nor a local Hugging Face folder"
+        )
     engine: Any = cast.engine("policy")
     if hasattr(engine, "model"):  # tokens are stamped with the step of the checkpoint
         await engine.load(Weights(version=version, kind="pointer", source=engine.model))
@@ -125,8 +126,10 @@ async def _policy(given: argparse.Namespace) -> tuple[Any, Any, int]:
     return config, replace(cast, sampling=replace(cast.sampling, max_tokens=longest, temperature=heat)), version
 
 
-def _name(folder: Path) -> str:
-    return folder.resolve().name or "policy"
+def _name(policy: Path) -> str:
+    from quintain.evals.players import named
+
+    return Path(named(str(policy))).resolve().name or "policy"
 
 
 def _book(folder: Path | None, config: Any) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import shlex
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +56,7 @@ def of_run(
     Raises:
         ConfigError: a model of words is to play where it lacks words.
         IsARecord: it holds served episodes, and no policy.
+        UnknownName: there is no such checkpoint.
     """
     with RunDir.open(folder) as store:
         refuse_record(store)
@@ -63,6 +65,11 @@ def of_run(
         if place is not None:
             where = {"name": place.name, "levels": place.levels, "params": place.params}
             config.env = config.env.model_copy(update=where)
+        there = store.checkpoints.steps()
+        if step is not None and step not in there:
+            raise UnknownName(
+                f"{folder} has no checkpoint of step {step}; there are: {', '.join(map(str, there)) or 'none'}"
+            )
         checkpoint, began = store.latest_checkpoint(step), store.about.get("words", "")
     if checkpoint is None:
         raise UnknownName(f"{folder} has no checkpoint yet; train it further")
@@ -162,15 +169,10 @@ def cast_of(
         own = overrides if place is None else ()  # an opponent is no engine that they set
         return config, of_url(player, options.get("model", ""), config, own, options.get("key_env", "OPENAI_API_KEY"))
     folder = Path(player)
-    if _is_run(player):
-        return of_run(folder, overrides, place=place)[:2]
+    if own := run_of(player):
+        return of_run(own[0], overrides, own[1], place)[:2]
     if (folder / "config.json").is_file():
         return config, of_folder(folder, config)
-    if folder.absolute().parent.name == "checkpoints" and _is_run(str(run := folder.absolute().parents[1])):
-        raise UnknownName(
-            f"{player} is a checkpoint of {run}: name that run, whose newest checkpoint plays; an older one is played behind the URL of "
-            f"`quintain serve {shlex.quote(str(run))} --checkpoint STEP`"
-        )
     if folder.is_dir():
         raise UnknownName(
             f"{player} is a folder, but no run, which has a file run.json, and no model of Hugging Face's, which has config.json; if it "
@@ -180,8 +182,8 @@ def cast_of(
         raise UnknownName(f"unknown player {player!r}; did you mean the run {run}?")
     near, all_of_them, _ = unknown("player", player, PLAYERS).partition("; there are")
     raise UnknownName(
-        f"{near}{';' if all_of_them else ''} players are {', '.join(sorted(PLAYERS))}, a run folder, a Hugging Face folder, or an "
-        "http(s) URL"
+        f"{near}{';' if all_of_them else ''} players are {', '.join(sorted(PLAYERS))}, a run folder, one of its checkpoints, a Hugging "
+        "Face folder, or an http(s) URL"
     )
 
 
@@ -200,7 +202,7 @@ def opposed(
         ConfigError: the world has one seat, or the two read different scaffolds.
     """
     theirs = None
-    if _is_run(opponent) and not _is_run(player):
+    if run_of(opponent) and not run_of(player):
         config, theirs = cast_of(opponent, config, overrides, options)
     config, own = cast_of(player, config, overrides, options)
     config = heeded(config, overrides, opponent)
@@ -223,8 +225,22 @@ def opposed(
     return config, [facing(own, seats, mine, engine, theirs) for mine in seats]
 
 
-def _is_run(player: str) -> bool:
-    return (Path(player) / "run.json").is_file()
+def run_of(player: str) -> tuple[Path, int | None] | None:
+    """The run that a player is, and the step where it is a checkpoint (RUN/checkpoints/step-000300); None where it is no run."""
+    folder = Path(player)
+    if (folder / "run.json").is_file():
+        return folder, None
+    whole = Path(os.path.abspath(folder))
+    step = re.fullmatch(r"step-(\d+)", whole.name)
+    if step and whole.parent.name == "checkpoints" and (whole.parents[1] / "run.json").is_file():
+        return Path(os.path.normpath(folder / ".." / "..")), int(step[1])
+    return None
+
+
+def named(player: str) -> str:
+    """A player as results name it: of a checkpoint the run, beside which its step is told."""
+    own = run_of(player)
+    return str(own[0]) if own else player
 
 
 def called(player: str, step: int | None) -> str:

@@ -87,7 +87,7 @@ def summary(groups: Sequence[Group]) -> dict[str, Any]:
     episodes = [t for g in groups for t in g.trajectories]
     n, by_seat = len(episodes), [_by_seat(g) for g in groups if g.trajectories]
     wins = [row for seats in by_seat for row in seats.values()]
-    shares = [sum(map(sum, seats.values())) / sum(map(len, seats.values())) for seats in by_seat]
+    shares = [_share(g) for g in groups if g.trajectories]
     games = sum(_games(g) for g in groups)
     share = sum(map(sum, wins)) / max(1, n)
     worth = effective(shares, share, games)
@@ -113,6 +113,49 @@ def summary(groups: Sequence[Group]) -> dict[str, Any]:
         **_levels(groups),
         **_besides(groups),
     }
+
+
+def paired(mine: Sequence[Group], theirs: Sequence[Group]) -> dict[str, Any]:
+    """What a player gains over another on the same instances, each of which counts once; those that one of them did not play are left out.
+
+    Args:
+        mine: what came of the player, a group an instance.
+        theirs: the same of the other one, instance by instance.
+
+    Returns:
+        `instances` that both played, `difference` of their mean success, its 95 % `interval`, in how many the player did `better` and
+        `worse`, and `p`, that of the two-sided sign test on these.
+
+    Reference: the interval is the adjusted Wald one of Agresti and Min, Statistics in Medicine, 2005: half a pair more each way.
+    """
+    both = [(_share(a), _share(b)) for a, b in zip(mine, theirs, strict=True) if a.trajectories and b.trajectories]
+    gaps = [own - other for own, other in both]
+    n, total, squares = len(gaps), sum(gaps), sum(gap * gap for gap in gaps)
+    middle = total / (n + 2)
+    spread = 1.96 * math.sqrt(squares + 1 - total * middle) / (n + 2)
+    better, worse = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
+    tail = sum(math.comb(better + worse, i) for i in range(min(better, worse) + 1))
+    return {
+        "instances": n,
+        "difference": total / max(1, n),
+        "interval": [max(-1.0, middle - spread), min(1.0, middle + spread)],
+        "better": better,
+        "worse": worse,
+        "p": min(1.0, 2 * tail / 2 ** (better + worse)),
+    }
+
+
+def compared(found: Mapping[str, Any]) -> str:
+    """What `paired` found, for people; `success` is the other player's."""
+    low, high = found["interval"]
+    return (
+        f"success {found['success']:.3f}, gained {found['difference']:+.3f}  (95 % interval {low:+.3f} to {high:+.3f}; better in "
+        f"{found['better']} of {found['instances']} instances, worse in {found['worse']}, sign test p {found['p']:.2g})"
+    )
+
+
+def _share(group: Group) -> float:
+    return sum(succeeded(t.rewards, t.reward) for t in group.trajectories) / len(group.trajectories)
 
 
 def _by_seat(group: Group) -> dict[str, list[bool]]:

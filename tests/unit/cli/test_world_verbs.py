@@ -534,7 +534,7 @@ def test_keys_that_come_together_are_all_played(monkeypatch):
 
 def test_a_frame_fits_the_terminal(capsys, monkeypatch):
     for name, lines, columns in (("EmptyRoom", 24, 80), ("Maze3D", 24, 80), ("KeyDoor", 60, 40), ("Sokoban", 12, 80)):
-        monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((columns, lines)))  # noqa: B023
+        monkeypatch.setattr("shutil.get_terminal_size", lambda *_, **__: os.terminal_size((columns, lines)))  # noqa: B023
         at = table(name)
         at.picture = 32
         at.show()
@@ -556,7 +556,7 @@ def test_a_list_of_worlds_has_a_header_and_fits_a_terminal(capsys, monkeypatch):
     assert {"SnakeRun", "SkyDodge"} <= {row["id"] for row in rows if row["foresees"]} < {row["id"] for row in rows}
     plain = told(capsys, "list", "worlds").splitlines()
     assert plain[0].split() == ["name", "domain", "engine", "seats", "oracle", "summary"] and max(map(len, plain)) > 120
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((100, 30)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_, **__: os.terminal_size((100, 30)))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     short = told(capsys, "list", "worlds").splitlines()
     assert max(map(len, short)) == 100 and len(short) == len(plain) == len(rows) + 2

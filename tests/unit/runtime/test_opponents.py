@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from quintain import config as configs
-from quintain.cli.eval import _calm
 from quintain.cli.eval import main as evaluate
+from quintain.cli.evaluation import calm
 from quintain.cli.show import main as show
 from quintain.cli.train import _where
 from quintain.cli.train import main as train
@@ -176,10 +176,17 @@ def test_which_checkpoints_played_is_told(runs, capsys):
     found = json.loads(capsys.readouterr().out)
     assert (found["player"], found["step"], found["against"], found["against_step"]) == (one, 1, two, 7)
     assert found["away"]["step"] == 1 and found["gains"]["over_step"] == 1
-    with pytest.raises(
-        UnknownName, match="two/checkpoints/step-000001 is a checkpoint of .*two: name that run, whose newest"
-    ):
-        evaluate([f"{two}/checkpoints/step-000001"])
+    older = f"{two}/checkpoints/step-000001"
+    assert (
+        evaluate([older, "level=1", "-n", "2", "--against", f"{one}/checkpoints/step-000001/", "--over", two, "--json"])
+        == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert (found["player"], found["step"], found["against"], found["against_step"]) == (two, 1, one, 1)
+    assert (found["compared"]["over"], found["compared"]["over_step"]) == (two, 7)
+    assert found["where"] == f"NimDuel level 1 (test) against {one} at step 1"
+    with pytest.raises(UnknownName, match="two has no checkpoint of step 4; there are: 1, 7"):
+        evaluate([f"{two}/checkpoints/step-000004"])
     assert evaluate(["random", "NimDuel", "-n", "2", "--json"]) == 0
     assert "step" not in capsys.readouterr().out
 
@@ -462,8 +469,8 @@ def test_temperature_0_is_the_players_alone():
     own = builtin("random", duel())
     like = replace(own, sampling=Sampling(temperature=0.5))
     cast = facing(own, ("first", "second"), "first", Player(lambda *_: ""), like)
-    calm = _calm(cast)
-    assert (calm.sampling.temperature, calm.samplings["second"].temperature) == (0.0, 0.5)
+    cold = calm(cast)
+    assert (cold.sampling.temperature, cold.samplings["second"].temperature) == (0.0, 0.5)
 
 
 def test_a_run_of_one_seat_is_told_that_nobody_can_be_met_there(tmp_path):
