@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from quintain.cli.args import levels_of
+from quintain.cli.args import agree, levels_of
 from quintain.cli.places import TOLD, WORDS, places
 from quintain.types import QuintainError
 
@@ -47,6 +47,8 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--out", type=Path, required=True, help="a new folder")
     given = parser.parse_intermixed_args(arguments)
+    if given.image is not None:
+        agree(f"--image {given.image}", given.image, "env.scaffold.image", given.items)
     place = places(given.items)
     worlds = place.worlds
     counts = {"train": given.n, "validation": given.validation, "test": given.test}

@@ -197,9 +197,10 @@ def test_without_pictures_only_rows_are_named(tmp_path):
         ),
         (["MiniSudoku", "--levels", "3-12"], "--levels 3-12"),
         (["MiniSudoku", "--image", "7"], "image is 7"),
+        (["MiniSudoku", "env.scaffold.caption=0", "--image", "0"], "caption 0 without a picture"),
         (
-            ["MiniSudoku", "env.scaffold.image=64", "env.scaffold.caption=0", "--image", "0"],
-            "caption 0 without a picture",
+            ["MiniSudoku", "env.scaffold.image=64", "--image", "0"],
+            "--image 0 and env.scaffold.image=64 say two things; leave one of them out",
         ),
         (["MiniSudok"], "did you mean 'MiniSudoku'"),
         (["MiniSudoku", "run.seed=3"], "only env.scaffold.KEY=VALUE"),
