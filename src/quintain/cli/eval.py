@@ -105,42 +105,57 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _suite(given: argparse.Namespace) -> int:
-    """Play a suite, print its domains, and keep it where `--out` says."""
+    """Play a suite, print its domains, and keep it where `--out` says; the same with `--over`, and what is gained over it."""
     from quintain.envs.suites import suite_of
     from quintain.evals import suite_page, suites
-    from quintain.evals.players import named
 
     files, overrides = sources(worlds_in(given.items))
     _unbent(given, files, overrides)
     suite = suite_of(given.suite)
     if given.out is not None:
         suite_page.ready(given.out, suite.name)  # before anything is played
-    options = {"model": given.model, "key_env": given.key_env}
-    casts = suites.casting(given.player, suite, files, overrides, options)
-    start = time.perf_counter()
+    found, mine = _played(given, given.player, suite, files, overrides)
+    if given.over:
+        other, theirs = _played(given, given.over, suite, files, overrides)
+        steps = {"over_step": other["step"]} if "step" in other else {}
+        pairs = {"over": other["player"], **steps, "success": other["success"], **suites.gained(suite, mine, theirs)}
+        found = {**found, "compared": pairs}
+        print(end="" if given.json else f"{suites.gains(found)}\n")
+    if given.json:
+        print(json.dumps(found))
+    return 0
+
+
+def _played(
+    given: argparse.Namespace, player: str, suite: Any, files: Sequence[str], overrides: Sequence[str]
+) -> tuple[dict[str, Any], Any]:
+    """What came of a suite that one player played, told and kept, and each instance of each world."""
+    from quintain.evals import suite_page, suites
+    from quintain.evals.players import named
+
+    casts = suites.casting(player, suite, files, overrides, {"model": given.model, "key_env": given.key_env})
+    start, cast = time.perf_counter(), casts(suite.worlds[0])[1]
     whose = {
-        "player": named(given.player),
-        "setting": _setting(given, files, overrides),
+        "player": named(player),
+        "setting": _setting(given, player, files, overrides),
         "digest": suite.digest(),
     }
-    part = _part(given, suite, whose, casts(suite.worlds[0])[1])
+    part = _part(given, player, suite, whose, cast)
     change = calm if given.greedy else lambda cast: cast
     try:
         played = asyncio.run(suites.play_suite(suite, casts, given.k, change, Paced(), warn, part))
     except (QuintainError, KeyboardInterrupt) as error:
-        _cut_off(given.player, suite, part, isinstance(error, KeyboardInterrupt))
+        _cut_off(player, suite, part, isinstance(error, KeyboardInterrupt))
         raise
     found = {
         "player": whose["player"],
-        **steps_of(casts(suite.worlds[0])[1]),
+        **steps_of(cast),
         "setting": whose["setting"],
         "seconds": time.perf_counter() - start,
         **suites.summed(suite, played),
-        **used(casts(suite.worlds[0])[1]),
+        **used(cast),
     }
-    if given.json:
-        print(json.dumps(found))
-    else:
+    if not given.json:
         print(suites.table(found))
         print(f"  {found['seconds']:.1f} s{spent(found)}")
     if given.out is not None:
@@ -148,14 +163,15 @@ def _suite(given: argparse.Namespace) -> int:
         print(f"  kept; see {kept}", file=sys.stderr if given.json else sys.stdout)
         if isinstance(part, suite_page.Unfinished):
             part.close()
-    return 0
+    return found, played
 
 
 def _unbent(given: argparse.Namespace, files: list[str], overrides: Sequence[str]) -> None:
     """Refuse words that would change what a suite fixes, or that its player cannot heed."""
-    own = {"-n": given.n, "--seed": given.seed, "--away": given.away, "--over": given.over, "--against": given.against}
+    own = {"-n": given.n, "--seed": given.seed, "--away": given.away, "--against": given.against}
     fixed = [name for name, value in own.items() if value not in (None, [], "")]
-    own_setting(given.player, files)
+    for player in (given.player, given.over):
+        own_setting(player, files)
     placed = [word for word in overrides if word.startswith(PLACES)] + fixed_by(files)
     if fixed or placed:
         raise configs.ConfigError(
@@ -163,20 +179,23 @@ def _unbent(given: argparse.Namespace, files: list[str], overrides: Sequence[str
         )
     if given.k < 1:
         raise configs.ConfigError(f"-k is {given.k}; it must be at least 1")
-    modelled(given.model, given.player)
+    modelled(given.model, given.player, given.over)
 
 
-def _setting(given: argparse.Namespace, files: Sequence[str], overrides: Sequence[str]) -> str:
+def _setting(given: argparse.Namespace, player: str, files: Sequence[str], overrides: Sequence[str]) -> str:
     """What sets evaluations of a player apart."""
-    own = [f"model {given.model}"] * bool(given.model) + ["greedy"] * given.greedy + [f"k={given.k}"] * (given.k > 1)
+    from quintain.runtime.opponents import PLAYERS
+
+    own = [f"model {given.model}"] * (bool(given.model) and behind_url(player))
+    own += ["greedy"] * (given.greedy and player not in PLAYERS) + [f"k={given.k}"] * (given.k > 1)
     return ", ".join([*own, *files, *overrides])
 
 
-def _part(given: argparse.Namespace, suite: Any, whose: dict[str, Any], cast: Cast) -> dict[str, Any]:
+def _part(given: argparse.Namespace, player: str, suite: Any, whose: dict[str, Any], cast: Cast) -> dict[str, Any]:
     """Where the worlds of a suite go as they end: with `--out` and a URL a file, which holds those of the same one that was cut off."""
     from quintain.evals import suite_page
 
-    if given.out is None or not behind_url(given.player):
+    if given.out is None or not behind_url(player):
         return {}  # others cost nothing, or are not the same the next time
     part = suite_page.Unfinished(given.out, suite.name, whose, cast.engines["policy"].used)  # pyrefly: ignore
     warn(f"{len(part)} of {len(suite.worlds)} worlds were played before, and are not played again" * bool(part))

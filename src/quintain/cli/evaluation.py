@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import math
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -27,7 +28,8 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     home, gains = _beside(given, ())
     if not given.away:
         return home
-    away, further = _beside(given, given.away)
+    with _played_before(home):
+        away, further = _beside(given, given.away)
     if not given.over:
         return {**home, "away": away}
     from quintain.evals.stats import generalisation
@@ -46,7 +48,7 @@ def told(found: dict[str, Any]) -> None:
         print(table(f"{called(one['player'], one.get('step'))} in {one['where']}", one))
         print(f"  {one['episodes']} episode{'s' * (one['episodes'] != 1)} in {one['seconds']:.1f} s{spent(one)}")
         if pairs := one.get("compared"):
-            print(f"  over {called(pairs['over'], pairs.get('over_step'))}: {compared(pairs)}")
+            print(f"  {compared(called(pairs['over'], pairs.get('over_step')), pairs)}")
     if gains := found.get("gains"):
         rows = {name: gains[name] for name in ("home", "away", "generalisation")}
         said = {name: "-" if value is None else f"{value:.3f}" for name, value in rows.items()}
@@ -60,7 +62,7 @@ def _whose(pairs: dict[str, Any]) -> dict[str, Any]:
 
 def _beside(given: argparse.Namespace, more: Sequence[str]) -> tuple[dict[str, Any], float]:
     """What came of the player with further words, compared with `--over`, and the relative gain over that player (NaN without one)."""
-    from quintain.evals.stats import paired, relative_gain
+    from quintain.evals.stats import paired, relative_gain, shares
     from quintain.runtime.opponents import ITSELF
 
     words = [*given.items, *more]
@@ -69,23 +71,33 @@ def _beside(given: argparse.Namespace, more: Sequence[str]) -> tuple[dict[str, A
     if not given.over:
         return found, math.nan
     rival = found.get("against", ITSELF)
-    theirs = _prepared(given, given.over, rival, _placed(given.player, given.over, words))
-    if theirs.place() != mine.place():
-        raise configs.ConfigError(
-            f"{mine.name} played in {mine.where} and {theirs.name} would play in {theirs.where}, or with other knobs; "
-            "name world and level for both"
-        )
-    try:
+    with _played_before(found):
+        theirs = _prepared(given, given.over, rival, _placed(given.player, given.over, words))
+        if theirs.place() != mine.place():
+            raise configs.ConfigError(
+                f"{mine.name} played in {mine.where} and {theirs.name} would play in {theirs.where}, or with other knobs; "
+                "name world and level for both"
+            )
         before, others = _play(theirs)
+    steps = {"over_step": before["step"]} if "step" in before else {}
+    pairs = {"over": before["player"], **steps, "success": before["success"], **paired(shares(groups), shares(others))}
+    return {**found, "compared": pairs}, relative_gain(before["success"], found["success"])
+
+
+@contextlib.contextmanager
+def _played_before(found: dict[str, Any]) -> Iterator[None]:
+    """Tell what one player came to where what is played after it comes to nothing."""
+    from quintain.evals.players import called
+
+    try:
+        yield
     except (QuintainError, KeyboardInterrupt):
         low, high = found["interval"]
         warn(
-            f"{mine.name} had played to its end in {mine.where}: success {found['success']:.3f} ({low:.3f} to {high:.3f})"
+            f"{called(found['player'], found.get('step'))} had played to its end in {found['where']}: success "
+            f"{found['success']:.3f} ({low:.3f} to {high:.3f})"
         )
         raise
-    steps = {"over_step": before["step"]} if "step" in before else {}
-    pairs = {"over": before["player"], **steps, "success": before["success"], **paired(groups, others)}
-    return {**found, "compared": pairs}, relative_gain(before["success"], found["success"])
 
 
 def _placed(other: str, player: str, words: Sequence[str]) -> list[str]:

@@ -40,10 +40,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--ask", choices=ASKED, default=ASKED[0], help="what each question asks for: see below")
     parser.add_argument("--seed", type=int, default=0, help="the first instance (default 0)")
     parser.add_argument(
-        "--image",
-        type=int,
-        metavar="PIXELS",
-        help="with a picture of that side; env.scaffold.caption=0 leaves the caption out",
+        "--image", type=int, metavar="PIXELS", help="with a picture of that side; env.scaffold.caption=0: no caption"
     )
     parser.add_argument("--out", type=Path, required=True, help="a new folder")
     given = parser.parse_intermixed_args(arguments)

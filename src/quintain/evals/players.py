@@ -228,6 +228,8 @@ def opposed(
 def run_of(player: str) -> tuple[Path, int | None] | None:
     """The run that a player is, and the step where it is a checkpoint (RUN/checkpoints/step-000300); None where it is no run."""
     folder = Path(player)
+    if not player:
+        return None
     if (folder / "run.json").is_file():
         return folder, None
     whole = Path(os.path.abspath(folder))

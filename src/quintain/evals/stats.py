@@ -115,21 +115,29 @@ def summary(groups: Sequence[Group]) -> dict[str, Any]:
     }
 
 
-def paired(mine: Sequence[Group], theirs: Sequence[Group]) -> dict[str, Any]:
+def shares(groups: Sequence[Group]) -> list[float | None]:
+    """Of each instance the share of its episodes that succeeded; None where none was played."""
+    return [_share(g) if g.trajectories else None for g in groups]
+
+
+def paired(mine: Sequence[float | None], theirs: Sequence[float | None]) -> dict[str, Any]:
     """What a player gains over another on the same instances, each of which counts once; those that one of them did not play are left out.
 
     Args:
-        mine: what came of the player, a group an instance.
+        mine: success of the player at each instance, 0 to 1; None where it did not play.
         theirs: the same of the other one, instance by instance.
 
     Returns:
         `instances` that both played, `difference` of their mean success, its 95 % `interval`, in how many the player did `better` and
         `worse`, and `p`, that of the two-sided sign test on these.
 
+    Example:
+        >>> paired([1.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, None])["difference"]
+        0.3333333333333333
+
     Reference: the interval is the adjusted Wald one of Agresti and Min, Statistics in Medicine, 2005: half a pair more each way.
     """
-    both = [(_share(a), _share(b)) for a, b in zip(mine, theirs, strict=True) if a.trajectories and b.trajectories]
-    gaps = [own - other for own, other in both]
+    gaps = [a - b for a, b in zip(mine, theirs, strict=True) if a is not None and b is not None]
     n, total, squares = len(gaps), sum(gaps), sum(gap * gap for gap in gaps)
     middle = total / (n + 2)
     spread = 1.96 * math.sqrt(squares + 1 - total * middle) / (n + 2)
@@ -145,11 +153,12 @@ def paired(mine: Sequence[Group], theirs: Sequence[Group]) -> dict[str, Any]:
     }
 
 
-def compared(found: Mapping[str, Any]) -> str:
-    """What `paired` found, for people; `success` is the other player's."""
+def compared(other: str, found: Mapping[str, Any]) -> str:
+    """What `paired` found, for people; `success` is that of the `other` player."""
     low, high = found["interval"]
     return (
-        f"success {found['success']:.3f}, gained {found['difference']:+.3f}  (95 % interval {low:+.3f} to {high:+.3f}; better in "
+        f"over {other} (success {found['success']:.3f}): gained {found['difference']:+.3f}  "
+        f"(95 % interval {low:+.3f} to {high:+.3f}; better in "
         f"{found['better']} of {found['instances']} instances, worse in {found['worse']}, sign test p {found['p']:.2g})"
     )
 

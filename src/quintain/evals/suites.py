@@ -12,7 +12,7 @@ from quintain.config import Config
 from quintain.envs.suites import COUNT, SPLIT, Suite
 from quintain.envs.world import world_of
 from quintain.evals.players import PLAYERS, builtin, called, cast_of
-from quintain.evals.stats import effective, interval
+from quintain.evals.stats import compared, effective, interval, paired
 from quintain.parts import Cast
 from quintain.registry import build
 from quintain.runtime.evaluate import play, succeeded
@@ -158,6 +158,32 @@ def summed(suite: Suite, found: Mapping[str, list[Played]]) -> dict[str, Any]:
         "domains": {name: {"worlds": len(suite.domains[name]), **score(rows)} for name, rows in domains.items()},
         "worlds": {name: score(found[name])["success"] for name in suite.worlds},
     }
+
+
+def gained(suite: Suite, mine: Mapping[str, list[Played]], theirs: Mapping[str, list[Played]]) -> dict[str, Any]:
+    """What a player gains over another (see `paired`) in the whole suite, and in `domains` in each."""
+
+    def pairs(worlds: Sequence[str]) -> dict[str, Any]:
+        both = [[p.share if p.tries else None for world in worlds for p in found[world]] for found in (mine, theirs)]
+        return paired(*both)
+
+    return {**pairs(suite.worlds), "domains": {domain: pairs(there) for domain, there in suite.domains.items()}}
+
+
+def gains(found: Mapping[str, Any]) -> str:
+    """What `gained` found, as lines for people."""
+    pairs = found["compared"]
+    wide = max(len(name) for name in pairs["domains"])
+    lines = [
+        f"{called(found['player'], found.get('step'))} {compared(called(pairs['over'], pairs.get('over_step')), pairs)}",
+        f"  {'domain':<{wide}}  gained   95 % interval     better  worse",
+    ]
+    for name, row in pairs["domains"].items():
+        low, high = row["interval"]
+        lines.append(
+            f"  {name:<{wide}}  {row['difference']:+.3f}  {low:+.3f} to {high:+.3f}  {row['better']:>6}  {row['worse']:>5}"
+        )
+    return "\n".join(lines)
 
 
 def table(found: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from argparse import Namespace
 from pathlib import Path
@@ -35,7 +36,7 @@ def test_two_players_are_compared_instance_by_instance(capsys):
     assert pairs["difference"] == pytest.approx(found["success"] - alone["success"]) and pairs["worse"] == 0
     assert "gains" not in found and "away" not in found
     assert evaluate(words) == 0
-    assert f"\n  over random: success {alone['success']:.3f}, gained +" in capsys.readouterr().out
+    assert f"\n  over random (success {alone['success']:.3f}): gained +" in capsys.readouterr().out
 
 
 def test_each_place_has_its_comparison(capsys):
@@ -75,19 +76,20 @@ def test_players_of_other_places_are_not_compared(run, tmp_path, monkeypatch, ca
         evaluate([run, "-n", "2", "--over", str(tmp_path / "other")])
 
 
-def test_what_the_first_player_came_to_is_told_where_the_second_fails(capsys, monkeypatch):
+@pytest.mark.parametrize("more", [["--over", "random"], ["--away", "level=1"]])
+def test_what_was_played_first_is_told_where_the_second_fails(more, capsys, monkeypatch):
     from quintain.runtime import evaluate as playing
 
-    real, count = playing.play, iter(range(2))
+    real, count = playing.play, itertools.count()
 
-    async def twice(*arguments, **options):
-        if next(count):
+    async def once(*arguments, **options):
+        if next(count) % 2:
             raise KeyboardInterrupt
         return await real(*arguments, **options)
 
-    monkeypatch.setattr(playing, "play", twice)
+    monkeypatch.setattr(playing, "play", once)
     with pytest.raises(KeyboardInterrupt):
-        evaluate(["oracle", "EmptyRoom", "level=0", "-n", "4", "--over", "random"])
+        evaluate(["oracle", "EmptyRoom", "level=0", "-n", "4", *more])
     assert (
         "oracle had played to its end in EmptyRoom level 0 (test): success 1.000 (0.510 to 1.000)"
         in capsys.readouterr().err
@@ -99,6 +101,8 @@ def test_a_checkpoint_is_named_from_inside_its_folder(run, capsys, monkeypatch):
     assert evaluate(["step-000001", "-n", "2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["player"], found["step"]) == ("..", 1)
+    monkeypatch.chdir(run)
+    assert evaluate(["oracle", "keydoor", "-n", "1"]) == 0, "the folder that one is in is no player"
 
 
 async def test_a_checkpoint_is_served_under_the_name_of_its_run(run):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quintain.evals.stats import compared, effective, interval, paired, relative_gain, summary, table
+from quintain.evals.stats import compared, effective, interval, paired, relative_gain, shares, summary, table
 from quintain.rewards.fronts import scalarise
 from quintain.types import Group, Stop, Task, Trajectory
 
@@ -152,29 +152,27 @@ def test_a_gain_over_nothing_is_no_number():
 def test_a_comparison_counts_the_instances_in_which_two_players_differ():
     mine, theirs = np.zeros((100, 1), bool), np.zeros((100, 1), bool)
     mine[:40], theirs[30:35] = True, True
-    mine[30:32] = False  # 38 won alone, 3 by both, 2 by the other alone
-    found = paired(played(mine), played(theirs))
+    mine[30:32] = False  # 35 won alone, 3 by both, 2 by the other alone
+    found = paired(shares(played(mine)), shares(played(theirs)))
     assert (found["instances"], found["better"], found["worse"]) == (100, 35, 2)
     assert found["difference"] == pytest.approx(0.33)
     # With half a pair more each way: 33 / 102, and the deviation sqrt(38 - 33^2 / 102) / 102.
     spread = 1.96 * math.sqrt(38 - 33**2 / 102) / 102
     assert found["interval"] == pytest.approx([33 / 102 - spread, 33 / 102 + spread])
     assert found["p"] == pytest.approx(2 * (1 + 37 + 37 * 18) / 2**37)
-    said = compared({**found, "success": 0.05})
-    assert (
-        "success 0.050, gained +0.330  (95 % interval +0.2" in said
-        and "better in 35 of 100 instances, worse in 2" in said
-    )
+    said = compared("b", {**found, "success": 0.05})
+    assert said.startswith("over b (success 0.050): gained +0.330  (95 % interval +0.2")
+    assert "better in 35 of 100 instances, worse in 2" in said
 
 
 def test_players_who_are_alike_differ_by_nothing_within_an_interval_that_holds_0():
     same = played(np.ones((4, 2), bool))
-    found = paired(same, same)
+    found = paired(shares(same), shares(same))
     assert (found["difference"], found["p"]) == (0.0, 1.0)
     assert found["interval"][0] == -found["interval"][1] < -0.2, "four instances tell little"
 
 
 def test_instances_that_one_of_two_players_did_not_play_are_left_out_of_both():
     mine, theirs = played(np.ones((3, 2), bool)), played(np.array([[0, 1], [0, 0], [0, 0]], bool))
-    found = paired(mine, [theirs[0], replace(theirs[1], trajectories=()), theirs[2]])
+    found = paired(shares(mine), shares([theirs[0], replace(theirs[1], trajectories=()), theirs[2]]))
     assert (found["instances"], found["difference"], found["better"]) == (2, 0.75, 2)

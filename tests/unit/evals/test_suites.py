@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+from argparse import Namespace
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from quintain.cli import eval as eval_verb
 from quintain.cli import main
 from quintain.config import ConfigError, make
 from quintain.engines.errors import EngineError
@@ -331,6 +333,39 @@ def test_the_verb_keeps_the_step_of_the_run_that_played(tmp_path, capsys, monkey
     assert main(words) == 0
     assert capsys.readouterr().out.startswith("runs/a at step 50 on suite small")
     assert json.loads((tmp_path / "kept" / "suite-small.jsonl").read_text())["step"] == 50
+
+
+def test_two_players_of_a_suite_are_compared_by_domain(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("quintain.envs.suites.suite_of", lambda name: SMALL)
+    words = ["eval", "oracle", "--suite", "small", "--over", "random", "--out", str(tmp_path)]
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    pairs = found["compared"]
+    assert main(["eval", "random", "--suite", "small", "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert (pairs["over"], pairs["success"], pairs["instances"]) == ("random", alone["success"], alone["instances"])
+    assert pairs["difference"] == pytest.approx(found["success"] - alone["success"])
+    for domain, row in pairs["domains"].items():
+        gap = found["domains"][domain]["success"] - alone["domains"][domain]["success"]
+        assert row["difference"] == pytest.approx(gap) and row["interval"][0] < gap < row["interval"][1]
+        assert row["instances"] == alone["domains"][domain]["instances"]
+    rows = [json.loads(line) for line in (tmp_path / "suite-small.jsonl").read_text().splitlines()]
+    assert [row["player"] for row in rows] == ["oracle", "random"] and "compared" not in rows[0]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert (
+        said.index("oracle on suite small")
+        < said.index("random on suite small")
+        < said.index("oracle over random (success 0.")
+    )
+    assert all(f"\n  {domain} " in said.partition("oracle over random")[2] for domain in pairs["domains"])
+
+
+def test_a_setting_stands_beside_the_player_that_has_it():
+    given = Namespace(model="m", greedy=True, k=2)
+    assert eval_verb._setting(given, "http://there", [], []) == "model m, greedy, k=2"
+    assert eval_verb._setting(given, "runs/a", [], []) == "greedy, k=2"
+    assert eval_verb._setting(given, "random", [], ["x=1"]) == "k=2, x=1"
 
 
 def test_records_survive_a_missing_newline_and_odd_names(tmp_path):
