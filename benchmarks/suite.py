@@ -111,7 +111,7 @@ def main() -> None:
         row(f"median steps/s with a 256 px picture, {of}", middle["picture"], 2_000, why=DRAWN),
         row("steps/s with a 256 px picture, slowest world", min(pace["picture"].values()), 200, why=last("picture")),
         row(
-            "instances/s at levels 0 to 7, slowest world",
+            "instances/s of the split train at levels 0 to 7, slowest world",
             1 / mean[3],
             100,
             note=f"{mean[0]} at level {mean[1]}",

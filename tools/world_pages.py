@@ -89,8 +89,7 @@ def _all(rows: Sequence[Mapping[str, Any]], measured: Mapping[str, Any], domains
         lines += f"| [{domain}](worlds/{domain}.md) | {len(names)} | {linked} |\n"
     paces = [measured[r["name"]]["pace"] for r in rows]
     text, picture = (statistics.median(p[kind] for p in paces) for kind in ("text", "picture"))
-    slowest = min(rows, key=lambda r: measured[r["name"]]["pace"]["resets"])["name"]
-    resets = measured[slowest]["pace"]["resets"]
+    resets, slowest = min((measured[r["name"]]["pace"]["resets"], r["name"]) for r in rows)
     return f"""# Worlds
 
 {len(rows)} worlds on {len(engines)} engines ({", ".join(engines)}). Each has levels 0 to 9, splits that share no layout up to symmetry
@@ -104,7 +103,9 @@ where layouts exist, an oracle that answers from any reachable state, and text a
 On one core of the machine that measured it, of which one is half as fast as another, the median world takes
 {_round(text)} steps a second without a picture and {_round(picture)} with one of 256 pixels, parsing, full caption and resets included;
 the slowest to start, {slowest}, makes {_round(resets)} instances a second at level 5. Worlds that are answered at
-once begin a new instance with every step.
+once begin a new instance with every step. These are instances of `train`. Those of `validation` and `test`, a tenth of all layouts each,
+take more draws: of `test` the median world makes 0.27 times as many a second at level 5, and the slowest at levels 0 to 7, Tsumego at level
+0, which has few layouts, 3 (processor seconds of 20 instances a level on a core of half that speed, 2026-11-29).
 
 `quintain play NAME` plays one; `quintain list worlds --json` has what stands here for programs: `id`, `domain`, `engine`, `seats`,
 `turns`, `levels`, `proof` (the class of the oracle), `foresees`, `speed`.

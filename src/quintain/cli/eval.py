@@ -108,8 +108,11 @@ def _suite(given: argparse.Namespace) -> int:
     """Play a suite, print its domains, and keep it where `--out` says; the same with `--over`, and what is gained over it."""
     from quintain.envs.suites import suite_of
     from quintain.evals import suite_page, suites
+    from quintain.evals.players import refuse_unknown
 
     files, overrides = sources(worlds_in(given.items))
+    if given.over:
+        refuse_unknown(given.over)
     _unbent(given, files, overrides)
     suite = suite_of(given.suite)
     if given.out is not None:

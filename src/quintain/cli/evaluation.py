@@ -23,8 +23,13 @@ from quintain.waits import Paced
 
 def evaluate(given: argparse.Namespace) -> dict[str, Any]:
     """Play at home, and where `--away` says; each of them also with `--over`, on the same instances."""
+    from quintain.evals.players import refuse_unknown
+    from quintain.evals.stats import generalisation
+
     for player in (given.player, given.over, given.against or ""):  # before anything is played
         own_setting(player, sources(worlds_in(given.items))[0])
+    if given.over:
+        refuse_unknown(given.over)
     home, gains = _beside(given, ())
     if not given.away:
         return home
@@ -32,8 +37,6 @@ def evaluate(given: argparse.Namespace) -> dict[str, Any]:
         away, further = _beside(given, given.away)
     if not given.over:
         return {**home, "away": away}
-    from quintain.evals.stats import generalisation
-
     told = {"home": gains, "away": further, "generalisation": generalisation(gains, further)}
     numbers = {name: value if math.isfinite(value) else None for name, value in told.items()}
     return {**home, "away": away, "gains": {**_whose(home["compared"]), **numbers}}

@@ -168,11 +168,23 @@ def cast_of(
     if player.startswith(("http://", "https://")):
         own = overrides if place is None else ()  # an opponent is no engine that they set
         return config, of_url(player, options.get("model", ""), config, own, options.get("key_env", "OPENAI_API_KEY"))
-    folder = Path(player)
+    refuse_unknown(player)
     if own := run_of(player):
         return of_run(own[0], overrides, own[1], place)[:2]
+    return config, of_folder(Path(player), config)
+
+
+def refuse_unknown(player: str) -> None:
+    """Find out whether there is such a player, before any is loaded.
+
+    Raises:
+        UnknownName: as `cast_of`.
+    """
+    folder = Path(player)
+    if player in PLAYERS or player.startswith(("http://", "https://")) or run_of(player):
+        return
     if (folder / "config.json").is_file():
-        return config, of_folder(folder, config)
+        return
     if folder.is_dir():
         raise UnknownName(
             f"{player} is a folder, but no run, which has a file run.json, and no model of Hugging Face's, which has config.json; if it "

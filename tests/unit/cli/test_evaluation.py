@@ -13,6 +13,7 @@ from quintain import config as configs
 from quintain.cli import serve
 from quintain.cli.eval import main as evaluate
 from quintain.ledger import RunDir
+from quintain.registry import UnknownName
 
 
 @pytest.fixture
@@ -64,6 +65,14 @@ def test_a_recipe_beside_a_run_is_refused_before_the_other_player_has_played(run
     monkeypatch.setattr("quintain.runtime.evaluate.play", lambda *_, **__: pytest.fail("it has played"))
     with pytest.raises(configs.ConfigError, match="a run is evaluated in its own setting, not that of 'keydoor'"):
         evaluate(["oracle", "keydoor", "-n", "3", "--over", run])
+
+
+@pytest.mark.parametrize("where", [["EmptyRoom", "-n", "3"], ["--suite", "spatial"]])
+def test_a_misspelt_name_is_told_before_the_other_player_has_played(where, run, monkeypatch):
+    monkeypatch.setattr("quintain.runtime.evaluate.play", lambda *_, **__: pytest.fail("it has played"))
+    monkeypatch.setattr("quintain.evals.suites.play", lambda *_, **__: pytest.fail("it has played"))
+    with pytest.raises(UnknownName, match=r"unknown player .*run2'; did you mean the run .*run\?"):
+        evaluate(["oracle", *where, "--over", f"{run}2"])
 
 
 def test_players_of_other_places_are_not_compared(run, tmp_path, monkeypatch, capsys):
