@@ -13,7 +13,7 @@ from typing import Any
 
 from quintain import config as configs
 from quintain.cli.args import agree, levels_of, sources
-from quintain.cli.evaluation import behind_url, calm, evaluate, modelled, own_setting, spent, steps_of, told, used, warn
+from quintain.cli.evaluation import calm, evaluate, modelled, over, own_setting, spent, steps_of, told, used, warn
 from quintain.cli.places import fixed_by, worlds_in
 from quintain.parts import Cast
 from quintain.registry import names
@@ -120,9 +120,7 @@ def _suite(given: argparse.Namespace) -> int:
     found, mine = _played(given, given.player, suite, files, overrides)
     if given.over:
         other, theirs = _played(given, given.over, suite, files, overrides)
-        steps = {"over_step": other["step"]} if "step" in other else {}
-        pairs = {"over": other["player"], **steps, "success": other["success"], **suites.gained(suite, mine, theirs)}
-        found = {**found, "compared": pairs}
+        found = {**found, "compared": over(other, suites.gained(suite, mine, theirs))}
         print(end="" if given.json else f"{suites.gains(found)}\n")
     if given.json:
         print(json.dumps(found))
@@ -187,7 +185,7 @@ def _unbent(given: argparse.Namespace, files: list[str], overrides: Sequence[str
 
 def _setting(given: argparse.Namespace, player: str, files: Sequence[str], overrides: Sequence[str]) -> str:
     """What sets evaluations of a player apart."""
-    from quintain.runtime.opponents import PLAYERS
+    from quintain.evals.players import PLAYERS, behind_url
 
     own = [f"model {given.model}"] * (bool(given.model) and behind_url(player))
     own += ["greedy"] * (given.greedy and player not in PLAYERS) + [f"k={given.k}"] * (given.k > 1)
@@ -197,6 +195,7 @@ def _setting(given: argparse.Namespace, player: str, files: Sequence[str], overr
 def _part(given: argparse.Namespace, player: str, suite: Any, whose: dict[str, Any], cast: Cast) -> dict[str, Any]:
     """Where the worlds of a suite go as they end: with `--out` and a URL a file, which holds those of the same one that was cut off."""
     from quintain.evals import suite_page
+    from quintain.evals.players import behind_url
 
     if given.out is None or not behind_url(player):
         return {}  # others cost nothing, or are not the same the next time
@@ -208,6 +207,7 @@ def _part(given: argparse.Namespace, player: str, suite: Any, whose: dict[str, A
 def _cut_off(player: str, suite: Any, part: dict[str, Any], asked: bool) -> None:
     """Say what the worlds that were played came to, and where an evaluation that ended early, as somebody `asked` for, goes on."""
     from quintain.evals import suite_page, suites
+    from quintain.evals.players import behind_url
 
     if not part:
         warn(f"ended in the first of {len(suite.worlds)} worlds; nothing of it is kept" * asked)

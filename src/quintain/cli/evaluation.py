@@ -82,9 +82,14 @@ def _beside(given: argparse.Namespace, more: Sequence[str]) -> tuple[dict[str, A
                 "name world and level for both"
             )
         before, others = _play(theirs)
-    steps = {"over_step": before["step"]} if "step" in before else {}
-    pairs = {"over": before["player"], **steps, "success": before["success"], **paired(shares(groups), shares(others))}
+    pairs = over(before, paired(shares(groups), shares(others)))
     return {**found, "compared": pairs}, relative_gain(before["success"], found["success"])
+
+
+def over(other: dict[str, Any], pairs: dict[str, Any]) -> dict[str, Any]:
+    """What is gained (see `paired`), with the other player, its step and its success."""
+    steps = {"over_step": other["step"]} if "step" in other else {}
+    return {"over": other["player"], **steps, "success": other["success"], **pairs}
 
 
 @contextlib.contextmanager
@@ -234,13 +239,10 @@ def own_setting(player: str, files: list[str]) -> None:
         )
 
 
-def behind_url(player: str) -> bool:
-    """Whether a player is a model behind a URL."""
-    return player.startswith(("http://", "https://"))
-
-
 def modelled(model: str, *players: str) -> None:
     """Refuse the name of a model where none of the players has one."""
+    from quintain.evals.players import behind_url
+
     if model and not any(map(behind_url, players)):
         raise configs.ConfigError(
             f"--model {model} names a model behind a URL, and none plays here; leave it out, or give the URL as the player"

@@ -165,7 +165,7 @@ def cast_of(
     """
     if player in PLAYERS:
         return config, builtin(player, config)
-    if player.startswith(("http://", "https://")):
+    if behind_url(player):
         own = overrides if place is None else ()  # an opponent is no engine that they set
         return config, of_url(player, options.get("model", ""), config, own, options.get("key_env", "OPENAI_API_KEY"))
     refuse_unknown(player)
@@ -181,9 +181,7 @@ def refuse_unknown(player: str) -> None:
         UnknownName: as `cast_of`.
     """
     folder = Path(player)
-    if player in PLAYERS or player.startswith(("http://", "https://")) or run_of(player):
-        return
-    if (folder / "config.json").is_file():
+    if player in PLAYERS or behind_url(player) or run_of(player) or (folder / "config.json").is_file():
         return
     if folder.is_dir():
         raise UnknownName(
@@ -235,6 +233,11 @@ def opposed(
         )
     seats, engine = seats_of(config), theirs.engines["policy"]
     return config, [facing(own, seats, mine, engine, theirs) for mine in seats]
+
+
+def behind_url(player: str) -> bool:
+    """Whether a player is a model behind a URL."""
+    return player.startswith(("http://", "https://"))
 
 
 def run_of(player: str) -> tuple[Path, int | None] | None:
