@@ -60,7 +60,7 @@ async def _teach(config: configs.Config, out: Path, count: int, advice: str) -> 
         print(advice, flush=True)
     model = policy.make_model(config, stage.renderer)
     teacher = policy.make_teacher(config, model, Ranks())
-    demos = need_demos(stage)(section.demos, config.run.seed)
+    demos = policy.readable(model, need_demos(stage)(section.demos, config.run.seed))
     history = await imitate(teacher, demos, steps=section.steps, size=section.batch)
     for step in range(0, len(history), max(1, len(history) // 10)):
         print(f"step {step + 1}/{len(history)}  loss {history[step]['loss']:.3f}")

@@ -80,7 +80,9 @@ class Scaffold:
                 f"caption is {self.caption}, and style words has words in its place; leave caption out or set style=plain"
             )
         if not self.image and not self.caption:
-            raise ScaffoldError("caption 0 without a picture shows nothing; set image=256, or caption=1 or 2")
+            raise ScaffoldError(
+                "caption 0 without a picture shows nothing; set caption=1 or 2, or image=256 for a player that sees"
+            )
 
     @classmethod
     def of(cls, options: Mapping[str, Any] | Scaffold | None = None) -> Scaffold:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from quintain.engines.resuming import ResumingEngine
 from quintain.learn.checkpoint import load_weights
 from quintain.learn.learner import Plan, TorchLearner
 from quintain.learn.lora import add_lora
+from quintain.learn.pack import Demo
 from quintain.learn.precision import Precision, pick_device, set_device
 from quintain.learn.precision import set_threads as set_threads
 from quintain.learn.ranks import Ranks
@@ -111,6 +112,22 @@ def narrower(config: Config, model: Any) -> str:
     if model is None or (most := context_limit(model)) >= config.model.context:
         return ""
     return f"model.context is {config.model.context}, and the model reads at most {most} tokens: paths end there"
+
+
+def readable(model: Any, demos: Iterable[Demo]) -> Iterator[Demo]:
+    """The demonstrations, none of which is longer than what the model reads; all where it is elsewhere (None).
+
+    Raises:
+        ConfigError: one is longer.
+    """
+    most = None if model is None else context_limit(model)
+    for demo in demos:
+        if most is not None and len(demo.tokens) > most:
+            raise ConfigError(
+                f"a demonstration of the oracle has {len(demo.tokens)} tokens, and the model reads at most {most}, whatever model.context "
+                "is; take an easier level or a model that reads more"
+            )
+        yield demo
 
 
 def make_engine(config: Config, model: Any, *, own: bool = False) -> Engine:

@@ -43,7 +43,7 @@ async def _warm_start(config: Config, opened: Any, say: Say) -> bool:
     say(f"warm start: {section.steps} supervised steps on {section.demos} demonstrations of the oracle")
     demos: list[Demo] = []
     far = Paced(say)
-    for demo in need_demos(opened.stage)(section.demos, config.run.seed):
+    for demo in policy.readable(opened.model, need_demos(opened.stage)(section.demos, config.run.seed)):
         done("demo")
         if run.draining:
             break

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from quintain import waits
+from quintain.cli import sft
 from quintain.config import ConfigError, make
 from quintain.envs.demos import Manner, demonstrations
 from quintain.envs.scaffold import Scaffold
@@ -140,6 +141,29 @@ def test_so_do_those_of_text(tmp_path):
         next(iter(need_demos(stage)(1, 0)))
     fits = make_stage(make("keydoor_text", overrides=[*words, "rollout.max_tokens=60"]))
     assert len(list(need_demos(fits)(2, 0))) == 2
+
+
+def test_demonstrations_longer_than_the_model_reads_are_refused_with_what_mends_it(tmp_path):
+    """Not with `model.context`, of which more does not help."""
+    words = [
+        f"model={tmp_path / 'model'}",
+        "world=MiniSudoku",
+        "level=0",
+        "rollout.max_tokens=60",
+        "warm_start.steps=2",
+    ]
+    write_model(make("keydoor_text", overrides=[*words, "model.context=32"]), tmp_path / "model", 300)
+    config = make("keydoor_text", overrides=[*words, "model.context=9000"])
+    stage = make_stage(config)
+    run = SimpleNamespace(keeper=None, draining=False, asked=lambda: False)
+    model = policy.make_model(config, stage.renderer)
+    opened = assemble.Open(run=run, stage=stage, model=model, ranks=Ranks(), learner=SimpleNamespace(precision=None))
+    with pytest.raises(ConfigError, match=r"has \d+ tokens, and the model reads at most 32, whatever model.context is"):
+        asyncio.run(warm.warm_start(config, opened, print))
+    with pytest.raises(ConfigError, match="reads at most 32"):
+        sft.main(["keydoor_text", *words, "model.context=9000", "--out", str(tmp_path / "out")])
+    demos = list(need_demos(stage)(2, 0))
+    assert list(policy.readable(None, demos)) == demos, "who has no model here lets all pass"
 
 
 def test_tool_calls_are_imitated_as_they_are_read(tmp_path):

@@ -8,8 +8,9 @@ from quintain.envs.world import world_of
 from quintain.types import Ints
 from quintain.worlds.engines.board.chess import NAMES, SIGNS, Chess, checked, lead, spent
 from quintain.worlds.engines.board.chess_legal import LegalGame, goals
-from quintain.worlds.engines.board.chess_look import scattered
+from quintain.worlds.engines.board.chess_look import brief, named, read, read_small, scattered
 from quintain.worlds.engines.board.chess_mate import forced, kept, pose
+from quintain.worlds.engines.board.game import Match, Setup
 from quintain.worlds.engines.board.men import MenGame
 from quintain.worlds.noise import Rng
 
@@ -59,6 +60,10 @@ def test_random_games_agree_with_another_program() -> None:
             short = {k: v.replace("rook", "r").replace("bishop", "b") for k, v in short.items()}
             assert sorted(short.values()) == sorted(theirs)
             assert checked(position, position[-1]) == other.is_check()
+            for key, name in short.items():
+                move = read(other.san(theirs[name]))
+                assert move is not None
+                assert named(Match(Setup(()), position), move).key == mine[key]
             worth = GAME.worth(position)
             assert (worth == -1) == other.is_checkmate()
             if worth is not None:
@@ -163,6 +168,61 @@ def test_castling_is_read_by_its_signs(side: str, said: str, key: str) -> None:
     # without a king on its cell a rook would go there
     state = world.rebuild(world.caption(state, side, 2).replace("K . .", "R . K").replace("k . .", "r . k"), side)
     assert world.step(state, {side: moves[0]}).events == {side: ("illegal",)}
+
+
+@pytest.mark.parametrize(
+    ("said", "key"),
+    [
+        *(("Nh3", "f4 h3"), ("knight to h3", "f4 h3"), ("nh3+", "f4 h3"), ("12. Nh3!", "f4 h3"), ("Ne2", "")),
+        *(
+            ("Nce2", "c3 e2"),
+            ("N4e2", "f4 e2"),
+            ("Nc3e2", "c3 e2"),
+            ("Nbe2", ""),
+            ("knight takes d5", ""),
+            ("Nfxd5", "f4 d5"),
+        ),
+        *(("exd5", "e4 d5"), ("e takes d5", "e4 d5"), ("cd5", "c4 d5"), ("pawn takes d5", ""), ("bxd5", "")),
+        *(("a3", "a2 a3"), ("pawn to a3", "a2 a3"), ("to e5", "e4 e5"), ("a4", "b3 a4"), ("e3", ""), ("a8=Q", "")),
+        *(
+            ("Bxa4", "d7 a4"),
+            ("bxa4", "b3 a4"),
+            ("ba4", "b3 a4"),
+            ("Bc6", "d7 c6"),
+            ("bc6", "d7 c6"),
+            ("b4", "b3 b4"),
+            ("Kd1", "e1 d1"),
+        ),
+        *(("R1h4", "h1 h4"), ("R8xh5", "h8 h5"), ("Rh5", ""), ("Rg8", "h8 g8"), ("Qd1", "")),
+    ],
+)
+def test_short_notation_names_the_one_move_that_fits(said: str, key: str) -> None:
+    """Two knights reach e2 and d5, two pawns d5, two rooks h5; a4 is reached by a pawn and by the bishop."""
+    position = fen("7R/k2B4/8/3p4/p1P1PN2/1PN5/P7/4K2R w - -")
+    legal = {GAME.spell(m) for m in GAME.legal(position)}
+    # two fit `bxa4` where capitals are lost
+    moves = [read(said)] if said.lower() in ("bxa4", "ba4") else [read(said), read_small(said.lower())]
+    for move, again in zip(moves, (read, read_small), strict=False):
+        assert move is not None
+        assert again(move.key.lower() if again is read_small else move.key) == move
+        meant = named(Match(Setup(()), position), move).key
+        assert meant == key if key else meant not in legal
+
+
+@pytest.mark.parametrize("said", ["bxa4", "ba4"])
+def test_a_small_b_that_may_be_either_names_no_move_where_capitals_are_lost(said: str) -> None:
+    position = fen("7R/k2B4/8/3p4/p1P1PN2/1PN5/P7/4K2R w - -")
+    move = read_small(said)
+    assert move is not None
+    assert read_small(move.key) == move
+    assert named(Match(Setup(()), position), move).key == "ba4"
+
+
+@pytest.mark.parametrize(
+    "said", ["a b3", "b1 c3", "B1c3", "b1xc3", "pawn 2 e4", "N b d7", "knight", "Nf9", "1e4", "Zf3", "e", "the b3"]
+)
+def test_other_texts_are_no_short_notation(said: str) -> None:
+    assert brief(said) is None
 
 
 @pytest.mark.parametrize(

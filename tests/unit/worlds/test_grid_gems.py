@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from quintain.envs.world import world_of
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
+from quintain.messages import Message
 from quintain.ports import SOLO
+from quintain.types import Task
 from quintain.worlds.engines.grid.gem_pile import Pile, PileGame, clearing
 from quintain.worlds.engines.grid.gem_swap import Gems, proven
 from quintain.worlds.engines.grid.gems import cleared, exchanged, exchanges, fallen
@@ -115,3 +118,13 @@ def test_a_swap_is_read_in_many_spellings() -> None:
     assert len(said) == 1 and None not in said
     assert world.read("a1 up", SOLO) is None
     assert world.step(world.start(0, 0), {SOLO: world.read("b2-c3", SOLO)}).events == {SOLO: ("illegal",)}
+
+
+def test_more_swaps_than_are_allowed_are_told_so() -> None:
+    env = WorldEnv(world_of("SwapAttack"), Scaffold())
+    env.begin(Task(key="0", env="SwapAttack", seed=3, level=2))
+    plan = env.world.solve(env.state, SOLO)
+    assert isinstance(plan, Plan)
+    said = Message.of("assistant", f"<action>{plan.moves[0].key} {plan.moves[0].key}</action>")
+    heard = env.advance({SOLO: said})[SOLO]
+    assert heard.events == ("illegal",) and "more swaps than are allowed; none was made" in heard.messages[0].text

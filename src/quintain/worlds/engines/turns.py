@@ -101,7 +101,7 @@ class TurnWorld(Generic[S]):
         game: the game.
         schema: the dataclass of its states.
         longest: characters after which a text is no action.
-        meant: which of the legal moves a well-formed one stands for, or that one itself.
+        meant: which of the legal moves of a state a well-formed one stands for, or that one itself.
     """
 
     facts: Facts
@@ -109,7 +109,7 @@ class TurnWorld(Generic[S]):
     game: Game[S]
     schema: type[S]
     longest: int = 64
-    meant: Callable[[Move, tuple[Move, ...]], Move] | None = None
+    meant: Callable[[S, Move], Move] | None = None
 
     @overridable
     def start(self, seed: int, level: int, *, split: str = "train", **knobs: Any) -> S:
@@ -139,7 +139,7 @@ class TurnWorld(Generic[S]):
         seat = seats[max(side, 0)]
         move = moves[seat]
         legal = self.game.legal(state)
-        move = self.meant(move, legal) if self.meant else move
+        move = self.meant(state, move) if self.meant else move
         after = self.game.play(state, move) if side >= 0 and (not legal or move in legal) else None
         if after is None:
             return Outcome(state, events={seat: ("illegal",)})

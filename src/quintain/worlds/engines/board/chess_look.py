@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from quintain.types import Ints
 from quintain.worlds.art import tiles
@@ -17,9 +17,16 @@ from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Point, Polygon, Shape
 
 _LETTER = {sign: word for word, sign in zip(SPECIALS, "qrbn", strict=True)}
+BRIEFEST = 40  # characters of short notation at most
 SHORT, LONG = "short", "long"  # castling as answers may name it
 _SHORT = re.compile(r"(?<=\d)\s*[=(]?\s*([qrbn])\s*\)?\s*[+#]?$")
 _CASTLES = re.compile(r"[o0]-[o0](-[o0])?")
+_BRIEF = re.compile(  # the usual short notation, `Nbd7` or `exd8=Q+`, also with its words
+    r"(?:\d{1,3}\.{1,3}\s*)?(?:(king|queen|rook|bishop|knight|pawn)\s+|([kqrbn]))?([a-h](?=[a-hx1-8]|\s*(?:x|takes|captures)))?([1-8])?"
+    r"\s*(?:x|(?:takes|captures)\s+(?:on\s+)?|to\s+)?\s*([a-h][1-8])"
+    r"\s*(?:=?\s*(queen|rook|bishop|knight)|[=(]?\s*([qrbn])\s*\)?)?\s*(?:e\.?p\.?)?\s*[+#!?]*",
+    re.IGNORECASE,
+)
 _MAN = re.compile(
     r"^(?:(?:move|play|the|my|i|white|black) ){0,3}"
     r"(?:king|queen|rook|bishop|knight|pawn|[kqrbn](?=\s?[a-h][1-8]\W*x?\W*[a-h][1-8]))\s*(?:(?:on|at|from)\s+)?(?=[a-h][1-8])"
@@ -98,14 +105,79 @@ def plain(text: str) -> str:
     return _SHORT.sub(lambda m: " " + _LETTER[m[1]], text)
 
 
-def castled(match: Match, move: Move) -> Move:
-    """Castling that is named by its signs, as the two cells of the king; `e8=Q` as the one pawn's move that fits; others as they are."""
-    side, (cell, *new) = match.position[-1], move.key.split()
-    if len(new) == 1 and new[0] in SPECIALS and cell in NAMES:
+class Brief(NamedTuple):
+    """What short notation says of a move: the piece (`P` a pawn), the file and the row that it leaves, its new cell, the new piece.
+
+    The piece of a small b is `PB`, the pawn of that file or else a bishop, and `BP` where no text has capitals: whichever alone fits.
+    """
+
+    man: str
+    file: str
+    row: str
+    to: str
+    new: str
+
+    @property
+    def key(self) -> str:
+        """As it is usually written."""
+        new = f"={self.new}" * bool(self.new)
+        if self.man == "P":
+            return f"{self.file}{'x' * bool(self.file)}{self.to}{new}"
+        return f"{'b' if len(self.man) == 2 else self.man + self.file}{self.row}{self.to}{new}"
+
+    def says(self, position: Ints, said: str) -> bool:
+        """Whether a legal move, in the words of the game, is such a one."""
+        at, to, *new = said.split()
+        man = SIGNS[position[NAMES.index(at)]].upper()
+        file = self.file if len(self.man) == 1 or man == "P" else ""
+        fits = man in self.man and to == self.to and at.startswith(file) and at.endswith(self.row)
+        return fits and new == [_LETTER[letter] for letter in self.new.lower()]
+
+
+def brief(text: str) -> Brief | None:
+    """A move in short notation; None for another text.
+
+    Example:
+        >>> brief("Nbd7"), brief("knight takes d7").key, brief("bxc3").man, brief("e2 e4")
+        (Brief(man='N', file='b', row='', to='d7', new=''), 'Nd7', 'PB', None)
+    """
+    found = _BRIEF.fullmatch(text.strip()) if len(text) <= BRIEFEST else None
+    if not found or (found[4] and (found[3] or (found[2] or "") in "bB")):  # its old cell is told, as in b1c3
+        return None
+    word, sign, file, row, to = (found[i] or "" for i in range(1, 6))
+    file, to = file.lower(), to.lower()
+    man = "N" if word.lower() == "knight" else (word[:1] or sign).upper() or "P"
+    if sign == "b" and not file:
+        man, file = "PB", "b"
+    new = {"knight": "N"}.get((found[6] or "").lower(), (found[6] or "")[:1] or found[7] or "").upper()
+    return Brief(man, file, row, to, new)
+
+
+def read(text: str) -> Move | None:
+    """The move that a text names by its cells, by castling, or in short notation."""
+    if said := brief(text):
+        return Move(said.key, said)
+    return GAMES.read(plain(text)) if len(text) <= 400 else None
+
+
+def read_small(text: str) -> Move | None:
+    """`read` of a text whose capitals have become small letters."""
+    move = read(text)
+    if move and isinstance(move.value, Brief) and move.value.man == "PB":
+        return Move(move.key, move.value._replace(man="BP"))
+    return move
+
+
+def named(match: Match, move: Move) -> Move:
+    """The one legal move that short notation names; castling as the two cells of the king; others as they are."""
+    position, side = match.position, match.position[-1]
+    if isinstance(move.value, Brief):
         game = GAMES.game(())
-        fits = [said for said in map(game.spell, game.legal(match.position)) if said.endswith(f" {move.key}")]
+        legal = tuple(map(game.spell, game.legal(position)))
+        first = move.value._replace(man=move.value.man.removesuffix("B") or "B")
+        fits = next((f for b in (first, move.value) if (f := [said for said in legal if b.says(position, said)])), ())
         return Move(fits[0]) if len(fits) == 1 else move
-    if move.key not in (SHORT, LONG) or match.position[4 if side else 60] != CODE["Kk"[side]]:
+    if move.key not in (SHORT, LONG) or position[4 if side else 60] != CODE["Kk"[side]]:
         return move
     return Move(f"e{8 if side else 1} {'g' if move.key == SHORT else 'c'}{8 if side else 1}")
 
@@ -154,4 +226,4 @@ def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
 
 
 GAMES = MenLook(Chess, (), ART, dark=True, specials=(*SPECIALS, SHORT, LONG))
-LOOK = Posed(GAMES, pose, plain=plain)
+LOOK = Posed(GAMES, pose, reads=read)

@@ -22,7 +22,7 @@ from quintain.worlds.engines.board.chess import (
 )
 from quintain.worlds.engines.board.chess_bits import NEAR, Men, attacked, bits, cells_of, goals, nets, outs
 from quintain.worlds.engines.board.chess_legal import men_on, threats
-from quintain.worlds.engines.board.chess_look import GAMES, plain, scattered
+from quintain.worlds.engines.board.chess_look import GAMES, read_small, scattered
 from quintain.worlds.engines.board.forced import Forced
 from quintain.worlds.noise import Rng
 
@@ -219,4 +219,4 @@ def kept(position: Ints, knobs: Mapping[str, Any]) -> bool:
     return 0 < len(_solved(white, black, n, knobs["keys"] + 1)) <= knobs["keys"]
 
 
-GAME = Forced(GAMES, pose, kept, winning, defence, plain, why=explained)
+GAME = Forced(GAMES, pose, kept, winning, defence, read_small, why=explained)

@@ -27,7 +27,7 @@ class Forced:
         kept: whether side 0 wins a position as the knobs ask; otherwise it is drawn again.
         winning: the moves of side 0 that win for certain; none in a position that is lost.
         defence: the reply of side 1.
-        plain: brings an answer into the words that `look` reads.
+        reads: the move that a text names, if `look` does not read all of them.
         shape: what splits keep apart, if it is not the whole board.
         why: what a winning move does; see `Plan.because`.
         spare: turns beyond the moves of side 0, for moves that are refused.
@@ -38,7 +38,7 @@ class Forced:
     kept: Callable[[Ints, Mapping[str, Any]], bool]
     winning: Callable[[Ints], tuple[Ints, ...]]
     defence: Callable[[Ints], Ints]
-    plain: Callable[[str], str] = str
+    reads: Callable[[str], Move | None] | None = None
     shape: Callable[[Match], str] | None = None
     why: Callable[[Ints, Ints], str] | None = None
     spare: int = 0
@@ -76,7 +76,7 @@ class Forced:
         return self.look.move(game.pack((rng.below(game.cells),)), state.setup.options)
 
     def read(self, text: str) -> Move | None:
-        return self.look.read(self.plain(text))
+        return (self.reads or self.look.read)(text)
 
     def play(self, state: Match, move: Move) -> After[Match]:
         game = self._game(state)

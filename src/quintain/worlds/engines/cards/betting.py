@@ -156,6 +156,10 @@ class Betting:
     def legal(self, state: Table) -> tuple[Move, ...]:
         return _moves(self.rules(state.stakes.stack), state.said) if state.hand < state.stakes.hands else ()
 
+    def meant(self, state: Table, move: Move) -> Move:
+        """The legal move that one stands for, or that one itself."""
+        return next((m for m in self.legal(state) if move.key in m.value.names), move)
+
     def guess(self, state: Table, rng: Rng) -> Move:
         return PLAIN[rng.pick(tuple(PLAIN))]
 
@@ -351,11 +355,6 @@ class Betting:
         sheet.put(4 + rounds, 0, [*hand, *points])
         sheet.put(3 + rounds, 6, ["tag-stack", f"n-{stakes.stack}"] if stakes.stack else [])
         return sheet.scene()
-
-
-def meant(move: Move, legal: tuple[Move, ...]) -> Move:
-    """The legal move that one stands for, or that one itself."""
-    return next((m for m in legal if move.key in m.value.names), move)
 
 
 @functools.lru_cache(maxsize=1 << 14)

@@ -6,6 +6,7 @@ A card is rank * 4 + suit, ranks from ace to king. Suits differ in shape and in 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 
 from quintain.types import Ints
@@ -18,6 +19,8 @@ SUITS = "CDHS"
 COLORS = {"C": "forest", "D": "blue", "H": "brick", "S": "ink"}
 NAMES = tuple(rank + suit for rank in RANKS for suit in SUITS)
 CARDS = {name: card for card, name in enumerate(NAMES)}
+_RANK, _SUIT = "(?:ace|king|queen|jack|ten|10|[2-9atjqk])", "[cdhs♣♦♥♠]"
+SPOKEN = rf"(?:{_RANK}\s?(?:{_SUIT}|of (?:clubs|diamonds|hearts|spades))|{_SUIT}{_RANK})"  # a card, in small letters
 LARGEST = 999  # numbers in pictures
 
 
@@ -39,6 +42,19 @@ def cards_of(text: str) -> Ints:
         ((0, 51), ())
     """
     return () if text == "none" else tuple([CARDS[name] for name in text.split()])
+
+
+def spoken(text: str) -> int:
+    """The card that a text with the pattern `SPOKEN` names.
+
+    Example:
+        >>> names([spoken("10h"), spoken("ten of hearts"), spoken("♥t"), spoken("ace of spades"), spoken("3d")])
+        'TH TH TH AS 3D'
+    """
+    first, last = re.match(_RANK, text), re.search(rf"{_RANK}$", text)
+    rank = (first or last or [""])[0]
+    suit = text[len(rank) :].strip().removeprefix("of ") if first else text[0]
+    return CARDS[rank[0].upper().replace("1", "T") + SUITS["cdhs♣♦♥♠".index(suit[0]) % 4]]
 
 
 def dealt(deck: Sequence[int], count: int, noise: Noise) -> Ints:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,8 +9,18 @@ from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
-from quintain.worlds.engines.cards.deck import CARDS, NAMES, RANKS, SUITS, Sheet, deck_of, note, wide_note
-from quintain.worlds.engines.cards.piles import CELL, DRAW, HOME, WASTE, Kind, Step, Table, after, steps, won
+from quintain.worlds.engines.cards.deck import (
+    CARDS,
+    NAMES,
+    RANKS,
+    SUITS,
+    Sheet,
+    deck_of,
+    note,
+    wide_note,
+)
+from quintain.worlds.engines.cards.patience_said import DRAWN, LETTERS, Named, move_of, read
+from quintain.worlds.engines.cards.piles import CELL, HOME, WASTE, Kind, Table, after, steps, won
 from quintain.worlds.engines.cards.piles_solve import solved
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, GenerationError, Move, Plan, Unknown, Unsolvable
@@ -20,30 +29,7 @@ from quintain.worlds.scene import Scene
 from quintain.worlds.splits import Draft
 
 SAYINGS = {"won": "All cards are home."}
-LETTERS = "abcd"  # free cells
 NODES = 6_000  # tables that the oracle looks at
-_MOVE = re.compile(
-    r"(?:column |(?:free )?cell |the )?(10|[1-9]|[a-d]|w|waste(?: card)?)(?: ?[x×] ?([1-9]\d?))? ?(?:-|>|->|to|,| ) ?"
-    r"(?:column |(?:the )?(?:free )?cell )?(10|[1-9]|[a-d]|h|home)",
-    re.ASCII,
-)
-_CARDS = re.compile(
-    r"(?:move )?([1-9]|two|three|four|five|six) cards? from (?:column )?(10|[1-9]) (?:on)?to (?:column )?(10|[1-9])",
-    re.ASCII,
-)
-_WORDS = {word: str(i) for i, word in enumerate(("two", "three", "four", "five", "six"), 2)}
-DRAWN = Move("draw", DRAW)
-_DRAW = (
-    "draw",
-    "deal",
-    "stock",
-    "draw a card",
-    "draw from the stock",
-    "draw from stock",
-    "deal a row",
-    "deal cards",
-    "draw cards",
-)
 
 for _name in ("stock", "waste", "runs"):
     tiles(wide_note(f"wide-{_name}", _name.upper()))
@@ -71,25 +57,12 @@ class Patience:
         return self.piles, self.under, self.cells, self.homes, self.stock, self.waste
 
 
-@functools.lru_cache(maxsize=4096)
-def _move(step: Step) -> Move:
-    if step == DRAW:
-        return DRAWN
-    source, count, target = step
-    times = f"x{count}" if count > 1 else ""
-    return Move(f"{_place(source)}{times}-{_place(target)}", step)
-
-
-def _place(place: int) -> str:
-    if place == WASTE:
-        return "w"
-    return "h" if place == HOME else LETTERS[place - CELL] if place >= CELL else str(place + 1)
-
-
-def _placed(sign: str) -> int:
-    if sign[0] in "wh":
-        return WASTE if sign[0] == "w" else HOME
-    return CELL + LETTERS.index(sign) if sign in LETTERS else int(sign) - 1
+def named(state: Patience, move: Move) -> Move:
+    """The one step of the card that is named, to the first free cell if to any; other moves as they are."""
+    if not isinstance(move.value, Named):
+        return move
+    fits = [step for step in steps(state.kind, state.table) if move.value.says(state.table, step)]
+    return move_of(fits[0]) if len(fits) == 1 or (fits and len(move.value.targets) > 1) else move
 
 
 @dataclass(frozen=True)
@@ -148,20 +121,13 @@ class PatienceGame:
         return -1 if won(state.kind, state.table) else 0
 
     def legal(self, state: Patience) -> tuple[Move, ...]:
-        return tuple([_move(step) for step in steps(state.kind, state.table)])
+        return tuple([move_of(step) for step in steps(state.kind, state.table)])
 
     def guess(self, state: Patience, rng: Rng) -> Move:
         return DRAWN
 
     def read(self, text: str) -> Move | None:
-        if text in _DRAW:
-            return DRAWN
-        if many := _CARDS.fullmatch(text):
-            return _move((_placed(many[2]), int(_WORDS.get(many[1], many[1])), _placed(many[3])))
-        found = _MOVE.fullmatch(text)
-        if not found:
-            return None
-        return _move((_placed(found[1]), int(found[2] or 1), _placed(found[3])))
+        return read(text)
 
     def play(self, state: Patience, move: Move) -> After[Patience] | None:
         step = move.value
@@ -180,7 +146,7 @@ class PatienceGame:
                 legal = self.legal(state)
                 return Plan(legal[:1], "policy", (), 0.0) if legal else Unsolvable("nothing can be moved")
             return Unsolvable("no order of moves brings all cards home") if found.complete else Unknown(found.nodes)
-        moves = tuple([_move(step) for step in found.way])
+        moves = tuple([move_of(step) for step in found.way])
         return Plan(moves[:1], "policy", (), 0.5) if hidden else Plan(moves)
 
     def caption(self, state: Patience, side: int, level: int) -> str:
@@ -263,9 +229,9 @@ class PatienceGame:
     def words(self, knobs: Mapping[str, Any]) -> tuple[str, ...]:
         columns, ranks, cells = range(knobs["columns"]), knobs["ranks"], range(CELL, CELL + knobs["cells"])
         deck = [NAMES[c] for c in deck_of(ranks, knobs["suits"])]
-        keys = ["draw", *(_move((s, 1, HOME)).key for s in (*columns, *cells, WASTE))]
-        keys += [_move((s, 1, t)).key for s in (*columns, *cells, WASTE) for t in (*columns, *cells) if s != t]
-        keys += [_move((s, n, t)).key for s in columns for t in columns for n in range(2, ranks + 1) if s != t]
+        keys = ["draw", *(move_of((s, 1, HOME)).key for s in (*columns, *cells, WASTE))]
+        keys += [move_of((s, 1, t)).key for s in (*columns, *cells, WASTE) for t in (*columns, *cells) if s != t]
+        keys += [move_of((s, n, t)).key for s in columns for t in columns for n in range(2, ranks + 1) if s != t]
         out = [
             *keys,
             f"suits-{knobs['suits']}",

@@ -10,7 +10,7 @@ from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
-from quintain.worlds.engines.cards.deck import CARDS, NAMES, Sheet, cards_of, deck_of, faces, names, note
+from quintain.worlds.engines.cards.deck import NAMES, SPOKEN, Sheet, cards_of, deck_of, faces, names, note, spoken
 from quintain.worlds.engines.turns import WON, After, digit_words, digits
 from quintain.worlds.kernel import Answer, Move, Plan
 from quintain.worlds.noise import Noise, Rng
@@ -49,14 +49,7 @@ _WORDS = {
         ("draw from pile", "draw from the pile", "take from the pile", "take the pile", "take the open card"), PILE
     ),
 }
-_MOVE = re.compile(
-    r"(discard|drop|knock)(?:,? discard(?:ing)?)?(?: with)?:? (?:the )?"
-    r"(?:(ace|king|queen|jack|ten|a|[2-9]|10|t|j|q|k)\s?(?:([cdhs♣♦♥♠])|of (club|diamond|heart|spade)s)"
-    r"|([cdhs♣♦♥♠])(a|[2-9]|10|t|j|q|k))",
-    re.ASCII,
-)
-_SUITS: dict[str, str] = {said: sign for sign, *names in ("Cc♣", "Dd♦", "Hh♥", "Ss♠") for said in names}
-_SUITS |= {"club": "C", "diamond": "D", "heart": "H", "spade": "S"}
+_MOVE = re.compile(rf"(discard|drop|knock)(?:,? discard(?:ing)?)?(?: with)?:? (?:the )?({SPOKEN})", re.ASCII)
 _HEAD = re.compile(
     r"Hand (\d+) of (\d+)(, over)?\. Points: you (\d+), the opponent (\d+)\. Knock with at most (\d+)\."
     r" Ranks: (\d+)\. The opponent slips in (\d+)% of its discards\."
@@ -108,7 +101,7 @@ def count(cards: Ints) -> int:
     """The least points outside melds (three or four of a rank, three or more in a row of a suit); cards in rising order.
 
     Example:
-        >>> count(tuple(sorted(CARDS[name] for name in "5C 5D 5H 6H 7H 9S".split())))
+        >>> count(tuple(sorted(cards_of("5C 5D 5H 6H 7H 9S"))))
         19
     """
     if len(cards) < 3:
@@ -191,8 +184,7 @@ class Rummy:
         found = _MOVE.fullmatch(text)
         if not found:
             return None
-        rank = (found[2] or found[6])[0].upper().replace("1", "T")
-        return _away(CARDS[rank + _SUITS[found[3] or found[4] or found[5]]], int(found[1] == "knock"))
+        return _away(spoken(found[2]), int(found[1] == "knock"))
 
     def play(self, state: Gin, move: Move) -> After[Gin]:
         value, said = move.value, list[str]()

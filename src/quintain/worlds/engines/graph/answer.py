@@ -66,7 +66,11 @@ _BEGUN = re.compile(
 )  # numbers and what follows them
 _ENDED = re.compile(r"([^\d]*[A-R][)\]]?)[\s,(]+(\d[^,)]*)\)?", re.IGNORECASE)  # a walk with a number behind it
 _APART = ";\n:/|"  # what parts the parts of an answer, the first of these that does
-_ENTRY = r"(?:\d+|[a-r](?:[^\w\s,;/<]{0,3}(?:[a-r]|\d\d?))?)"
+_NAME = r"[a-r](?:[^\w\s,;/<]{0,3}(?:[a-r]|\d\d?))?"
+_ENTRY = rf"(?:\d+|{_NAME})"
+_LISTED = re.compile(
+    rf"(\d+)\s*;\s*({_NAME}(?:\s*;\s*{_NAME})+)", re.ASCII | re.IGNORECASE
+)  # behind a number, one by one
 _SLASHED = re.compile(rf"{_ENTRY}(?:\s*/\s*{_ENTRY})+", re.ASCII | re.IGNORECASE)  # single entries
 _RISING = re.compile(r"[a-r](?:\s*<\s*[a-r])+", re.ASCII | re.IGNORECASE)
 _QUOTES = str.maketrans("", "", "\"'`*")
@@ -240,6 +244,8 @@ def _parted(form: Form, text: str) -> list[str]:
         parts = [text.replace(";", ",").replace("|", " ")]
     else:
         parts = next((p for sign in _APART if len(p := text.split(sign)) == len(form.parts)), [])
+        if not parts and form.parts[0] == "number" and (said := _LISTED.fullmatch(text)):
+            parts = [said[1], said[2].replace(";", ",")]
     if not parts and (said := (_ENDED if form.parts == ("path", "number") else _BEGUN).fullmatch(text)):
         parts = [said[1].replace(";", ","), said[2]]
     # behind a number it may be a label

@@ -19,7 +19,11 @@ from quintain.worlds.scene import Box, Run, Scene, Shape
 from quintain.worlds.splits import symmetries
 
 NEAR = 0.2  # what an answer may earn that leaves gems
-SAYINGS = {"remain": "{} gems remain.", "dud": "Swap {} exchanges nothing, or lies off the board."}
+SAYINGS = {
+    "illegal": "These are more swaps than are allowed; none was made.",
+    "remain": "{} gems remain.",
+    "dud": "Swap {} exchanges nothing, or lies off the board.",
+}
 PROVEN = 3  # swaps up to which no fewer would do
 LAYERS = 30  # tries to put one more match into a pile
 _HELD = {EMPTY: "gap"}

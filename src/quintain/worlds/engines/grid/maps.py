@@ -104,6 +104,7 @@ class MapGame(Generic[S]):
         more: words that can change, beside those of the cells.
         lexicon: all words that these two may give.
         veiled: the board's cells are not known from the start, so that none of them makes a fixed word.
+        reads: the moves that texts name beside the choices of the rules.
     """
 
     rules: Rules[S]
@@ -115,6 +116,7 @@ class MapGame(Generic[S]):
     more: Callable[[S], tuple[str, ...]] = nothing
     lexicon: Sequence[str] = ()
     veiled: bool = False
+    reads: Callable[[str], Move | None] | None = None
 
     def deal(self, rng: Rng, knobs: Mapping[str, Any]) -> S | Draft[S] | None:
         return self.rules.deal(rng, knobs)
@@ -137,7 +139,7 @@ class MapGame(Generic[S]):
         return rng.pick(self.rules.choices.moves)
 
     def read(self, text: str) -> Move | None:
-        return self.rules.choices.read(text)
+        return self.rules.choices.read(text) or (self.reads(text) if self.reads else None)
 
     def play(self, state: S, move: Move) -> After[S] | None:
         return self.rules.play(state, move)
@@ -240,6 +242,12 @@ def goal_of(board: Board) -> int:
     return board.cells.find(GOAL)
 
 
-def world(facts: Facts, levels: Sequence[Mapping[str, Any]], game: Game[S], schema: type[S]) -> TurnWorld[S]:
-    """A world of one kind of map."""
-    return TurnWorld(facts=facts, levels=levels, game=game, schema=schema)
+def world(
+    facts: Facts,
+    levels: Sequence[Mapping[str, Any]],
+    game: Game[S],
+    schema: type[S],
+    meant: Callable[[S, Move], Move] | None = None,
+) -> TurnWorld[S]:
+    """A world of one kind of map; `meant` as `TurnWorld` has it."""
+    return TurnWorld(facts=facts, levels=levels, game=game, schema=schema, meant=meant)

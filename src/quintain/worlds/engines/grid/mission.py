@@ -37,6 +37,9 @@ CHOICES = Choices(
     | dict.fromkeys(("pick up", "pickup", "grab", "get", "t", "take it", "grab it", "get it", "pick it up"), "take")
     | dict.fromkeys(("put down", "put", "lay down", "drop it", "put it down", "lay it down"), "drop"),
 )
+_HANDLED = re.compile(
+    r"(?:(take|pick up|grab|get|fetch)|(drop|put down|lay down)) (?:the |that |a )?((?:[a-z]+ )?(?:box|ball|cone|key)|heart|sign)"
+)
 ANSWER = "One of: up, down, left, right, take, drop."
 Task = tuple[int, int, int]  # what to do, with which kind, and next to which kind (or -1)
 
@@ -141,6 +144,24 @@ def acted(state: Errand, move: Move) -> Errand | None:
     while done < len(tasks) and met(after, tasks[done]):
         done += 1
     return after if done == after.done else Errand(after.house, after.at, after.places, after.doors, done)
+
+
+def handled(text: str) -> Move | None:
+    """What a text takes or drops, if it names that."""
+    said = _HANDLED.fullmatch(text)
+    if not said or (" " in said[3] and said[3] not in KINDS):
+        return None
+    return Move(f"{'take' if said[1] else 'drop'} {said[3]}")
+
+
+def named(state: Errand, move: Move) -> Move:
+    """Taking or dropping, where what is named is what lies there or is held; other moves as they are."""
+    verb, _, thing = move.key.partition(" ")
+    place = state.at if verb == "take" else HELD
+    if not thing or place not in state.places:
+        return move
+    kind = KINDS[state.house.things[state.places.index(place)]]
+    return CHOICES[verb] if thing in (kind, kind.rpartition(" ")[2]) else move
 
 
 @dataclass(frozen=True)

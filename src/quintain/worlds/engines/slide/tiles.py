@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,6 +39,11 @@ ILLEGAL: Events = {SOLO: ("illegal",)}
 ANSWER = "Where a tile slides to: one of up, down, left, right."
 SAYINGS = {"illegal": "No tile can slide that way; nothing moved."}
 SIDES = range(2, 5)
+_TILE = re.compile(
+    r"(?:(?:slide|move|push) )?(?:the )?(?:tile )?(?P<tile>\d{1,2})(?: to the)? (?P<way>up|down|left|right)"
+    r"|(?:slide|move|push) (?:the )?(?:tile )?(?P<moved>\d{1,2})(?: into the gap)?|tile (?P<alone>\d{1,2})",
+    re.ASCII,
+)
 GAP = "."
 
 
@@ -102,7 +108,10 @@ class TileWorld:
         return View(self, state, seat)
 
     def read(self, text: str, seat: str) -> Move | None:
-        return CHOICES.read(text)
+        if not (said := _TILE.fullmatch(text[:64].strip().lower())):
+            return CHOICES.read(text)
+        tile = int(said["tile"] or said["moved"] or said["alone"])
+        return Move(f"tile {tile} {said['way'] or ''}".rstrip(), (tile, said["way"]))
 
     def turns(self, state: Slid) -> int:
         return state.frame.budget
@@ -115,7 +124,13 @@ class TileWorld:
     def step(self, state: Slid, moves: Mapping[str, Move]) -> Outcome[Slid]:
         frame, tiles = state.frame, state.tiles
         gap = tiles.index(0)
-        source = frame.sources[INDEX[moves[SOLO].key]][gap]
+        move = moves[SOLO]
+        if move.value is None:
+            source = frame.sources[INDEX[move.key]][gap]
+        else:
+            tile, way = move.value
+            near = [frame.sources[INDEX[name]][gap] for name in ([way] if way else DIRECTIONS)]
+            source = next((cell for cell in near if cell >= 0 and tiles[cell] == tile), -1)
         if source < 0 or tiles == frame.goal:
             return Outcome(state, events=ILLEGAL)
         after = slid(tiles, gap, source)

@@ -62,6 +62,9 @@ _SAID = re.compile(
     r"(?:move |take )?(?:the )?(?:(?:top |smallest )?dis[ck] )?(?:\d:? )?(?:of |from )?(?:peg )?([a-z]),?"
     r" (?:to |onto |-> |(?:and )?put (?:it )?on )?(?:peg )?([a-z])"
 )
+_DISC = re.compile(
+    r"(?:move |put |place )?(?:the )?dis[ck] ([1-9]),? (?:to |onto |on |-> )?(?:peg ([a-e1-5])|([a-e]))", re.ASCII
+)
 CHOICES = Choices(*(a + b for a, b in itertools.permutations(PEGS, 2)), synonyms=_synonyms())
 
 
@@ -111,7 +114,12 @@ class TowerWorld:
         return View(self, state, seat)
 
     def read(self, text: str, seat: str) -> Move | None:
-        said = _SAID.fullmatch(text[:64].strip().lower())
+        short = text[:64].strip().lower()
+        if disc := _DISC.fullmatch(short):
+            peg = disc[2] or disc[3]
+            peg = peg if peg in PEGS else PEGS[int(peg) - 1]
+            return Move(f"disc {disc[1]} to {peg}", (int(disc[1]) - 1, peg))
+        said = _SAID.fullmatch(short)
         return CHOICES.read(said[1] + said[2] if said else text)
 
     def turns(self, state: Discs) -> int:
@@ -126,9 +134,14 @@ class TowerWorld:
 
     def step(self, state: Discs, moves: Mapping[str, Move]) -> Outcome[Discs]:
         rack, at = state.rack, state.at
-        source, target = moves[SOLO].key
-        disc = at.find(source)
-        if at == rack.goal or disc < 0 or target > PEGS[rack.pegs - 1] or -1 < at.find(target) < disc:
+        move = moves[SOLO]
+        if move.value is None:
+            source, target = move.key
+            disc = at.find(source)
+        else:  # a disc can only be moved from the top
+            disc, target = move.value
+            disc = disc if disc < len(at) and at.find(at[disc]) == disc else -1
+        if at == rack.goal or disc < 0 or target > PEGS[rack.pegs - 1] or -1 < at.find(target) <= disc:
             return Outcome(state, events=ILLEGAL)
         after = at[:disc] + target + at[disc + 1 :]
         return Outcome(Discs(rack, after), WON, True) if after == rack.goal else Outcome(Discs(rack, after))

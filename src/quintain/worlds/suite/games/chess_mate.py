@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.board.chess_look import ANSWER, CORNER, RULES
+from quintain.worlds.engines.board.chess_look import ANSWER, CORNER, RULES, named
 from quintain.worlds.engines.board.chess_mate import GAME
 from quintain.worlds.engines.board.game import Match
 from quintain.worlds.engines.board.match import SAYINGS
@@ -42,4 +42,4 @@ in two. Black defends as well as it can; stalemate and everything else loses."""
         ceilings={"random": 0.08, "constant": 0.04, "first": 0.06, "blind": 0.08},
         sayings=SAYINGS,
     )
-    return TurnWorld(facts=facts, levels=levels_of(KNOBS, TABLE), game=GAME, schema=Match)
+    return TurnWorld(facts=facts, levels=levels_of(KNOBS, TABLE), game=GAME, schema=Match, meant=named)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quintain.ports import SOLO
 from quintain.registry import register
-from quintain.worlds.engines.cards.betting import SAYINGS, Betting, Table, meant
+from quintain.worlds.engines.cards.betting import SAYINGS, Betting, Table
 from quintain.worlds.engines.cards.poker import DUEL, LIMIT, MATCH, OPPONENT, free
 from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
@@ -57,7 +57,7 @@ def _world(name: str, limit: bool, numbers: tuple[float, float, float, float, fl
         for hands, par, wide, leak, share, stack in TABLE
     ]
     game = Betting((lambda stack: LIMIT) if limit else free, duel)
-    return TurnWorld(facts=facts, levels=levels_of(KNOBS, rows), game=game, schema=Table, meant=meant)
+    return TurnWorld(facts=facts, levels=levels_of(KNOBS, rows), game=game, schema=Table, meant=game.meant)
 
 
 @register("world", "HoldemLimit", domain="games", engine="cards")

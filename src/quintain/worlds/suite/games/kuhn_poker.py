@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quintain.ports import SOLO
 from quintain.registry import register
-from quintain.worlds.engines.cards.betting import SAYINGS, Betting, Table, meant
+from quintain.worlds.engines.cards.betting import SAYINGS, Betting, Table
 from quintain.worlds.engines.cards.poker import DUEL, KUHN, LEDUC, MATCH, OPPONENT, Poker
 from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
@@ -49,7 +49,7 @@ def _world(
     )
     rows = [(row[0], row[par], "" if duel else row[3], 0 if duel else row[4], 0) for row in TABLE]
     game = Betting(lambda stack: poker, duel)
-    return TurnWorld(facts=facts, levels=levels_of(KNOBS, rows), game=game, schema=Table, meant=meant)
+    return TurnWorld(facts=facts, levels=levels_of(KNOBS, rows), game=game, schema=Table, meant=game.meant)
 
 
 @register("world", "KuhnPoker", domain="games", engine="cards")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.cards.patience import SAYINGS, Patience, PatienceGame
+from quintain.worlds.engines.cards.patience import SAYINGS, Patience, PatienceGame, named
 from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
 
@@ -52,7 +52,7 @@ def _world(name: str, rules: str, example: str, table: tuple[tuple[int, ...], ..
         sayings=SAYINGS,
     )
     game = PatienceGame({"Klondike": "klondike", "FreeCell": "freecell", "SpiderDeal": "spider"}[name], quick)
-    return TurnWorld(facts=facts, levels=levels_of(KNOBS, table), game=game, schema=Patience)
+    return TurnWorld(facts=facts, levels=levels_of(KNOBS, table), game=game, schema=Patience, meant=named)
 
 
 @register("world", "Klondike", domain="puzzles", engine="cards")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from quintain.registry import register
 from quintain.worlds.engines.grid.maps import MapGame, world
-from quintain.worlds.engines.grid.mission import ANSWER, Errand, MissionRules
+from quintain.worlds.engines.grid.mission import ANSWER, Errand, MissionRules, handled, named
 from quintain.worlds.engines.grid.mission_look import NOUNS, TILES, fixed_words, frame, lexicon, moving_words
 from quintain.worlds.engines.grid.mission_make import errands
 from quintain.worlds.engines.grid.mission_plan import plan
@@ -40,8 +40,9 @@ def _world(facts: Facts, table: Sequence[Sequence[int]]) -> TurnWorld[Errand]:
         fixed=fixed_words,
         more=moving_words,
         lexicon=lexicon(MOST),
+        reads=handled,
     )
-    return world(facts, levels_of(KNOBS, table), game, Errand)
+    return world(facts, levels_of(KNOBS, table), game, Errand, named)
 
 
 @register("world", "UnlockPick", domain="spatial", engine="grid")

@@ -1,0 +1,129 @@
+"""Moves that name what they move: each is the plain move of that thing, and nothing where it cannot be moved so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from quintain.envs.world import world_of
+from quintain.ports import SOLO
+from quintain.worlds.engines.cards.deck import NAMES
+from quintain.worlds.engines.cards.piles import CELL, HOME, STOCK, WASTE
+from quintain.worlds.engines.grid.mission import DOOR, HELD, KINDS
+from quintain.worlds.engines.slide.tower import Discs, Rack
+from quintain.worlds.kernel import Move, World
+from quintain.worlds.noise import Rng
+
+ILLEGAL = {SOLO: ("illegal",)}
+
+
+def said(world: World[Any], state: Any, text: str) -> Any:
+    """What a text does."""
+    move = world.read(text, SOLO)
+    assert move is not None and world.read(move.key, SOLO) == move
+    return world.step(state, {SOLO: move})
+
+
+def walked(world: World[Any], seed: int, level: int, turns: int) -> list[Any]:
+    """The states of a game that is played at random."""
+    states, rng = [world.start(seed, level)], Rng("walked", seed)
+    for _ in range(turns):
+        legal = world.legal(states[-1], SOLO)
+        outcome = world.step(states[-1], {SOLO: rng.pick(legal)}) if legal else None
+        if outcome is None or outcome.done:
+            break
+        states.append(outcome.state)
+    return states
+
+
+def names_of(state: Any, move: Move) -> list[tuple[str, bool]]:
+    """Texts for a step of patience, and whether each can stand for it alone."""
+    source, count, target = move.value
+    pile = state.piles[source] if source < CELL else (state.cells[source - CELL],) if source < WASTE else state.waste
+    card = pile[-count]
+    twice = sum(p.count(card) for p in state.piles) > 1
+    place = (
+        f"column {source + 1}" if source < CELL else f"cell {'abcd'[source - CELL]}" if source < WASTE else "the waste"
+    )
+    if target == HOME:
+        ends = ["home", "the foundation"]
+    elif target >= CELL:
+        ends = [f"cell {'abcd'[target - CELL]}"]
+        ends += ["a free cell"] * (state.cells.index(-1) == target - CELL)
+    else:
+        under = state.piles[target][-1:]
+        ends = [f"column {target + 1}", *(NAMES[c] for c in under)]
+    out = [(f"{NAMES[card]} from {place} to {end}", False) for end in ends]
+    return out + [(f"{NAMES[card]} to {end}", twice) for end in ends]
+
+
+@pytest.mark.parametrize("name", ["Klondike", "FreeCell", "SpiderDeal"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_card_that_is_named_moves_as_by_its_place(name: str, seed: int) -> None:
+    world, told = world_of(name), 0
+    for state in walked(world, seed, 6, 20):
+        for move in world.legal(state, SOLO):
+            if move.value[0] == STOCK:
+                continue
+            plain = world.step(state, {SOLO: move})
+            ends = [p[-1] for p in state.piles if p]
+            for text, twice in names_of(state, move):
+                on = text.rpartition(" ")[2]
+                if twice or (on in NAMES and ends.count(NAMES.index(on)) > 1):
+                    assert said(world, state, text).events in (ILLEGAL, plain.events)
+                else:
+                    assert said(world, state, text) == plain
+                    told += 1
+    assert told > 20
+
+
+@pytest.mark.parametrize("text", ["KS to AH", "KS to home", "KS from column 1 to column 1"])
+def test_a_card_that_cannot_move_so_stays(text: str) -> None:
+    world = world_of("FreeCell")
+    state = world.start(3, 9)
+    assert said(world, state, text).events == ILLEGAL and said(world, state, text).state == state
+
+
+def test_a_disc_that_is_named_is_the_top_one() -> None:
+    world = world_of("Hanoi")
+    for state in walked(world, 4, 5, 30):
+        for move in world.legal(state, SOLO):
+            disc = state.at.index(move.key[0]) + 1
+            assert said(world, state, f"disc {disc} to {move.key[1]}") == world.step(state, {SOLO: move})
+    state = Discs(Rack(3, "ccc"), "aab")
+    for text in ("disc 2 to c", "disc 1 to a", "disc 3 to a", "disc 4 to c", "disc 1 to d"):
+        assert said(world, state, text).events == ILLEGAL
+
+
+def test_a_tile_that_is_named_slides_into_the_gap() -> None:
+    world = world_of("FifteenTiles")
+    for state in walked(world, 4, 5, 20):
+        near = {}
+        for move in world.legal(state, SOLO):
+            plain = world.step(state, {SOLO: move})
+            tile = plain.state.tiles[state.tiles.index(0)]
+            near[tile] = move.key
+            assert said(world, state, f"tile {tile}") == said(world, state, f"slide {tile} {move.key}") == plain
+        for tile in {*state.tiles, 0, 99} - near.keys():
+            assert said(world, state, f"tile {tile}").events == ILLEGAL
+        for tile, way in near.items():
+            other = {"up": "down", "down": "up", "left": "right", "right": "left"}[way]
+            assert said(world, state, f"{tile} {other}").events == ILLEGAL
+
+
+@pytest.mark.parametrize("name", ["MissionRoom", "UnlockPick"])
+def test_what_is_named_is_what_lies_there_or_is_held(name: str) -> None:
+    world, told = world_of(name), {"take": 0, "drop": 0}
+    states = [state for seed in range(6) for state in walked(world, seed, 6, 60)]
+    for state in states:
+        for verb, place in (("take", state.at), ("drop", HELD)):
+            plain = world.step(state, {SOLO: world.read(verb, SOLO)})
+            here = {KINDS[k] for k, p in zip(state.house.things, state.places, strict=True) if p == place}
+            for kind in KINDS[:DOOR]:
+                outcome = said(world, state, f"{verb} the {kind}")
+                assert outcome == plain if kind in here else outcome.events == ILLEGAL
+                told[verb] += kind in here
+            for thing in here:
+                assert said(world, state, f"{verb} the {thing.split()[-1]}") == plain
+    assert min(told.values()) > 5
