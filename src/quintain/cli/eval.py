@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain eval", description=__doc__)
     parser.add_argument(
         "player",
-        help="random, oracle, a run folder or one of its checkpoints, a Hugging Face folder, or an OpenAI-compatible URL",
+        help="random, oracle, a run folder or one of its checkpoints, a Hugging Face folder, or an OpenAI-compatible URL (URL#MODEL)",
     )
     parser.add_argument(
         "items", nargs="*", metavar="RECIPE|FILE|key=value", help="where to play, such as world=Sokoban level=3"
@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--levels", "--level", help="one level or a range, as level=3")
     parser.add_argument("--greedy", action="store_true", help="temperature 0")
     parser.add_argument("--seed", type=int, help="which held-out instances (default 7919)")
-    parser.add_argument("--model", default="", help="model name behind a URL")
+    parser.add_argument("--model", default="", help="model behind URLs that do not name theirs")
     parser.add_argument("--key-env", default="OPENAI_API_KEY", help="environment variable that holds the API key")
     parser.add_argument(
         "--away",
@@ -185,9 +185,9 @@ def _unbent(given: argparse.Namespace, files: list[str], overrides: Sequence[str
 
 def _setting(given: argparse.Namespace, player: str, files: Sequence[str], overrides: Sequence[str]) -> str:
     """What sets evaluations of a player apart."""
-    from quintain.evals.players import PLAYERS, behind_url
+    from quintain.evals.players import PLAYERS, nameless
 
-    own = [f"model {given.model}"] * (bool(given.model) and behind_url(player))
+    own = [f"model {given.model}"] * (bool(given.model) and nameless(player))
     own += ["greedy"] * (given.greedy and player not in PLAYERS) + [f"k={given.k}"] * (given.k > 1)
     return ", ".join([*own, *files, *overrides])
 

@@ -240,13 +240,15 @@ def own_setting(player: str, files: list[str]) -> None:
 
 
 def modelled(model: str, *players: str) -> None:
-    """Refuse the name of a model where none of the players has one."""
-    from quintain.evals.players import behind_url
+    """Refuse the name of a model where none of the players lacks one."""
+    from quintain.evals.players import behind_url, nameless
 
-    if model and not any(map(behind_url, players)):
-        raise configs.ConfigError(
-            f"--model {model} names a model behind a URL, and none plays here; leave it out, or give the URL as the player"
-        )
+    if not model or any(map(nameless, players)):
+        return
+    has = "none plays here; leave it out, or give the URL as the player"
+    if any(map(behind_url, players)):
+        has = "each URL here names its own; leave it out"
+    raise configs.ConfigError(f"--model {model} names a model behind a URL, and {has}")
 
 
 def warn(text: str) -> None:

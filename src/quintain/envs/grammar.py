@@ -271,6 +271,7 @@ def _spelled(text: str) -> Iterator[str]:
     said = _VERB.sub("", bare, count=1) if _VERB.match(bare) else bare
     yield said
     for ordered in _in_order(said):
+        yield ordered.strip()  # to some worlds what lies between the two belongs to it
         filled = _fold(_FILL.sub(" ", ordered))
         yield filled
         yield _CELL.sub(r"\1\2", filled)
@@ -294,7 +295,7 @@ def _in_order(said: str) -> Iterator[str]:
     """A text with the place that is left before the place that is gone to; as it stands too where its order may mean something else."""
     turned = _BACK.match(said) if "from" in said.lower() else None  # few have it, and it takes its time
     if turned and not re.search(r"\b(?:to|into|onto)\b", turned[5], re.IGNORECASE):
-        yield f"{turned[1]} {turned[5]} {turned[3] or turned[4]}"
+        yield f"{turned[1]} {turned[5]} to {turned[3] or turned[4]}"
         if turned[2]:
             return
     yield said

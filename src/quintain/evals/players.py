@@ -112,8 +112,8 @@ def of_url(url: str, model: str, config: Config, overrides: Sequence[str], key_e
     """A model behind an OpenAI-compatible URL, through chat completions, with the options of a config whose engine is `openai`.
 
     Args:
-        url: of the server.
-        model: the model's name there.
+        url: of the server, and behind a `#` the model's name there.
+        model: its name where the URL has none.
         config: where it plays; a turn has `ROOM` tokens, or more if the config says so.
         overrides: of the config, as written; they may set a smaller `rollout.max_tokens`.
         key_env: environment variable with the key.
@@ -121,9 +121,11 @@ def of_url(url: str, model: str, config: Config, overrides: Sequence[str], key_e
     Raises:
         ConfigError: no model is named, or the engine's options are another engine's, or say what `url`, `model`, `key_env` do.
     """
-    if not model:
+    url, _, its = url.partition("#")
+    if not (model := its or model):
         raise configs.ConfigError(
-            f"a server answers for the models that it names, and none is named for {url}; pass --model NAME"
+            f"a server answers for the models that it names, and none is named for {url}; pass --model NAME, or write {url}#NAME where two "
+            "of them play"
         )
     own = dict(config.engine.options) if config.engine.name == "openai" else {}
     if twice := [f"engine.options.{name}" for name in ("url", "model", "key_env", "tokens") if name in own]:
@@ -238,6 +240,11 @@ def opposed(
 def behind_url(player: str) -> bool:
     """Whether a player is a model behind a URL."""
     return player.startswith(("http://", "https://"))
+
+
+def nameless(player: str) -> bool:
+    """Whether it is a model behind a URL, and the URL does not say which."""
+    return behind_url(player) and not player.partition("#")[2]
 
 
 def run_of(player: str) -> tuple[Path, int | None] | None:

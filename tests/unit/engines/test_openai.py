@@ -526,6 +526,22 @@ def test_the_use_of_an_opponent_behind_a_url_is_told(serve, capsys):
     assert f"; by the other side {len(server.asked) - before} requests" in capsys.readouterr().out
 
 
+def test_two_models_behind_one_url_are_compared(serve, capsys):
+    server = serve(lambda path, body: chat("<action>2</action>" if body["model"] == "other" else "nothing"))
+    words = ["NimGame", "-n", "3", "--key-env", "", "--json"]
+    assert main(["eval", f"{server.url}#one", *words, "--over", f"{server.url}#other"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {body["model"] for _, body in server.asked} == {"one", "other"}
+    assert (found["player"], found["compared"]["over"]) == (f"{server.url}#one", f"{server.url}#other")
+    asked = len(server.asked)
+    assert main(["eval", server.url, *words, "--over", f"{server.url}#other", "--model", "third"]) == 0
+    assert {body["model"] for _, body in server.asked[asked:]} == {"third", "other"}
+    assert main(["eval", f"{server.url}#one", *words, "--model", "third"]) == 1
+    assert "--model third names a model behind a URL, and each URL here names its own" in capsys.readouterr().err
+    assert main(["eval", f"{server.url}#", *words]) == 1
+    assert f"none is named for {server.url}; pass --model NAME, or write {server.url}#NAME" in capsys.readouterr().err
+
+
 def test_an_odd_answer_is_no_traceback(serve, capsys):
     server = serve(lambda path, body: {"choices": [{"message": "left"}], "usage": "none"})
     assert main(["eval", server.url, "KeyDoor", "-n", "1", "--model", "m", "--key-env", ""]) == 0
