@@ -159,12 +159,19 @@ def _words(message: Message) -> Iterator[str]:
 
 
 def agreed(words: Iterable[str], read: Callable[[str], Move | None]) -> Move | None:
-    """The one action that single words name; None where two differ, or a word and the two that it begins: `raise`, in `raise 8`."""
+    """The one action that single words name; None where two differ, or a word and the two that it begins: `raise`, in `raise 8`.
+
+    What only the state tells to be a move, as `e4` of a pawn (a value with `named`), is none among other words.
+    """
     said = list(words)
-    named = {move for word in said if (move := read(word)) is not None}
+    named = {move for word in said if _plain_move(move := read(word))}
     if len(named) == 1:
-        named |= {move for two in itertools.pairwise(said) if (move := read(" ".join(two))) is not None}
+        named |= {move for two in itertools.pairwise(said) if _plain_move(move := read(" ".join(two)))}
     return named.pop() if len(named) == 1 else None
+
+
+def _plain_move(move: Move | None) -> bool:
+    return move is not None and not getattr(move.value, "named", False)
 
 
 def _tagged(message: Message) -> Iterator[str]:
@@ -295,7 +302,7 @@ def _in_order(said: str) -> Iterator[str]:
     """A text with the place that is left before the place that is gone to; as it stands too where its order may mean something else."""
     turned = _BACK.match(said) if "from" in said.lower() else None  # few have it, and it takes its time
     if turned and not re.search(r"\b(?:to|into|onto)\b", turned[5], re.IGNORECASE):
-        yield f"{turned[1]} {turned[5]} to {turned[3] or turned[4]}"
+        yield f"{turned[1]} {turned[5]} {f'to {turned[3]}' if turned[2] else turned[4]}"
         if turned[2]:
             return
     yield said

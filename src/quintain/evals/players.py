@@ -121,7 +121,7 @@ def of_url(url: str, model: str, config: Config, overrides: Sequence[str], key_e
     Raises:
         ConfigError: no model is named, or the engine's options are another engine's, or say what `url`, `model`, `key_env` do.
     """
-    url, _, its = url.partition("#")
+    url, _, its = map(str.strip, url.partition("#"))
     if not (model := its or model):
         raise configs.ConfigError(
             f"a server answers for the models that it names, and none is named for {url}; pass --model NAME, or write {url}#NAME where two "

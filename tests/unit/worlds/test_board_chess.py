@@ -155,7 +155,15 @@ def test_equal_material_is_a_draw_when_the_moves_are_spent() -> None:
 
 @pytest.mark.parametrize(
     ("side", "said", "key"),
-    [("W", "O-O", "e1 g1"), ("W", "0-0-0", "e1 c1"), ("B", "O-O-O", "e8 c8"), ("B", "o-o", "e8 g8")],
+    [
+        ("W", "O-O", "e1 g1"),
+        ("W", "0-0-0", "e1 c1"),
+        ("B", "O-O-O", "e8 c8"),
+        ("B", "o-o", "e8 g8"),
+        ("W", "castle kingside", "e1 g1"),
+        ("B", "queenside castling", "e8 c8"),
+        ("W", "Kg1", "e1 g1"),
+    ],
 )
 def test_castling_is_read_by_its_signs(side: str, said: str, key: str) -> None:
     world = world_of("ChessDuel")
@@ -190,6 +198,7 @@ def test_castling_is_read_by_its_signs(side: str, said: str, key: str) -> None:
             ("ba4", "b3 a4"),
             ("Bc6", "d7 c6"),
             ("bc6", "d7 c6"),
+            ("bb4", ""),
             ("b4", "b3 b4"),
             ("Kd1", "e1 d1"),
         ),
@@ -207,6 +216,22 @@ def test_short_notation_names_the_one_move_that_fits(said: str, key: str) -> Non
         assert again(move.key.lower() if again is read_small else move.key) == move
         meant = named(Match(Setup(()), position), move).key
         assert meant == key if key else meant not in legal
+
+
+@pytest.mark.parametrize(
+    ("said", "key"),
+    [
+        ("take e4", None),
+        ("a h1", None),
+        ("7h", None),
+        ("a pawn promotes, e8 queen", "e8=Q"),
+        ("knight d7 or e5", None),
+        ("e2 to e4", "e2 e4"),
+    ],
+)
+def test_one_cell_among_other_words_is_no_move_of_a_pawn(said: str, key: str | None) -> None:
+    move = read(said)
+    assert (move and move.key) == key and (move is None or read(move.key) == move)
 
 
 @pytest.mark.parametrize("said", ["bxa4", "ba4"])

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from quintain.envs.world import world_of
+from quintain.envs.scaffold import Scaffold
+from quintain.envs.world import WorldEnv, world_of
+from quintain.messages import Message
 from quintain.ports import SOLO
 from quintain.worlds.engines.cards.deck import NAMES
 from quintain.worlds.engines.cards.piles import CELL, HOME, STOCK, WASTE
@@ -109,7 +111,7 @@ def test_a_tile_that_is_named_slides_into_the_gap() -> None:
             assert said(world, state, f"tile {tile}").events == ILLEGAL
         for tile, way in near.items():
             other = {"up": "down", "down": "up", "left": "right", "right": "left"}[way]
-            assert said(world, state, f"{tile} {other}").events == ILLEGAL
+            assert said(world, state, f"tile {tile} {other}").events == ILLEGAL
 
 
 @pytest.mark.parametrize("name", ["MissionRoom", "UnlockPick"])
@@ -127,3 +129,26 @@ def test_what_is_named_is_what_lies_there_or_is_held(name: str) -> None:
             for thing in here:
                 assert said(world, state, f"{verb} the {thing.split()[-1]}") == plain
     assert min(told.values()) > 5
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "key"),
+    [
+        ("ChessGame", "I resign, e4 is lost", None),
+        ("ChessGame", "The king should go to e3", None),
+        ("ChessGame", "I think of the centre.\ne4", "e4"),
+        ("ChessGame", "Knights first.\nNf3", "Nf3"),
+        ("FifteenTiles", "I will slide tile 4 up", "up"),
+        ("FifteenTiles", "We need to move tile 7 left", "left"),
+        ("FifteenTiles", "The gap is small.\ntile 4", "tile 4"),
+        ("MissionRoom", "The next step: take key", "take"),
+        ("UnlockPick", "drop ball now", "drop"),
+        ("MissionRoom", "There it lies.\ntake the key", "take key"),
+        ("Hanoi", "The disc 1 to c seems best", None),
+        ("Klondike", "Then 7h to 8s, maybe", None),
+    ],
+)
+def test_among_other_words_a_name_is_no_move(name: str, text: str, key: str | None) -> None:
+    env = WorldEnv(world_of(name), Scaffold(grammar="free"))
+    move = env.reader.read(Message.of("assistant", text), env.facts.seats[0])
+    assert (move and move.key) == key

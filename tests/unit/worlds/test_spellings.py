@@ -352,7 +352,7 @@ def test_where_from_comes_first_in_whatever_order_it_is_told(name: str, texts: t
         ("MissionRoom", ("take the blue key", "pick up blue key", "Grab the blue key."), "take blue key"),
         ("UnlockPick", ("drop the key", "put down the key"), "drop key"),
         ("Hanoi", ("disc 1 to c", "Move disc 1 to peg C.", "move disk 1 to peg 3", "disc 1 -> c"), "disc 1 to c"),
-        ("FifteenTiles", ("4 up", "slide tile 4 up", "Move 4 up."), "tile 4 up"),
+        ("FifteenTiles", ("tile 4 up", "slide tile 4 up", "Slide 4 up.", "move the tile 4 to the up"), "tile 4 up"),
         ("FifteenTiles", ("tile 4", "slide 4", "move tile 4", "slide the tile 4 into the gap"), "tile 4"),
         ("Klondike", ("7h to 8s", "7H -> 8S", "move the 7 of hearts onto the 8 of spades", "♥7 on ♠8"), "7H to 8S"),
         ("Klondike", ("AC home", "ac to the foundation", "ace of clubs to home"), "AC to home"),
@@ -362,8 +362,7 @@ def test_where_from_comes_first_in_whatever_order_it_is_told(name: str, texts: t
             ("5S from column 2 to column 3", "5s from column 2 -> column 3"),
             "5S from column 2 to column 3",
         ),
-        ("MetroTrip", ("F 2", "stop F, line 2", "f:2"), "2 F"),
-        ("WaterSort", ("pour the red from 1 into 4", "Pour light blue water from tube 1 into tube 4"), "1 4"),
+        ("WaterSort", ("pour the water from 1 into 4", "Pour the top layer from tube 1 into tube 4"), "1 4"),
         ("TreeDiameter", ("4; D-F; E-F", "4; DF; EF"), "4 ; D-F E-F"),
         ("PlaceNext3D", ("grab", "grab it"), "take"),
         ("RouteMap", ("east", "e", "go east", "→"), "east"),
@@ -393,6 +392,14 @@ def test_what_stands_beside_a_move_is_read_over(name: str, texts: tuple[str, ...
         ("MissionRoom", "take the blue door"),
         ("Hanoi", "move disc 1 to 2"),  # a disc or a peg
         ("FifteenTiles", "4"),
+        ("FifteenTiles", "4 up"),  # or one step up, as `move 1 up` is
+        ("Klondike", "kings to column 3"),
+        ("Klondike", "aces home"),
+        ("WaterSort", "pour never from 1 to 4"),
+        ("WaterSort", "pour the red from 1 into 4"),  # which may not be red
+        ("MetroTrip", "take a 2"),
+        ("MissionRoom", "get to the box"),
+        ("Hanoi", "disc 1 is on c"),
         ("Klondike", "7H"),
         ("TreeDiameter", "4; 3; D-F"),
     ],

@@ -17,10 +17,11 @@ from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Point, Polygon, Shape
 
 _LETTER = {sign: word for word, sign in zip(SPECIALS, "qrbn", strict=True)}
-BRIEFEST = 40  # characters of short notation at most
+BRIEFEST, LONGEST = 40, 400  # characters of short notation and of an answer at most
 SHORT, LONG = "short", "long"  # castling as answers may name it
 _SHORT = re.compile(r"(?<=\d)\s*[=(]?\s*([qrbn])\s*\)?\s*[+#]?$")
 _CASTLES = re.compile(r"[o0]-[o0](-[o0])?")
+_SIDE = re.compile(r"(?:i )?(?:castles? |castling )?(king|queen)[- ]?side(?: castling| castle)?")
 _BRIEF = re.compile(  # the usual short notation, `Nbd7` or `exd8=Q+`, also with its words
     r"(?:\d{1,3}\.{1,3}\s*)?(?:(king|queen|rook|bishop|knight|pawn)\s+|([kqrbn]))?([a-h](?=[a-hx1-8]|\s*(?:x|takes|captures)))?([1-8])?"
     r"\s*(?:x|(?:takes|captures)\s+(?:on\s+)?|to\s+)?\s*([a-h][1-8])"
@@ -102,6 +103,8 @@ def plain(text: str) -> str:
     text = _MAN.sub("", text.strip().lower().rstrip("+#!").removesuffix("e.p.").rstrip())
     if castles := _CASTLES.fullmatch(text):
         return LONG if castles[1] else SHORT
+    if side := _SIDE.fullmatch(text):
+        return LONG if side[1] == "queen" else SHORT
     return _SHORT.sub(lambda m: " " + _LETTER[m[1]], text)
 
 
@@ -116,6 +119,7 @@ class Brief(NamedTuple):
     row: str
     to: str
     new: str
+    named = True  # what it names depends on the position
 
     @property
     def key(self) -> str:
@@ -147,7 +151,7 @@ def brief(text: str) -> Brief | None:
     word, sign, file, row, to = (found[i] or "" for i in range(1, 6))
     file, to = file.lower(), to.lower()
     man = "N" if word.lower() == "knight" else (word[:1] or sign).upper() or "P"
-    if sign == "b" and not file:
+    if sign == "b" and not file and to[0] in "ac":
         man, file = "PB", "b"
     new = {"knight": "N"}.get((found[6] or "").lower(), (found[6] or "")[:1] or found[7] or "").upper()
     return Brief(man, file, row, to, new)
@@ -157,15 +161,21 @@ def read(text: str) -> Move | None:
     """The move that a text names by its cells, by castling, or in short notation."""
     if said := brief(text):
         return Move(said.key, said)
-    return GAMES.read(plain(text)) if len(text) <= 400 else None
+    move = GAMES.read(plain(text)) if len(text) <= LONGEST else None
+    if not move or not (rest := brief(move.key)):
+        return move
+    return Move(rest.key, rest) if rest.new else None  # one cell among other words may be that of any piece
 
 
 def read_small(text: str) -> Move | None:
     """`read` of a text whose capitals have become small letters."""
     move = read(text)
-    if move and isinstance(move.value, Brief) and move.value.man == "PB":
-        return Move(move.key, move.value._replace(man="BP"))
-    return move
+    if not move or not isinstance(move.value, Brief):
+        return move
+    said = move.value
+    if said.man == "PB":
+        return Move(said.key, said._replace(man="BP"))
+    return Move(f"bishop {said.key[1:]}", said) if said.man == "B" and said.to[0] in "ac" and not said.file else move
 
 
 def named(match: Match, move: Move) -> Move:

@@ -19,8 +19,10 @@ SUITS = "CDHS"
 COLORS = {"C": "forest", "D": "blue", "H": "brick", "S": "ink"}
 NAMES = tuple(rank + suit for rank in RANKS for suit in SUITS)
 CARDS = {name: card for card, name in enumerate(NAMES)}
-_RANK, _SUIT = "(?:ace|king|queen|jack|ten|10|[2-9atjqk])", "[cdhs♣♦♥♠]"
-SPOKEN = rf"(?:{_RANK}\s?(?:{_SUIT}|of (?:clubs|diamonds|hearts|spades))|{_SUIT}{_RANK})"  # a card, in small letters
+_SIGN, _SUIT = "(?:10|[2-9atjqk])", "[cdhs♣♦♥♠]"
+_RANK = rf"(?:ace|king|queen|jack|ten|{_SIGN})"
+# a card, in small letters; kings are no king of spades
+SPOKEN = rf"(?:{_SIGN}\s?{_SUIT}|{_RANK}(?:\s?[♣♦♥♠]| of (?:clubs|diamonds|hearts|spades))|{_SUIT}{_SIGN})"
 LARGEST = 999  # numbers in pictures
 
 

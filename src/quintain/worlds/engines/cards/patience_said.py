@@ -69,6 +69,7 @@ class Named(NamedTuple):
     source: int
     targets: Ints
     on: int
+    named = True  # what it is depends on the table
 
     def says(self, table: Table, step: Step) -> bool:
         """Whether a legal step is such a one."""

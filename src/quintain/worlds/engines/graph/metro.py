@@ -27,7 +27,6 @@ _MOVE = re.compile(
     re.ASCII,
 )
 _VIA = re.compile(r"(?:(?:ride )?to )?(?:stop )?([a-r]) (?:via|by|on|with) (?:the )?(?:line |l)([1-6])", re.ASCII)
-_TURNED = re.compile(r"(?:stop )?([a-r])[ ,:-] ?(?:line |l)?([1-6])", re.ASCII)
 _LINE = re.compile(r"line (\d): ([A-R ]+), wait (\d+), ride (\d+)\.")
 _NOW = re.compile(r"You are at ([A-R]); go to ([A-R]) in (\d+) minutes?\.")
 
@@ -195,9 +194,7 @@ class MetroGame:
         return _ride(rng.below(len(state.metro.lines)), rng.below(len(state.metro.at)))
 
     def read(self, text: str) -> Move | None:
-        found = _MOVE.fullmatch(
-            f"{turned[2]} {turned[1]}" if (turned := _TURNED.fullmatch(text)) else _VIA.sub(r"\2 \1", text)
-        )
+        found = _MOVE.fullmatch(_VIA.sub(r"\2 \1", text))
         return _ride(int(found[1]) - 1, NAMES.index(found[2].upper())) if found else None
 
     def play(self, state: Rider, move: Move) -> After[Rider]:

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from quintain.worlds.directions import DIRECTIONS
 from quintain.worlds.engines.grid.board import FLOOR, WALL, Board, neighbours
@@ -38,7 +38,7 @@ CHOICES = Choices(
     | dict.fromkeys(("put down", "put", "lay down", "drop it", "put it down", "lay it down"), "drop"),
 )
 _HANDLED = re.compile(
-    r"(?:(take|pick up|grab|get|fetch)|(drop|put down|lay down)) (?:the |that |a )?((?:[a-z]+ )?(?:box|ball|cone|key)|heart|sign)"
+    r"(?:(take|pick up|grab)|(drop|put down|lay down)) (?:the |that |a )?((?:[a-z]+ )?(?:box|ball|cone|key)|heart|sign)"
 )
 ANSWER = "One of: up, down, left, right, take, drop."
 Task = tuple[int, int, int]  # what to do, with which kind, and next to which kind (or -1)
@@ -146,19 +146,30 @@ def acted(state: Errand, move: Move) -> Errand | None:
     return after if done == after.done else Errand(after.house, after.at, after.places, after.doors, done)
 
 
+class Handled(NamedTuple):
+    """A move that names what it takes or drops."""
+
+    verb: str
+    thing: str
+    named = True  # whether it can depends on what lies there
+
+
 def handled(text: str) -> Move | None:
     """What a text takes or drops, if it names that."""
     said = _HANDLED.fullmatch(text)
     if not said or (" " in said[3] and said[3] not in KINDS):
         return None
-    return Move(f"{'take' if said[1] else 'drop'} {said[3]}")
+    thing = Handled("take" if said[1] else "drop", said[3])
+    return Move(" ".join(thing), thing)
 
 
 def named(state: Errand, move: Move) -> Move:
     """Taking or dropping, where what is named is what lies there or is held; other moves as they are."""
-    verb, _, thing = move.key.partition(" ")
+    if not isinstance(move.value, Handled):
+        return move
+    verb, thing = move.value
     place = state.at if verb == "take" else HELD
-    if not thing or place not in state.places:
+    if place not in state.places:
         return move
     kind = KINDS[state.house.things[state.places.index(place)]]
     return CHOICES[verb] if thing in (kind, kind.rpartition(" ")[2]) else move

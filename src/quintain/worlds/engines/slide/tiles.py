@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from quintain.ports import SOLO
 from quintain.types import QuintainError
@@ -40,11 +40,18 @@ ANSWER = "Where a tile slides to: one of up, down, left, right."
 SAYINGS = {"illegal": "No tile can slide that way; nothing moved."}
 SIDES = range(2, 5)
 _TILE = re.compile(
-    r"(?:(?:slide|move|push) )?(?:the )?(?:tile )?(?P<tile>\d{1,2})(?: to the)? (?P<way>up|down|left|right)"
-    r"|(?:slide|move|push) (?:the )?(?:tile )?(?P<moved>\d{1,2})(?: into the gap)?|tile (?P<alone>\d{1,2})",
+    r"(?:(?:(?:slide|move|push) )?(?:the )?tile|slide|push(?: the)?) (\d{1,2})(?: into the gap|(?: to the)? (up|down|left|right))?",
     re.ASCII,
 )
 GAP = "."
+
+
+class Tile(NamedTuple):
+    """A move that names the tile, and maybe where it slides."""
+
+    number: int
+    way: str
+    named = True  # whether it can depends on the board
 
 
 @dataclass(frozen=True)
@@ -110,8 +117,8 @@ class TileWorld:
     def read(self, text: str, seat: str) -> Move | None:
         if not (said := _TILE.fullmatch(text[:64].strip().lower())):
             return CHOICES.read(text)
-        tile = int(said["tile"] or said["moved"] or said["alone"])
-        return Move(f"tile {tile} {said['way'] or ''}".rstrip(), (tile, said["way"]))
+        tile = Tile(int(said[1]), said[2] or "")
+        return Move(f"tile {tile.number} {tile.way}".rstrip(), tile)
 
     def turns(self, state: Slid) -> int:
         return state.frame.budget

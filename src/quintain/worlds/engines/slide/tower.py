@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from quintain.ports import SOLO
 from quintain.types import QuintainError
@@ -63,9 +63,17 @@ _SAID = re.compile(
     r" (?:to |onto |-> |(?:and )?put (?:it )?on )?(?:peg )?([a-z])"
 )
 _DISC = re.compile(
-    r"(?:move |put |place )?(?:the )?dis[ck] ([1-9]),? (?:to |onto |on |-> )?(?:peg ([a-e1-5])|([a-e]))", re.ASCII
+    r"(?:move |put |place )?(?:the )?dis[ck] ([1-9]),? (?:to|onto|->) (?:peg ([a-e1-5])|([a-e]))", re.ASCII
 )
 CHOICES = Choices(*(a + b for a, b in itertools.permutations(PEGS, 2)), synonyms=_synonyms())
+
+
+class Disc(NamedTuple):
+    """A move that names the disc, the smallest 0, and the peg that it goes to."""
+
+    number: int
+    peg: str
+    named = True  # whether it can depends on where the discs lie
 
 
 @dataclass(frozen=True)
@@ -118,7 +126,7 @@ class TowerWorld:
         if disc := _DISC.fullmatch(short):
             peg = disc[2] or disc[3]
             peg = peg if peg in PEGS else PEGS[int(peg) - 1]
-            return Move(f"disc {disc[1]} to {peg}", (int(disc[1]) - 1, peg))
+            return Move(f"disc {disc[1]} to {peg}", Disc(int(disc[1]) - 1, peg))
         said = _SAID.fullmatch(short)
         return CHOICES.read(said[1] + said[2] if said else text)
 

@@ -22,7 +22,7 @@ MOST = 10  # tubes
 NODES = ((1, 600), (3, 6_000), (6, 60_000))  # weight of the estimate, nodes: the first plan is a shortest one
 DEAL_NODES = 500
 _TEXT = re.compile(
-    r"(?:(?:pour|move) (?:(?:the )?(?:(?:light )?[a-z]+ )?(?:water |liquid |colou?r |layers? )?(?=from ))?)?"
+    r"(?:(?:pour|move) (?:the )?(?:(?:water|liquid|colou?r|top layer) (?=from ))?)?"
     r"(?:from )?(?:tube )?(\d{1,2})(?: ?(?:->|-|>|,|to|into) ?| )(?:tube )?(\d{1,2})",
     re.ASCII,
 )
