@@ -161,7 +161,7 @@ def _words(message: Message) -> Iterator[str]:
 def agreed(words: Iterable[str], read: Callable[[str], Move | None]) -> Move | None:
     """The one action that single words name; None where two differ, or a word and the two that it begins: `raise`, in `raise 8`.
 
-    What only the state tells to be a move, as `e4` of a pawn (a value with `named`), is none among other words.
+    What only the state tells to be a move, as `e4` of a pawn (see `Move.named`), is none among other words.
     """
     said = list(words)
     named = {move for word in said if _plain_move(move := read(word))}
@@ -171,7 +171,7 @@ def agreed(words: Iterable[str], read: Callable[[str], Move | None]) -> Move | N
 
 
 def _plain_move(move: Move | None) -> bool:
-    return move is not None and not getattr(move.value, "named", False)
+    return move is not None and not move.named
 
 
 def _tagged(message: Message) -> Iterator[str]:

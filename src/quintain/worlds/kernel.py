@@ -97,11 +97,12 @@ def levels_of(knobs: str | Sequence[str], table: Sequence[Sequence[Any]], **shar
 class Move:
     """One well-formed action: `key` is its normal form in words, `value` whatever the engine reads from it.
 
-    Equal actions have equal keys, however the policy wrote them: `up`, `3 2 5`, or a whole answer.
+    Equal actions have equal keys: `up`, `3 2 5`, a whole answer. Which move one is that is `named`, as `e4`, only the state tells.
     """
 
     key: str
     value: Any = None
+    named: bool = field(default=False, repr=False)
 
 
 class Outcome(NamedTuple, Generic[S]):

@@ -119,7 +119,6 @@ class Brief(NamedTuple):
     row: str
     to: str
     new: str
-    named = True  # what it names depends on the position
 
     @property
     def key(self) -> str:
@@ -160,11 +159,11 @@ def brief(text: str) -> Brief | None:
 def read(text: str) -> Move | None:
     """The move that a text names by its cells, by castling, or in short notation."""
     if said := brief(text):
-        return Move(said.key, said)
+        return Move(said.key, said, True)
     move = GAMES.read(plain(text)) if len(text) <= LONGEST else None
     if not move or not (rest := brief(move.key)):
         return move
-    return Move(rest.key, rest) if rest.new else None  # one cell among other words may be that of any piece
+    return Move(rest.key, rest, True) if rest.new else None  # one cell among other words may be that of any piece
 
 
 def read_small(text: str) -> Move | None:
@@ -174,8 +173,10 @@ def read_small(text: str) -> Move | None:
         return move
     said = move.value
     if said.man == "PB":
-        return Move(said.key, said._replace(man="BP"))
-    return Move(f"bishop {said.key[1:]}", said) if said.man == "B" and said.to[0] in "ac" and not said.file else move
+        return Move(said.key, said._replace(man="BP"), True)
+    return (
+        Move(f"bishop {said.key[1:]}", said, True) if said.man == "B" and said.to[0] in "ac" and not said.file else move
+    )
 
 
 def named(match: Match, move: Move) -> Move:

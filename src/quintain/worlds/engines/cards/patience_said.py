@@ -69,7 +69,6 @@ class Named(NamedTuple):
     source: int
     targets: Ints
     on: int
-    named = True  # what it is depends on the table
 
     def says(self, table: Table, step: Step) -> bool:
         """Whether a legal step is such a one."""
@@ -99,7 +98,7 @@ def _named(said: re.Match[str]) -> Move:
         (on, NAMES[value.on]),
     )
     end = next(text for named, text in ends if named)
-    return Move(f"{NAMES[value.card]}{left} to {end}", value)
+    return Move(f"{NAMES[value.card]}{left} to {end}", value, True)
 
 
 def _placed(sign: str) -> int:

@@ -151,7 +151,6 @@ class Handled(NamedTuple):
 
     verb: str
     thing: str
-    named = True  # whether it can depends on what lies there
 
 
 def handled(text: str) -> Move | None:
@@ -160,7 +159,7 @@ def handled(text: str) -> Move | None:
     if not said or (" " in said[3] and said[3] not in KINDS):
         return None
     thing = Handled("take" if said[1] else "drop", said[3])
-    return Move(" ".join(thing), thing)
+    return Move(" ".join(thing), thing, True)
 
 
 def named(state: Errand, move: Move) -> Move:

@@ -51,7 +51,6 @@ class Tile(NamedTuple):
 
     number: int
     way: str
-    named = True  # whether it can depends on the board
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ class TileWorld:
         if not (said := _TILE.fullmatch(text[:64].strip().lower())):
             return CHOICES.read(text)
         tile = Tile(int(said[1]), said[2] or "")
-        return Move(f"tile {tile.number} {tile.way}".rstrip(), tile)
+        return Move(f"tile {tile.number} {tile.way}".rstrip(), tile, True)
 
     def turns(self, state: Slid) -> int:
         return state.frame.budget

@@ -73,7 +73,6 @@ class Disc(NamedTuple):
 
     number: int
     peg: str
-    named = True  # whether it can depends on where the discs lie
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ class TowerWorld:
         if disc := _DISC.fullmatch(short):
             peg = disc[2] or disc[3]
             peg = peg if peg in PEGS else PEGS[int(peg) - 1]
-            return Move(f"disc {disc[1]} to {peg}", Disc(int(disc[1]) - 1, peg))
+            return Move(f"disc {disc[1]} to {peg}", Disc(int(disc[1]) - 1, peg), True)
         said = _SAID.fullmatch(short)
         return CHOICES.read(said[1] + said[2] if said else text)
 
