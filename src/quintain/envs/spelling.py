@@ -31,11 +31,11 @@ _SEEN_AS = (
     | _UNSEEN
 )
 _VERB = re.compile(
-    r"(?:so |now |please |i |i'll |i'd |let's |we |will |would |want to |choose to )*"
+    r"(?:so |now |please |i |i ll |i d |let s |we |will |would |want to |choose to )*"  # quotes are gone
     r"(try|go|move|play|push|slide|step|walk|place|put|choose|select|pick|take|give|bid)[ :]+",
     re.IGNORECASE,
 )
-_SPEAKER = re.compile(r"(?:so |now |please )*(?:i|we)(?:'ll|'d| will| would)? (?=[a-z]{3})", re.IGNORECASE)
+_SPEAKER = re.compile(r"(?:so |now |please )*(?:i|we)(?: ll| d| will| would)? (?=[a-z]{3})", re.IGNORECASE)
 _REMARK = re.compile(  # at the end; no number, no second action and no condition
     r"([^()]*[^() ]) ?\((?=[^()]*[a-z]{2})(?![^()]*(?:\d|\b(?:or|and|then|if|unless|not|wrong|blocked|illegal|impossible)\b))[^()]*\)",
     re.IGNORECASE,
@@ -86,14 +86,11 @@ def agreed(words: Iterable[str], read: Callable[[str], Move | None]) -> Move | N
     What only the state tells to be a move, as `e4` of a pawn (see `Move.named`), is none among other words.
     """
     said = list(words)
-    named = {m for word in said if _plain_move(m := read(word)) and not (len(said) > 1 and _abbreviates(word, m))}
+    moves = [move for word in said if (move := read(word)) and not (len(said) > 1 and _abbreviates(word, move))]
+    named = {move for move in moves if not move.named}
     if len(named) == 1:
-        named |= {move for two in itertools.pairwise(said) if _plain_move(move := read(" ".join(two)))}
+        named |= {move for two in itertools.pairwise(said) if (move := read(" ".join(two))) and not move.named}
     return named.pop() if len(named) == 1 else None
-
-
-def _plain_move(move: Move | None) -> bool:
-    return move is not None and not move.named
 
 
 def _abbreviates(word: str, move: Move) -> bool:
@@ -194,6 +191,7 @@ def _spelled(text: str) -> Iterator[str]:
     if "row" in bare.lower():
         bare = _TOLD.sub(lambda cell: f"{cell[1]}{cell[2]}" if cell[1] else f"{cell[4]}{cell[3]}", bare)
         yield bare
+    yield _SPEAKER.sub("", bare)
     said = _VERB.sub("", bare, count=1) if _VERB.match(bare) else _SPEAKER.sub("", bare)
     yield said
     for ordered in _in_order(said):
@@ -204,7 +202,12 @@ def _spelled(text: str) -> Iterator[str]:
     if once := _ONCE.fullmatch(said):
         way = (once[1] or once[2]).lower()
         yield _ASIDE.get(way, way) if re.search(_FAR, said, re.IGNORECASE) else way
-    if remark := _REMARK.fullmatch(plain):
+    yield from _unremarked(plain)
+
+
+def _unremarked(text: str) -> Iterator[str]:
+    """A text without a remark in brackets at its end."""
+    if remark := _REMARK.fullmatch(text):
         yield (said := _fold(remark[1]))
         yield _VERB.sub("", said, count=1) if _VERB.match(said) else said
 

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from quintain.codec import decode, encode
-from quintain.envs.grammar import GRAMMARS, Grammar, act_tool, agreed, spellings
+from quintain.envs.grammar import GRAMMARS, Grammar, act_tool
 from quintain.envs.scaffold import REFUSED, SPARE, STYLES, Scaffold, sentences
 from quintain.envs.snapshots import BadSnapshot as BadSnapshot
 from quintain.envs.snapshots import sealed, verify
+from quintain.envs.spelling import agreed, spelt
 from quintain.messages import Image, Message, Role, Text, ToolResult
 from quintain.ports import Env
 from quintain.registry import build, register
@@ -101,10 +102,9 @@ class Reader:
     def look(self, message: Message, seat: str) -> Move | None:
         """Try the candidates of the grammar in turn, each in its spellings; then single words, if they name one action alone."""
         for found in self.grammar.find(message):
-            for text in spellings(found):
-                move = self.world.read(text, seat)
-                if move is not None:
-                    return move
+            move = spelt(found, lambda text: self.world.read(text, seat))
+            if move is not None:
+                return move
         return agreed(self.grammar.words(message), lambda word: self.world.read(word, seat))
 
 

@@ -7,7 +7,21 @@ import re
 from quintain.worlds.kernel import Choices
 
 WAITS = dict.fromkeys(
-    ("stay", "stop", "noop", "no-op", "pass", "skip", "none", "do nothing", "stand still", "stay still"), "wait"
+    (
+        "stay",
+        "stop",
+        "noop",
+        "no-op",
+        "pass",
+        "skip",
+        "none",
+        "do nothing",
+        "stand still",
+        "stay still",
+        "wait here",
+        "stay here",
+    ),
+    "wait",
 )
 DIRECTIONS = ("up", "down", "left", "right")
 CHOICES = Choices(

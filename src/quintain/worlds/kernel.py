@@ -102,7 +102,7 @@ class Move:
 
     key: str
     value: Any = None
-    named: bool = field(default=False, repr=False)
+    named: bool = field(default=False, repr=False, compare=False)
 
 
 class Outcome(NamedTuple, Generic[S]):

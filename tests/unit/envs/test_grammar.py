@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from quintain.envs.grammar import GRAMMARS, TOOL, act_tool, spellings
+from quintain.envs.grammar import GRAMMARS, TOOL, act_tool
 from quintain.envs.scaffold import Scaffold
+from quintain.envs.spelling import spellings
 from quintain.envs.world import WorldEnv, world_of
 from quintain.messages import Message, Role, Text, ToolCall
 from quintain.types import Task
@@ -222,7 +223,7 @@ def test_long_texts_cost_little() -> None:
         ("- 3", []),  # it may be less than nothing
         ("1 _ 2", []),  # an empty cell
         ("- jump_left", ["jump left"]),
-        ("I move b2 → c3", ["I move b2 c3", "b2 c3"]),
+        ("I move b2 → c3", ["I move b2 c3", "move b2 c3", "b2 c3"]),
         ("()", []),
     ],
 )

@@ -132,7 +132,10 @@ def test_what_names_others_is_no_answer(name: str, text: str) -> None:
         ("Slitherlink", "the cells from a1 to b2", "a1 b1 a2 b2"),
         ("Slitherlink", "cell a1 to the cell a3 and the cell b1", "a1 b1 a2 a3"),
         ("CircuitSat", "a to c", "a b c"),
-        ("Slitherlink", "a1-d1", None),
+        ("Slitherlink", "a1-d1", "a1 b1 c1 d1"),
+        ("Slitherlink", "a1-d2", None),  # a block, or a line
+        ("Thermometers", "a1 to b1, c4", "a1 to b1"),  # which no page has, as a thermometer may bend there
+        ("Thermometers", "a1, b1, c4", "a1 b1 c4"),
     ],
 )
 def test_ranges_of_cells_are_not_read_as_their_ends(name: str, text: str, key: str | None) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from quintain.envs.adapters.play import Play
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.messages import Message
@@ -13,8 +14,9 @@ from quintain.ports import SOLO
 from quintain.worlds.engines.cards.deck import NAMES
 from quintain.worlds.engines.cards.piles import CELL, HOME, STOCK, WASTE
 from quintain.worlds.engines.grid.mission import DOOR, HELD, KINDS
+from quintain.worlds.engines.raycast.things import named
 from quintain.worlds.engines.slide.tower import Discs, Rack
-from quintain.worlds.kernel import Move, World
+from quintain.worlds.kernel import Move, Plan, World
 from quintain.worlds.noise import Rng
 
 ILLEGAL = {SOLO: ("illegal",)}
@@ -92,9 +94,18 @@ def test_a_disc_that_is_named_is_the_top_one() -> None:
     for state in walked(world, 4, 5, 30):
         for move in world.legal(state, SOLO):
             disc = state.at.index(move.key[0]) + 1
-            assert said(world, state, f"disc {disc} to {move.key[1]}") == world.step(state, {SOLO: move})
+            for text in (f"disc {disc} to {move.key[1]}", f"move disc {disc} from {move.key[0]} to {move.key[1]}"):
+                assert said(world, state, text) == world.step(state, {SOLO: move})
     state = Discs(Rack(3, "ccc"), "aab")
-    for text in ("disc 2 to c", "disc 1 to a", "disc 3 to a", "disc 4 to c", "disc 1 to d"):
+    for text in (
+        "disc 2 to c",
+        "disc 1 to a",
+        "disc 3 to a",
+        "disc 4 to c",
+        "disc 1 to d",
+        "disc 2 from a to c",
+        "disc 1 from b to c",
+    ):
         assert said(world, state, text).events == ILLEGAL
 
 
@@ -138,7 +149,7 @@ def test_what_is_named_is_what_lies_there_or_is_held(name: str) -> None:
         ("ChessGame", "The king should go to e3", None),
         ("ChessGame", "I think of the centre.\ne4", "e4"),
         ("ChessGame", "Knights first.\nNf3", "Nf3"),
-        ("FifteenTiles", "I will slide tile 4 up", "up"),
+        ("FifteenTiles", "I will slide tile 4 up", "tile 4 up"),
         ("FifteenTiles", "We need to move tile 7 left", "left"),
         ("FifteenTiles", "The gap is small.\ntile 4", "tile 4"),
         ("MissionRoom", "The next step: take key", "take"),
@@ -146,9 +157,69 @@ def test_what_is_named_is_what_lies_there_or_is_held(name: str) -> None:
         ("MissionRoom", "There it lies.\ntake the key", "take key"),
         ("Hanoi", "The disc 1 to c seems best", None),
         ("Klondike", "Then 7h to 8s, maybe", None),
+        ("UnlockPick", "I want to be at u now", None),  # the letter of a thing
+        ("UnlockPick", "Up we go.", "up"),
+        ("WordleBox", "A crane is likely", None),
+        ("WordleBox", "Many vowels are left.\ncrane", "try crane"),
+        ("KnightsKnaves", "c seems to lie", None),
     ],
 )
 def test_among_other_words_a_name_is_no_move(name: str, text: str, key: str | None) -> None:
     env = WorldEnv(world_of(name), Scaffold(grammar="free"))
     move = env.reader.read(Message.of("assistant", text), env.facts.seats[0])
     assert (move and move.key) == key
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_taken_by_its_name_lies_ahead(seed: int) -> None:
+    world = world_of("PlaceNext3D")
+    state, done = world.start(seed, 3), set()
+    while (plan := world.solve(state, SOLO)) and isinstance(plan, Plan):
+        move, wanted = plan.moves[0], named(state.place.wanted)
+        if move.key in ("take", "drop"):
+            for text in (wanted, f"the {wanted}", f"that {wanted.split()[1]}"):
+                assert said(world, state, f"{move.key} {text}") == world.step(state, {SOLO: move})
+            other = next(name for name in KINDS[:12] if name.split()[1] != wanted.split()[1])
+            missed = {SOLO: ("missed" if move.key == "take" else "empty",)}
+            assert said(world, state, f"{move.key} {other}")[::3] == (state, missed)
+            done.add(move.key)
+        state = world.step(state, {SOLO: move}).state
+    assert done == {"take", "drop"}
+
+
+def test_who_goes_along_an_edge_stands_at_its_beginning() -> None:
+    world = world_of("CopsRobber")
+    state = world.start(5, 4)
+    assert state.now[0] == ("cops", "D")
+    to = next(move.key for move in world.legal(state, SOLO) if move.key != "D")
+    assert said_by_key(world, state, f"D-{to}") == world.step(state, {SOLO: Move(to)})
+    for text in (f"{to}-D", f"from {to} to D", f"{to}-{to}"):
+        assert said_by_key(world, state, text).events == ILLEGAL
+
+
+def said_by_key(world: World[Any], state: Any, text: str) -> Any:
+    """What a text does whose key is the plain move, as where it comes from is no part of it."""
+    move = world.read(text, SOLO)
+    assert move is not None
+    return world.step(state, {SOLO: move})
+
+
+def test_a_bet_that_opens_a_round_names_its_own_chips() -> None:
+    play = Play("HoldemFree", level=0)
+    play.begin(3)
+    play.say({SOLO: "call"})
+    state = play.env.state
+    assert said(play.env.world, state, "bet 4") == said(play.env.world, state, "raise 6")
+    assert said(play.env.world, state, "bet 1").events == ILLEGAL
+    assert said(play.env.world, state, "raise 4") != said(play.env.world, state, "bet 4")
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "seed", "moves"), [("SpiderDeal", 3, 235, ["draw"]), ("FreeCell", 2, 174, ["3-b", "2-1", "2-a"])]
+)
+def test_patience_ends_where_no_card_can_be_moved(name: str, level: int, seed: int, moves: list[str]) -> None:
+    play = Play(name, level=level)
+    play.begin(seed)
+    heard = [play.say({SOLO: move})[SOLO] for move in moves]
+    assert [h.terminated for h in heard] == [False] * (len(moves) - 1) + [True]
+    assert heard[-1].info["events"] == ("stuck",) and heard[-1].reward == 0

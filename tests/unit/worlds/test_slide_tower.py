@@ -168,7 +168,8 @@ def test_captions_words_and_pictures():
 
 
 @pytest.mark.parametrize(
-    "text", ["ac", "A C", "a->c", "a -> c", "a to c", "move a to c", "move a c", "1 3", "1 -> 3", "a, c"]
+    "text",
+    ["ac", "A C", "a->c", "a -> c", "a to c", "move a to c", "move a c", "from 1 to 3", "peg 1 -> peg 3", "a, c"],
 )
 def test_one_move_has_many_spellings(text: str):
     assert WORLD.read(text, SOLO) == CHOICES["ac"]

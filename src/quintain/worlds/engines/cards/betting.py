@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
+from quintain.worlds.engines.cards.betting_said import PLAIN, moves_of, read
 from quintain.worlds.engines.cards.deck import NAMES, Sheet, cards_of, dealt, faces, names, note
 from quintain.worlds.engines.cards.players import LEAKS, chances, drawn_of, reply
 from quintain.worlds.engines.cards.poker import FOLD, PASS, Poker, actions_of, outcome, spot_of
@@ -28,23 +29,10 @@ SAYINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
-    """What a move does, and what else it may be called where it is legal."""
-
-    action: int
-    names: tuple[str, ...] = field(default=(), compare=False)
-
-
-PLAIN = {k: Move(k, Act(a)) for k, a in (("fold", FOLD), ("check", PASS), ("call", PASS), ("raise", 1))}
-_OTHER = {"k": "check", "pass": "check", "bet": "raise", "c": "call", "f": "fold", "r": "raise", "b": "raise"}
-_RAISE = re.compile(r"(?:re-?)?(?:raise|bet)(?: it)?(?::| to|( by))? \$?(\d{1,3})(?: chips?)?", re.ASCII)
-_CALL = re.compile(r"call \$?\d{1,3}(?: chips?)?", re.ASCII)
 _HEAD = re.compile(
     r"Hand (\d+) of (\d+)\. Your score is (-?\d+); (\d+) is a full win\. You act (first|second)\."
     r"(?: Stacks of (\d+)\.)?(?: The opponent (calls|raises) in (\d+)% of its decisions\.)?"
 )
-_ALL = ("all in", "all-in", "allin", "shove", "raise all in", "raise all-in", "bet all", "raise all")
 ROUNDS = ("1st", "2nd", "3rd", "4th")
 
 tiles({f"tag-{name}": note(name.upper(), "stone") for name in ("opp", "you", "score", "hand", "par", "stack")})
@@ -154,7 +142,7 @@ class Betting:
         return self._side(state, spot_of(self.rules(state.stakes.stack), state.said).role)
 
     def legal(self, state: Table) -> tuple[Move, ...]:
-        return _moves(self.rules(state.stakes.stack), state.said) if state.hand < state.stakes.hands else ()
+        return moves_of(self.rules(state.stakes.stack), state.said) if state.hand < state.stakes.hands else ()
 
     def meant(self, state: Table, move: Move) -> Move:
         """The legal move that one stands for, or that one itself."""
@@ -164,16 +152,7 @@ class Betting:
         return PLAIN[rng.pick(tuple(PLAIN))]
 
     def read(self, text: str) -> Move | None:
-        text = " ".join(text.split()).removeprefix("i ")
-        name = _OTHER.get(text, text)
-        if name in PLAIN:
-            return PLAIN[name]
-        if text in _ALL:
-            return Move(_ALL[0])
-        if _CALL.fullmatch(text):
-            return PLAIN["call"]
-        found = _RAISE.fullmatch(text)
-        return _raise(int(found[2]), found[1] or "") if found and int(found[2]) else None
+        return read(text)
 
     def play(self, state: Table, move: Move) -> After[Table]:
         rules = self.rules(state.stakes.stack)
@@ -355,28 +334,6 @@ class Betting:
         sheet.put(4 + rounds, 0, [*hand, *points])
         sheet.put(3 + rounds, 6, ["tag-stack", f"n-{stakes.stack}"] if stakes.stack else [])
         return sheet.scene()
-
-
-@functools.lru_cache(maxsize=1 << 14)
-def _moves(rules: Poker, said: Ints) -> tuple[Move, ...]:
-    """A raise may name its size or all its chips; to put in all of the stack is a raise or a call."""
-    legal, spot = actions_of(rules, said), spot_of(rules, said)
-    size, most, out = rules.bets[spot.round], max(*legal, *spot.paid), list[Move]()
-    for action in legal:
-        if action > 0 and not size:
-            out.append(Move(f"raise {action}", Act(action, (f"raise by {action - max(spot.paid)}",))))
-        else:
-            out.append(PLAIN["raise" if action > 0 else "fold" if action < 0 else "call" if FOLD in legal else "check"])
-    names = (f"raise {most}", f"raise {size}", f"raise by {size}") if size and out[-1:] == [PLAIN["raise"]] else ()
-    names = (_ALL[0],) if not size and most == rules.stack else names
-    if names and out:
-        out[-1] = replace(out[-1], value=replace(out[-1].value, names=(*out[-1].value.names, *names)))
-    return tuple(out)
-
-
-@functools.lru_cache(maxsize=1024)
-def _raise(amount: int, by: str = "") -> Move:
-    return Move(f"raise{by} {amount}", Act(amount))
 
 
 def _action_name(rules: Poker, said: Ints, index: int) -> str:

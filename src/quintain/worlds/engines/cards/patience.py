@@ -28,7 +28,7 @@ from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.splits import Draft
 
-SAYINGS = {"won": "All cards are home."}
+SAYINGS = {"won": "All cards are home.", "stuck": "No move is left."}
 NODES = 6_000  # tables that the oracle looks at
 
 for _name in ("stock", "waste", "runs"):
@@ -134,7 +134,9 @@ class PatienceGame:
         if step not in steps(state.kind, state.table):
             return None
         new = Patience(state.kind, *after(state.kind, state.table, step))
-        return After(new, (WON,), True, (("won",),)) if won(new.kind, new.table) else After(new)
+        if won(new.kind, new.table):
+            return After(new, (WON,), True, (("won",),))
+        return After(new) if steps(new.kind, new.table) else After(new, (), True, (("stuck",),))
 
     def advise(self, state: Patience) -> Answer:
         """A way to the end. Where cards are hidden, one that would work if they lay in one order that nothing seen excludes."""

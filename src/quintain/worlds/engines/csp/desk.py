@@ -11,6 +11,7 @@ from typing import Any
 from quintain.ports import SOLO
 from quintain.types import Ints
 from quintain.worlds.cells import read_cell
+from quintain.worlds.engines.csp.marks import marked, read_marks
 from quintain.worlds.engines.csp.page import (
     BLANK,
     BRICK,
@@ -32,16 +33,14 @@ from quintain.worlds.engines.csp.page import (
     row_lengths,
     sign_of,
     static_words,
-    told_of,
     unlabelled,
-    untitled,
     words_in,
 )
 from quintain.worlds.engines.csp.page_look import Look, Plate, plate_of, scene_of
 from quintain.worlds.engines.csp.reasons import NO, easiest, page_reason, page_words, without
 from quintain.worlds.engines.csp.rules import holds
 from quintain.worlds.engines.csp.solve import Found, Model, search
-from quintain.worlds.engines.csp.spelled import filled_in, numbered, paired, pairs, ranged, values_of, walled
+from quintain.worlds.engines.csp.spelled import filled_in, numbered, paired, pairs, values_of, walled
 from quintain.worlds.kernel import (
     Answer,
     Events,
@@ -68,10 +67,7 @@ ILLEGAL: Events = {SOLO: ("illegal",)}
 SAYINGS = {"wrong": "That breaks a rule or a clue."}
 CEILINGS = {"random": 0.01, "constant": 0.01, "first": 0.01, "blind": 0.03}
 LONGEST = 1200  # characters of an answer
-_NAME = re.compile(r"[a-z]\d{1,2}", re.ASCII)
 _MARKING = re.compile(r"(paint|clear)\s+(?:the\s+)?(?:cell\s+)?")
-_AND = re.compile(r"\band\b|&")
-_PLACE = re.compile(r"\b([a-z])[\s,]+(\d)", re.ASCII)
 _LETTERS = re.compile(r"(?<=[a-z])(?=[a-z])")
 _BASE = (ONLY, "Top", "Left", "Right", "Bottom", "Clues", "Between", *"/=:,.-#*<>~!+x\\", NONE, BRICK, DOT)
 
@@ -80,15 +76,6 @@ def whole(cells: Sequence[int], width: int, signs: Lines) -> Move:
     """The answer that fills the grid; its key parts the rows by `/`."""
     words = [sign_of(v, signs) for v in cells]
     return Move(" / ".join(" ".join(words[i : i + width]) for i in range(0, len(words), width)), tuple(cells))
-
-
-def marked(cells: Sequence[tuple[int, int]], flat: bool) -> Move:
-    """The answer that names cells, (row, column) from 0."""
-    places = tuple(sorted(set(cells)))
-    names = [chr(97 + x) if flat else f"{chr(97 + x)}{y + 1}" for y, x in places]
-    if flat and len(names) == 1:
-        names.insert(0, ONLY)
-    return Move(" ".join(names), places)
 
 
 @functools.lru_cache(maxsize=8192)
@@ -118,6 +105,7 @@ class DeskWorld:
         look: how it is drawn.
         marks: an answer names the cells with value 1; otherwise it fills the whole grid.
         tells: what the letters that are named are, and what the others; of a grid, what its rows are.
+        ranges: marked cells may be told by the first and the last of a row or column.
         stepwise: an action writes or marks one cell.
         signs: how values are written; numbers unless given.
         extra: further words of observations.
@@ -135,6 +123,7 @@ class DeskWorld:
     look: Look = field(default_factory=Look)
     marks: bool = False
     tells: Lines = ()
+    ranges: bool = True
     stepwise: bool = False
     signs: Lines = ()
     extra: Lines = ()
@@ -184,7 +173,7 @@ class DeskWorld:
         if self.stepwise:
             return self._read_step(text)
         if self.marks:
-            return self._read_marks(text)
+            return read_marks(text, self.size(self.levels[0])[1] == 1, self.tells, self.ranges)
         if told := paired(text):
             return (
                 pairs(zip(told, values, strict=True), self.signs)
@@ -204,27 +193,6 @@ class DeskWorld:
         if len(out) < 4 or BLANK in out or len(set(rows)) > 1:
             return None
         return whole(out, rows[0] if len(rows) > 1 else _widths(self).get(len(out), len(out)), self.signs)
-
-    def _read_marks(self, text: str) -> Move | None:
-        if (told := paired(text)) and {*told.values()} <= {"0", "1"}:
-            on = [cell for cell, sign in told.items() if sign == "1"]
-            return marked(on, False) if on else None
-        text = ranged(told_of(text, *self.tells) if self.tells else text)
-        flat, bare = self.size(self.levels[0])[1] == 1, untitled(text)
-        words = words_in(_AND.sub(" ", bare if flat else _PLACE.sub(r"\1\2", bare)))
-        if flat and len(words) == 1 and bare == text:
-            return None  # a letter alone may be any word of a sentence
-        if flat and words[-1:] in ([ONLY], ["on"]):
-            words = words[:-1]
-        cells = []
-        for word in words[flat and words[:1] == [ONLY] :]:
-            if flat and len(word) == 1 and "a" <= word <= "z":
-                cells.append((0, ord(word) - 97))
-            elif not flat and _NAME.fullmatch(word) and int(word[1:]) > 0:
-                cells.append((int(word[1:]) - 1, ord(word[0]) - 97))
-            else:
-                return None
-        return marked(cells, flat) if cells else None
 
     def _read_step(self, text: str) -> Move | None:
         if self.marks:

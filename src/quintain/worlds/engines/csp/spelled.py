@@ -14,10 +14,7 @@ Cell = tuple[int, int]
 _PAIR = re.compile(r"\b([a-z])([1-9]\d?)\s*[:=]\s*([a-z]|\d{1,3})(?!\w)", re.ASCII)
 _QUOTES = re.compile(r"[{}\"'`]")
 _APART = re.compile(r"[\s,;/|]|\band\b")
-_THE = r"(?:the )?(?:cell |square )?"
-_RANGE = re.compile(rf"(?:\bfrom )?{_THE}\b([a-z]) ?([1-9]\d?)? to {_THE}([a-z]) ?([1-9]\d?)?\b", re.ASCII)
 WALLS = (DOT, "-", "x")  # other signs of walls
-_SMALL = re.compile(r"\b(?:from|the|cells?|squares?)\b")
 
 
 def paired(text: str) -> dict[Cell, str]:
@@ -47,29 +44,6 @@ def placed(value: Iterable[tuple[Cell, int]], given: Ints, width: int) -> list[i
             return None
         out[row * width + column] = v
     return out
-
-
-def ranged(text: str) -> str:
-    """A list with all cells of each range: the row, column or rectangle between two that stand with `to`.
-
-    Example:
-        >>> ranged("a1 to c1, a2"), ranged("b to d")
-        ('a1 b1 c1, a2', 'b c d')
-    """
-    told = _RANGE.sub(_between, text)
-    return text if told == text else _SMALL.sub(" ", told).strip()  # which grammars drop together with `to`
-
-
-def _between(ends: re.Match[str]) -> str:
-    first, one, last, two = ends.groups()
-    if (one is None) != (two is None):
-        return ends[0]
-    low, high = sorted((ord(first), ord(last)))
-    columns = [chr(code) for code in range(low, high + 1)]
-    if one is None:
-        return " ".join(columns)
-    top, bottom = sorted((int(one), int(two)))
-    return " ".join(f"{column}{row}" for row in range(top, bottom + 1) for column in columns)
 
 
 def numbered(first: Sequence[object]) -> bool:

@@ -13,7 +13,7 @@ from quintain.worlds.kernel import Move
 LONGEST = 400  # characters of an answer
 _FLUFF = re.compile(
     r"\b(?:(?:from )?left to right|lowest first|bottom to top|on the (?:circle|line)|(?<!\ba )(?:circle|lines?)(?: through)?|stones?"
-    r"|corners of the hull|visible|order|convex|rays?|gates?|leaves|exits|at|targets?|paints?|players?|gets|rectangles|squares"
+    r"|corners of the hull|visible|order|convex|rays?|gates?|leaves|exits|at|targets?|paints?|players?|gets|rectangles|squares?|of them"
     r"|(?:largest|max)(?= area)|largest|interior|lattice|strictly|are|the|and|answer|is|then|there"
     r"|points?|names?|areas?|inside|first|second|perimeter|radius|squared|cent(?:re|er)|degrees?|degs?|units?|counts?|patch(?:es)?"
     r"|marks?|(?:with )?corners?|rectangle|hull|total|sq|coins?|cells?|by|left|x|y|r2)\b"
@@ -22,10 +22,10 @@ _ORDERS = [  # what is asked for first, and what after it
     (re.compile(rf"\b(?:{early})\b"), re.compile(rf"\b(?:{late})\b"))
     for early, late in (
         ("first", "second"),
-        ("coins?", "cells?"),
+        ("coins?", "cells?|by"),
         ("area", "inside|interior|points?"),
-        ("rectangles", "squares|largest|area"),
-        ("squares", "largest|area"),
+        ("rectangles?", "squares?|largest|area"),
+        ("squares?", "largest|area"),
         ("rays?", "gates?"),
         ("x", "y|r2"),
         ("x|cent(?:re|er)", "radius|r2"),
@@ -37,6 +37,7 @@ _ASKED = re.compile(  # what the one number is of
 )
 _COMPARED = re.compile(r"(?<![-=])[<>]")  # a bound is not the number
 _BETWEEN = re.compile(r"[\s,;:/|\[\](){}=><°+&-]*")
+_LATE = re.compile(r"^\D*\d+\D+\d+ rectangles?\b|\d area\b.*\d")  # what comes first or last elsewhere
 _SQUARED = re.compile(r"\bsquare of (?:the )?radius\b|\br(?:adius)?\s*(?:\^\s*2\b|\*\*\s*2\b|²)")
 _DASHES = str.maketrans("−–—－", "----")
 _POINT = re.compile(r"^\s*[-*•]\s+", re.MULTILINE)  # of a list in lines
@@ -45,15 +46,16 @@ _MINUS = re.compile(r"(?<![\w)\]}°])-(?=[\d(\[])|(?:^|[^\w\s)\]}°])\s*-\s*(?=[
 # what may stand before the entries, counted from 1 or A on
 _LABELS = {
     "name": re.compile(r"(?<!\w)(\d{1,2})[\s:=.)>-]*(?:(?:site|paints?)\s+)?(?=[a-z]\b)", re.ASCII),
-    "number": re.compile(r"(?<![\d.:=])(\d{1,2})\s*(?:[:=]\s*|[.)]\s+)(?=\d)", re.ASCII),
+    "number": re.compile(r"(?<![\d.:=])(\d{1,2})\s*(?:[:=]\s*|[.)]\s+|gets\s+)(?=\d)", re.ASCII),
     "point": re.compile(r"\b([a-z])\b[\s:=]*(?=[(\[]?\s*\d)", re.ASCII),
     "time": re.compile(r"\b([a-z])\b(?:\s+(?:reads|shows)\b)?[\s:=]*(?=\d)", re.ASCII),
 }
+_COUNTED = re.compile(r"(?<![\d.:=])(\d)[.)]\s+(?=\d)", re.ASCII)  # of a list
 _SQUARES = re.compile(r"(?<=unit)(?:s?\s*(?:\^\s*2\b|²)|\s+squares?\b)")
 _CUT = re.compile(r"\b(?:line|cut|goes|from|to|start|ends?)\b\s*:?")
 _BEFORE = re.compile(r"^\s*(?:Rectangle|Corners|Hull|Stones|Lines|Order)\s*:?\s+(?=[A-Z]+\s*$)")  # names in one
 _ARTICLE = re.compile(
-    r"^\s*an?\s+(?=(?:rectangle|circle|line)\s*(?::|(?:with|through)\b))"
+    r"^\s*an?\s+(?=(?:circle|line)\s*(?::|(?:with|through)\b)|(?:convex |\w+ )?(?:hull|corners?|rectangle|square|set|group)\b)"
 )  # before a word that is no name
 _LINES = re.compile(r"^\s*[a-r](?:\s*[-,]\s*|\s+)[a-r]\s*[=:]?\s*(?=\d)")  # between which an angle is
 _FIGURE = re.compile(r"^\s*[A-R]{2,4}\s*=\s*(?=\d)")  # its corners in one
@@ -90,6 +92,12 @@ def _unlabelled(of: str, text: str) -> tuple[str, int]:
     labels = _LABELS[of].findall(text) if of in _LABELS else []
     counted = [chr(96 + i) if of in ("point", "time") else str(i) for i in range(1, len(labels) + 1)]
     least = 1 if of == "name" else 2  # a single number may be the first of two entries
+    if (
+        of == "time"
+        and not labels
+        and [*_COUNTED.findall(text)] == [str(i + 1) for i in range(len(_COUNTED.findall(text)))]
+    ):
+        return _COUNTED.sub(" ", text), len(_COUNTED.findall(text))
     return (_LABELS[of].sub(" ", text), len(labels)) if len(labels) >= least and labels == counted else (text, 0)
 
 
@@ -137,8 +145,12 @@ class Form:
         low = _AREA.sub(r"\1 ", _ARTICLE.sub("", low)) if self.of in ("name", "number") else low
         if self.of != "name" and _MINUS.search(_POINT.sub("", low) if "\n" in low else low):
             return None  # no answer is below 0
-        if not self.unordered and _swapped(low, 1 if self.of == "name" else len(_ORDERS)):
+        if not self.unordered and self.high > 1 and _swapped(low, 1 if self.of == "name" else len(_ORDERS)):
             return None
+        if self.low == 3 and _LATE.search(low):
+            return None
+        if re.search(r"\bradius\b", low) and not re.search(r"\bsquared?\b|\bsq\b|\br2\b", low):
+            return None  # it is its square that is asked for
         if self.high == 1:
             low = _ASKED.sub(" ", _LINES.sub("", low) if not _FIGURE.match(text) else low[low.index("=") :])
             if _COMPARED.search(low) and not re.fullmatch(r"\s*<[^<>]*>\s*", low):

@@ -35,20 +35,25 @@ from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
 from quintain.worlds.splits import Draft
 
-SAYINGS = {"full": "All pieces are in place."}
+SAYINGS = {
+    "full": "All pieces are in place.",
+    "illegal": "It does not fit there so, or lies there already; take a piece back before you put it elsewhere. The turn is spent.",
+}
 QUICK = 2_000  # nodes of the search while an instance is chosen
 WORDS = {15: "full", 9: "nw", 3: "ne", 6: "se", 12: "sw"}
 TURN = (0, 90, 180, 270)
+_RIGHT = "(?:clockwise|to the right)"
+_TURNED = rf"(?:turned |turn |rotated )?(?:{_RIGHT} )?(?:by )?(0|90|180|270)(?:°| degrees)?(?: {_RIGHT})?"
 _MOVE = re.compile(
-    r"(?:put |place )?(?:piece |rectangle )?([a-l])[\s,:]+(?:(?:at|on|to|in) )?([a-z]\s?\d{1,2})"
-    r"(?:[\s,]+(?:turned |turn |rotated )?(?:by )?(0|90|180|270)(?:°| degrees)?)?",
+    r"(?:put |place )?(?:the )?(?:piece |rectangle )?([a-l])[\s,:]+(?:(?:at|on|to|in) )?([a-z]\s?\d{1,2})"
+    rf"(?:[\s,]+{_TURNED}|[\s,]+(?:not turned|unturned))?",
     re.ASCII,
 )
 _EARLY = re.compile(
-    r"[\s,]+(?:turned |turn |rotated )?(?:by )?(0|90|180|270)(?:°| degrees)?[\s,]+(?:(?:at|on|to|in) )?([a-z]\s?\d{1,2})$",
+    rf"[\s,]+{_TURNED}[\s,]+(?:(?:at|on|to|in) )?([a-z]\s?\d{{1,2}})$",
     re.ASCII,
 )
-_TAKE = re.compile(r"(?:take|remove)(?: back| out)? (?:piece )?([a-l])(?: back)?", re.ASCII)
+_TAKE = re.compile(r"(?:take|remove)(?: back| out)? (?:the )?(?:piece )?([a-l])(?: back| out)?", re.ASCII)
 
 
 @functools.lru_cache(maxsize=1 << 15)

@@ -20,7 +20,7 @@ _TITLE = re.compile(
     r"(?:answer|path|walk|route|tour|order(?:ing)?|set|vertices|edges?|arcs?|groups?|flow|weight|length|numbers?|total|cut|sums?|circuit|cycle"
     r"|outputs?|clique|tree|mst|matching|mapping|arrows|cells|triples|sort|partition|classes|matrix|pairs"
     r"|(?:pre|in|post|level)[- ]?order(?:\s+traversal)?)"
-    r"(?:\s+(?:to\s+(?:take\s+out|remove|cut)|of\s+the\s+tree|chosen|in\s+order|from\s+top\s+to\s+bottom|from\s+[a-r]\s+to\s+[a-r]))?\s*[:=]\s*"
+    r"(?:\s+(?:to\s+(?:take\s+out|remove|cut)|of\s+the\s+tree|chosen|in\s+order|from\s+top\s+to\s+bottom|from\s+[a-r]\s+to\s+[a-r]))?(?:\s*[:=]\s*|\s+(?:is|are)\s+)"
     r"|\b(?:nodes?|vertex|vertices|gates?)\s+(?=[a-r]\b)|^(?:pre|in|post|level)[- ]?order\s+(?:traversal\s+)?(?=[a-r]+\b)",
     re.IGNORECASE,
 )
@@ -31,7 +31,7 @@ _COUNTS = (
 _HEADS = r"(?is)(?:(?:the )?(?:{})\s*(?:is\b|are\b|[:=])?\s*)?(.+?)(?<![\s;,.])[\s;,.]+(?:the )?(?:{})\s*(?:is\b|are\b|[:=])?\s*(.+)"
 _LEAD = re.compile(  # what is done with what is named after it, or what that is; the article before a title is no name
     r"^(?:(?:choose|take(?: out)?|cut|remove|delete|drop|the|edges?|arrows?|arcs?|cells?)\b\s*:?\s*)+(?=[(\[{]*[a-r]\b|[a-i][1-9]|[A-R]{2})"
-    r"|^an?\s+(?=(?-i:[a-z]+\s+)*(?:clique|set|matching|cut|tree|path|walk|tour|choice|flow)\s*[:=])",
+    r"|^an?\s+(?=(?-i:[a-z]+\s+)*(?:clique|groups?|set|matching|cut|tree|path|walk|tour|circuit|cycle|order|choice|flow)\s*[:=])",
     re.IGNORECASE,
 )
 _CLOSING = re.compile(r"(\D*[a-r)\]}])\s*(?:\s|[(=])\s*\d{1,5}\s*\)?\.?", re.IGNORECASE)  # a size or a sum behind names
@@ -41,7 +41,7 @@ _NO = re.compile(  # that there is none, in words
     re.IGNORECASE,
 )
 _WITH = re.compile(  # what an answer that is a choice adds up to, before or behind it
-    r"^(?:(?:total|sum)(?:\s+(?:weight|length))?|weight|length)\s+\d{1,5}\s*:\s*"
+    r"^(?:(?:total|sum)(?:\s+(?:weight|length))?|weight|length|flow)\s+\d{1,5}\s*:\s*"
     r"|(?<![\s,;(])[\s,;(]+(?:with\s+)?(?:(?:total|sum|cost)(?:\s+(?:weight|length|flow))?|weight|length)(?:\s*[:=]|\s+is|\s+of)?\s*\d{1,5}\)?\.?$",
     re.IGNORECASE,
 )
@@ -203,6 +203,10 @@ def _plain(form: Form, text: str) -> str:
     if form.parts == ("groups",):
         text = _uncalled(_MANY.sub("", text))
         text = text if form.size else _hued(text)
+    if form.parts == ("path",):
+        text = re.sub(r"(?i)(?<=[a-r])\s*=\s*\d{1,5}\.?$", "", text)  # how long it is
+    if form.counts and (said := re.fullmatch(r"(\d+)\s*/\s*(\d+)", text)) and int(said[1]) < int(said[2]):
+        return ""  # a part of the whole
     if form.heads and (said := re.fullmatch(_HEADS.format(*form.heads), text)):
         return f"{said[1]};{said[2]}"
     if (
@@ -215,7 +219,7 @@ def _plain(form: Form, text: str) -> str:
         text = _LEAD.sub("", _WITH.sub("", text))
     if form.parts in (("set",), ("edges",), ("arcs",)):
         if form.vertex == CELL:
-            text = re.sub(r"\s*\(\d{1,5}\)\.?$", "", text)
+            text = re.sub(r"\s*\(\d{1,5}(?: cells?)?\)\.?$", "", text)
         elif (closed := _CLOSING.fullmatch(text)) and re.search(r"[a-r].*[a-r]", text, re.IGNORECASE):
             text = closed[1]
     title = _TITLE.match(text) if form.parts == ("numbers",) else None  # another one would say what a number is of

@@ -30,8 +30,16 @@ _HELD = {EMPTY: "gap"}
 _SAID, _LIMIT = "You said: ", "Swaps: at most "
 _BETWEEN = re.compile(r"(?:[\s,;/()\[\]]|(?<!<)->|(?<!-)>|(?<=\s)-(?=\s)|\bthen\b)+")
 _SWAPPED = re.compile(r"\s*(?:<->|↔|\bwith\b)\s*")
+_BOTH = re.compile(r"\(\s*([a-z])(\d)\s*,\s*([a-z])(\d)\s*\)", re.ASCII)
+_ARROW = re.compile(r"(?<![>→\s])\b([a-z])(\d)\s*(?:->|→)\s*([a-z])(\d)\b(?!\s*(?:->|→))", re.ASCII)
 _DIGITS = re.compile(r"[1-9][1-9]", re.ASCII)  # row and column
 Columns = list[str]  # the gems of each column from the ground up
+
+
+def _beside(two: re.Match[str]) -> str:
+    """Two cells in a bracket or with an arrow between them as one swap, if they lie beside each other in a row."""
+    one, row, other, same = two.groups()
+    return f" {one}{row}<->{other}{same} " if row == same and abs(ord(one) - ord(other)) == 1 else two[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +224,7 @@ class PileGame:
 
     def read(self, text: str) -> Move | None:
         out = []
+        text = _ARROW.sub(_beside, _BOTH.sub(_beside, re.sub(r"\bswap\b", " ", text)))
         for part in _BETWEEN.split(_SWAPPED.sub("<->", text.strip(" ,;()[]"))):
             names = re.split(r"<?->?", part)
             cells = [(int(n[0]) - 1, int(n[1]) - 1) if _DIGITS.fullmatch(n) else read_cell(n) for n in names]

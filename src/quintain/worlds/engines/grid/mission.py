@@ -6,12 +6,12 @@ import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from quintain.worlds.directions import DIRECTIONS
 from quintain.worlds.engines.grid.board import FLOOR, WALL, Board, neighbours
 from quintain.worlds.engines.grid.maps import steps, unread
-from quintain.worlds.engines.raycast.things import COLOURS, NAMES, SHAPES
+from quintain.worlds.engines.raycast.things import COLOURS, NAMES, SHAPES, Handled, handling
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import Answer, Choices, Move
 from quintain.worlds.noise import Rng
@@ -36,9 +36,6 @@ CHOICES = Choices(
     | dict(zip(("north", "south", "west", "east"), DIRECTIONS, strict=True))
     | dict.fromkeys(("pick up", "pickup", "grab", "get", "t", "take it", "grab it", "get it", "pick it up"), "take")
     | dict.fromkeys(("put down", "put", "lay down", "drop it", "put it down", "lay it down"), "drop"),
-)
-_HANDLED = re.compile(
-    r"(?:(take|pick up|grab)|(drop|put down|lay down)) (?:the |that |a )?((?:[a-z]+ )?(?:box|ball|cone|key)|heart|sign)"
 )
 ANSWER = "One of: up, down, left, right, take, drop."
 Task = tuple[int, int, int]  # what to do, with which kind, and next to which kind (or -1)
@@ -146,32 +143,21 @@ def acted(state: Errand, move: Move) -> Errand | None:
     return after if done == after.done else Errand(after.house, after.at, after.places, after.doors, done)
 
 
-class Handled(NamedTuple):
-    """A move that names what it takes or drops."""
-
-    verb: str
-    thing: str
-
-
 def handled(text: str) -> Move | None:
     """What a text takes or drops, if it names that."""
-    said = _HANDLED.fullmatch(text)
-    if not said or (" " in said[3] and said[3] not in KINDS):
-        return None
-    thing = Handled("take" if said[1] else "drop", said[3])
-    return Move(" ".join(thing), thing, True)
+    thing = handling(text)
+    return Move(" ".join(thing), thing, True) if thing and (" " not in thing.thing or thing.thing in KINDS) else None
 
 
 def named(state: Errand, move: Move) -> Move:
     """Taking or dropping, where what is named is what lies there or is held; other moves as they are."""
     if not isinstance(move.value, Handled):
         return move
-    verb, thing = move.value
-    place = state.at if verb == "take" else HELD
+    place = state.at if move.value.verb == "take" else HELD
     if place not in state.places:
         return move
     kind = KINDS[state.house.things[state.places.index(place)]]
-    return CHOICES[verb] if thing in (kind, kind.rpartition(" ")[2]) else move
+    return CHOICES[move.value.verb] if move.value.fits(kind) else move
 
 
 @dataclass(frozen=True)

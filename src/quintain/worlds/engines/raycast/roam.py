@@ -19,7 +19,7 @@ from quintain.worlds.engines.raycast.look import (
     scene_of,
 )
 from quintain.worlds.engines.raycast.rules import BESIDE, FORWARD, SURVIVE, ahead, enters, over, step, stood
-from quintain.worlds.engines.raycast.things import HEART, word
+from quintain.worlds.engines.raycast.things import HEART, NAMES, Handled, handling, named, word
 from quintain.worlds.engines.turns import digit_words
 from quintain.worlds.kernel import Answer, Choices, Facts, Move, Outcome, View, check_level
 from quintain.worlds.knobs import check_knobs, overridable
@@ -31,7 +31,25 @@ from quintain.worlds.splits import Draft, canonical, drawn
 OTHER = {
     text: side
     for side in ("left", "right")
-    for text in (side[0], f"turn {side}", f"{side} turn", f"rotate {side}", f"turn {side} 90 degrees")
+    for verb in ("", "turn ", "rotate ")
+    for angle in (
+        "",
+        "90 degrees ",
+        "90° ",
+        "90 ",
+        "a quarter ",
+        "a quarter turn ",
+        "by 90 degrees ",
+        "by 90° ",
+        "by a quarter ",
+    )
+    for text in (
+        side[0],
+        f"{side} turn",
+        f"{verb}{angle}{side}",
+        f"{verb}{side} {angle}".rstrip(),
+        f"{verb}{angle}to the {side}",
+    )
 }
 OTHER |= dict.fromkeys(
     ("f", "fwd", "go", "ahead", "step", "go forward", "move forward", "step forward", "forward one cell"), "forward"
@@ -43,6 +61,11 @@ HANDS = Choices(
         **OTHER,
         **dict.fromkeys(("t", "pick up", "take it", "pick it up", "grab", "grab it"), "take"),
         **dict.fromkeys(("d", "put", "put down", "drop it", "put it down"), "drop"),
+        **{
+            f"{verb} {where}": verb
+            for verb in ("take", "drop")
+            for where in ("ahead", "the cell ahead", "what is ahead")
+        },
     },
 )
 ANSWER = "One of: left, right (turn a quarter), forward (one cell)."
@@ -110,7 +133,10 @@ class RoamWorld:
         return View(self, state, seat)
 
     def read(self, text: str, seat: str) -> Move | None:
-        return self.choices.read(text)
+        move = self.choices.read(text)
+        if move is None and self.task == BESIDE and (thing := handling(" ".join(text[:64].lower().split()))):
+            return Move(" ".join(thing), thing, True) if " " not in thing.thing or thing.thing in NAMES else None
+        return move
 
     def turns(self, state: Stand) -> int:
         return state.place.budget
@@ -123,7 +149,14 @@ class RoamWorld:
         return (*[m.key for m in self.choices.moves], *told, *counts, "held", *lexicon(kinds))
 
     def step(self, state: Stand, moves: Mapping[str, Move]) -> Outcome[Stand]:
-        return step(state, moves[SOLO].key)
+        key, thing = moves[SOLO].key, moves[SOLO].value
+        if isinstance(thing, Handled):  # which is what lies ahead, or is held; else there is none
+            place, at = state.place, ahead(state)[1] if thing.verb == "take" else -1
+            kind = place.wanted if thing.verb == "drop" and HELD in state.where else place.kinds[at] if at >= 0 else -1
+            if kind < 0 or not thing.fits(named(kind)):
+                return Outcome(state, events={SOLO: ("missed" if thing.verb == "take" else "empty",)})
+            key = thing.verb
+        return step(state, key)
 
     def solve(self, state: Stand, seat: str) -> Answer:
         """See `explore.answer`."""

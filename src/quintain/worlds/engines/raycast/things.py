@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import NamedTuple
+
 from quintain.worlds.art import tiles
 from quintain.worlds.scene import Box, Disc, Polygon, Shape
 
@@ -19,6 +22,33 @@ MANY = len(SHAPES) * len(COLOURS)
 HEART, SIGN = MANY, MANY + 1  # kinds above `SIGN` are signs that show kind - SIGN - 1; `SIGN` is one too far to be read
 NAMES = (*(f"{c} {s}" for s in SHAPES for c in COLOURS), "heart", "sign")
 KINDS = {name: i for i, name in enumerate(NAMES)}
+
+
+_HANDLED = re.compile(
+    r"(?:(take|pick up|grab)|(drop|put down|lay down)) (?:the |that |a )?((?:[a-z]+ )?(?:box|ball|cone|key)|heart|sign)"
+)
+
+
+class Handled(NamedTuple):
+    """A move that names what it takes or drops."""
+
+    verb: str
+    thing: str
+
+    def fits(self, name: str) -> bool:
+        """Whether a thing with that name is the one: `key`, or which."""
+        return self.thing in (name, name.rpartition(" ")[2])
+
+
+def handling(text: str) -> Handled | None:
+    """What a text takes or drops, if it names that.
+
+    Example:
+        >>> handling("pick up the blue key"), handling("take it")
+        (Handled(verb='take', thing='blue key'), None)
+    """
+    said = _HANDLED.fullmatch(text)
+    return Handled("take" if said[1] else "drop", said[3]) if said else None
 
 
 def named(kind: int) -> str:

@@ -26,11 +26,20 @@ _WORDS = re.compile(
     r"\b(?:the|my|move|white|black|knight|peg|jumps?|moves|goes|lands|on|at)\b:?|\b[nwb](?=\s?[a-z]\d)|(?<=\d)\s*x\s*(?=[a-z]\d)"
 )
 _JOINED = re.compile(r"^([a-z]\d)([a-z]\d)$")
+_OVER = re.compile(
+    r"(?:(?:move|jump) )?([a-z]\d) (?:jumps )?over ([a-z]\d)(?: to|,? lands on|,? onto| into| ->) ([a-z]\d)", re.ASCII
+)
 Jump = tuple[int, int, int]  # from, over, to
+
+
+def _midway(one: str, middle: str, other: str) -> bool:
+    return all(ord(a) + ord(c) == 2 * ord(b) for a, b, c in zip(one, middle, other, strict=True))
 
 
 def spell(text: str) -> str:
     """`b3 d3`, however it was written; nothing if it is no pair of cells."""
+    if over := _OVER.fullmatch(text):
+        text = f"{over[1]} {over[3]}" if _midway(over[1], over[2], over[3]) else ""
     text = _JOINED.sub(r"\1 \2", _WORDS.sub(" ", text).strip())
     ends = [read_cell(part) for part in _BETWEEN.split(text)]
     cells = [name_of(*cell) for cell in ends if cell]

@@ -19,8 +19,8 @@ NAMES = "abcde"
 NODES = 60_000
 SPARE = 2  # turns more than the shortest plan has: to pour on and on round the jugs is no plan
 _TEXT = re.compile(
-    r"(?:(fill|empty)(?: up| out)?(?: the)?(?: jug)? ([a-e])|"
-    r"pour (?:from )?(?:jug )?([a-e])(?: ?(?:,|->|>) ?| (?:in)?to (?:jug )?| )([a-e]))",
+    r"(?:(fill|empty)(?: up| out)?(?: the)?(?: jug)? ([a-e])(?: to the brim| up| out| completely)?|"
+    r"(?:pour |transfer )(?:from )?(?:jug )?([a-e])(?: ?(?:,|->|>) ?| (?:in)?to (?:jug )?| )([a-e]))",
     re.ASCII,
 )
 _LINE = re.compile(r"([a-e]): (\d+) of (\d+)", re.ASCII)

@@ -23,9 +23,12 @@ HEX = "0123456789abcdef"
 KINDS = ".eelesltelstlttx"  # of the same order: the same for all turns of a pipe
 BRANCH = 0.35  # the chance that the next pipe grows from any place, not from the last
 _TEXT = re.compile(
-    r"(?:turn |rotate )?([a-i] ?\d)(?:[ ,:=]*(?:by )?([1-3]|right|left)(?: times?| turns?| quarters?)?)?", re.ASCII
+    r"(?:turn |rotate )?([a-i] ?\d)"
+    r"(?:[ ,:=]*(?:by )?([1-3]|once|twice|right|left|clockwise|(?:counter|anti)-?clockwise)(?: times?| turns?| quarters?)?)?",
+    re.ASCII,
 )
-COUNTS = {"right": "1", "left": "3"}
+COUNTS = dict.fromkeys(("right", "clockwise", "once"), "1") | {"twice": "2"}
+COUNTS |= dict.fromkeys(("left", "anticlockwise", "anti-clockwise", "counterclockwise", "counter-clockwise"), "3")
 
 
 def turn(sign: str, count: int) -> str:

@@ -42,37 +42,34 @@ SAYINGS = {"illegal": "That peg is missing or empty, or the disc would lie on a 
 def _synonyms() -> dict[str, str]:
     out: dict[str, str] = {}
     for a, b in itertools.permutations(range(len(PEGS)), 2):
-        for x, y in ((PEGS[a], PEGS[b]), (str(a + 1), str(b + 1))):
-            for other in (
-                f"{x} {y}",
-                f"{x}->{y}",
-                f"{x} -> {y}",
-                f"{x} to {y}",
-                f"{x},{y}",
-                f"{x}, {y}",
-                f"move {x} {y}",
-            ):
-                out[other] = PEGS[a] + PEGS[b]
-            out[f"{x}-{y}"] = out[f"{x} > {y}"] = out[f"from {x} to {y}"] = PEGS[a] + PEGS[b]
-            out[f"move {x} to {y}"] = out[f"move from {x} to {y}"] = PEGS[a] + PEGS[b]
+        move = PEGS[a] + PEGS[b]
+        for x, y in ((PEGS[a], PEGS[b]), (f"peg {a + 1}", f"peg {b + 1}")):
+            for gap in (" ", "->", " -> ", " to ", ",", ", ", "-", " > "):
+                out[f"{x}{gap}{y}"] = move
+            out[f"move {x} {y}"] = out[f"move {x} to {y}"] = move
+        for x, y in ((PEGS[a], PEGS[b]), (str(a + 1), str(b + 1)), (f"peg {a + 1}", f"peg {b + 1}")):
+            out[f"from {x} to {y}"] = out[f"move from {x} to {y}"] = move  # a number alone may be a disc's
     return out
 
 
 _SAID = re.compile(
-    r"(?:move |take )?(?:the )?(?:(?:top |smallest )?dis[ck] )?(?:\d:? )?(?:of |from )?(?:peg )?([a-z]),?"
+    r"(?:move |take )?(?:the )?(?:(?:top )?dis[ck] )?(?:of |from |on )?(?:peg )?([a-z]),?"
     r" (?:to |onto |-> |(?:and )?put (?:it )?on )?(?:peg )?([a-z])"
 )
 _DISC = re.compile(
-    r"(?:move |put |place )?(?:the )?dis[ck] ([1-9]),? (?:to|onto|->) (?:peg ([a-e1-5])|([a-e]))", re.ASCII
+    r"(?:move |put |place |take )?(?:the )?(?:dis[ck] ([1-9])(?::|,)? (?:to|onto|->) (?:peg ([a-e1-5])|([a-e]))"
+    r"|(?:dis[ck] )?([1-9]):? (?:of |from |on )?(?:peg )?([a-e]),? (?:to |onto |-> |(?:and )?put (?:it )?on )?(?:peg )?([a-e]))",
+    re.ASCII,
 )
 CHOICES = Choices(*(a + b for a, b in itertools.permutations(PEGS, 2)), synonyms=_synonyms())
 
 
 class Disc(NamedTuple):
-    """A move that names the disc, the smallest 0, and the peg that it goes to."""
+    """A move that names the disc, the smallest 0, the peg that it goes to, and maybe the one that it leaves."""
 
     number: int
     peg: str
+    left: str = ""
 
 
 @dataclass(frozen=True)
@@ -123,9 +120,9 @@ class TowerWorld:
     def read(self, text: str, seat: str) -> Move | None:
         short = text[:64].strip().lower()
         if disc := _DISC.fullmatch(short):
-            peg = disc[2] or disc[3]
+            peg, number, left = disc[2] or disc[3] or disc[6], disc[1] or disc[4], disc[5] or ""
             peg = peg if peg in PEGS else PEGS[int(peg) - 1]
-            return Move(f"disc {disc[1]} to {peg}", Disc(int(disc[1]) - 1, peg), True)
+            return Move(f"disc {number}{f' from {left}' * bool(left)} to {peg}", Disc(int(number) - 1, peg, left), True)
         said = _SAID.fullmatch(short)
         return CHOICES.read(said[1] + said[2] if said else text)
 
@@ -146,8 +143,8 @@ class TowerWorld:
             source, target = move.key
             disc = at.find(source)
         else:  # a disc can only be moved from the top
-            disc, target = move.value
-            disc = disc if disc < len(at) and at.find(at[disc]) == disc else -1
+            disc, target, left = move.value
+            disc = disc if disc < len(at) and at.find(at[disc]) == disc and left in ("", at[disc]) else -1
         if at == rack.goal or disc < 0 or target > PEGS[rack.pegs - 1] or -1 < at.find(target) <= disc:
             return Outcome(state, events=ILLEGAL)
         after = at[:disc] + target + at[disc + 1 :]

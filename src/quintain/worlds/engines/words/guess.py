@@ -147,6 +147,9 @@ class GuessGame:
             found = re.fullmatch(
                 r"(?:(?:i )?(?:try|guess)|(?:my )?(?:guess|word)(?: is)?):?\s+([a-z]{3,8}|(?:[a-z] ){2,7}[a-z])", text
             )
+            bare = re.fullmatch("[a-z]{3,8}", text)
+            if not found and bare and text in words_of(len(text)):
+                return Move(f"try {text}", None, True)
             return _move("try " + found[1].replace(" ", "")) if found else None
         text = re.sub(r"^(?:try|guess|code)\b|[\s,;:./>-]+", "", text)
         return _move(" ".join(text)) if 3 <= len(text) <= 8 and not set(text) - set(PEGS) else None

@@ -111,6 +111,8 @@ class LadderGame:
         found = re.fullmatch(r"(?:(?:go|move|step|change) )?to:?\s+([a-z]{3,6})", text)
         if not found and (step := _STEP.fullmatch(text)) and len(step[1]) == len(step[2]):
             return _move(step[2]) if step[2] in steps_of(len(step[1])).get(step[1], ()) else None
+        if not found and len(text) < 7 and text in steps_of(len(text)):
+            return Move(f"to {text}", text, True)
         return _move(found[1]) if found else None
 
     def play(self, state: Ladder, move: Move) -> After[Ladder] | None:

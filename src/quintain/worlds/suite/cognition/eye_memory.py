@@ -17,12 +17,12 @@ is a map of what is in sight, with you (^) in the middle of its lowest row, look
 MAP = """You walk through a flat of rooms, each turn left or right (a quarter turn) or forward (one cell), and look for the things told;
 they do not move, and you cannot step on them. Then say where all of them are: for each its name, how many cells east of your first
 place it is and how many north (west and south are negative); that ends the episode. At first you look north. Reward is the share of the
-things whose places are right. You see ahead from the back of your cell, 45 degrees to either side (so an edge of the cells directly
-left and right, too), up to 8 cells far; walls hide what is behind them, and near things other things. In text, a map of what is in
-sight has you (^) in the middle of its lowest row, looking up: `.` floor, `,` floor of which you see only an edge (a thing may lie
-there), `#` wall, `?` not seen; letters are things, and stand for others in the next map. Things are a box, ball or cone that is
-blue, green, yellow, orange, purple or white. Some levels tell your own place: `You are at 2 -1, facing west` means 2 cells east and
-1 south of your first place."""
+things whose places are right; you may leave out others. You see ahead from the back of your cell, 45 degrees to either side (so an edge
+of the cells directly left and right, too), up to 8 cells far; walls hide what is behind them, and near things other things. In text, a
+map of what is in sight has you (^) in the middle of its lowest row, looking up: `.` floor, `,` floor of which you see only an edge (a
+thing may lie there), `#` wall, `?` not seen; letters are things, and stand for others in the next map. Things are a box, ball or cone
+that is blue, green, yellow, orange, purple or white. Some levels tell your own place: `You are at 2 -1, facing west` means 2 cells east
+and 1 south of your first place."""
 # side of the maze, walls opened, frames, moves from each to the next
 STRIPS = (
     (7, 2, 5, 1),

@@ -14,8 +14,8 @@ its neighbours across and down; diagonal lines leave only those points whose col
 a counted as 1. A man steps along a line, any way, to the next free point. It takes an enemy by leaping over it along a line to
 the free point right behind; the enemy goes off at once, and the same man leaps on as long as it can. Who can take must take, by
 any way that ends where no more can be taken. Who has no move when it is to move has lost, also when the counted moves are used
-up. Otherwise, when no moves are left, the side with more men wins; as many on both sides are a draw. Columns have letters, rows
-have numbers from the top; . is a free point. The corner of a picture says which side you have and how many moves of both sides
+up. Otherwise, when no moves are left, the side with more men wins; as many on both sides are a draw (half a win). Columns have letters,
+rows have numbers from the top; . is a free point. The corner of a picture says which side you have and how many moves of both sides
 are left."""
 ANSWER = "Name the point of a man and the point it goes to; of several leaps, every point where it lands."
 KNOBS = ("columns", "rows", *OPENING)
@@ -42,7 +42,7 @@ def alquerque() -> BoardWorld:
         name="Alquerque",
         rules=RULES,
         answer=ANSWER,
-        example="b3 d1",
+        example="b4 d2",
         proof="policy",
         floor=0.8,
         ceilings={"random": 0.3, "constant": 0.1, "first": 0.3, "blind": 0.3},
@@ -59,7 +59,7 @@ def alquerque_duel() -> BoardWorld:
         name="AlquerqueDuel",
         rules=RULES,
         answer=ANSWER,
-        example="b3 d1",
+        example="b4 d2",
         seats=("X", "O"),
         proof="policy",
         floor=0.75,

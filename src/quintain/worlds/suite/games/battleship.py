@@ -10,7 +10,8 @@ from quintain.worlds.kernel import Facts, levels_of
 RULES = f"""A fleet lies hidden in a square sea. Ships are straight, lie along a row or a column, and do not touch each other, not
 even at corners. Each shot names a cell and shows what is there: o is water (white dot), x a hit (red disc), and when all cells of a
 ship are hit, it is sunk: # (dark hull). . was not shot at yet. `Afloat: 4 3` names the lengths of the ships that are not sunk. Sink all
-ships before the shots run out. If you do not, you earn {HITS} times the share of ship cells that you hit. Columns have letters, rows have
+ships before the shots run out. If you do not, you earn {HITS} times the share of ship cells that you hit, but nothing where
+turns ran out before shots did. Columns have letters, rows have
 numbers from the top."""
 KNOBS = ("size", "ships", "shots")
 TABLE = (

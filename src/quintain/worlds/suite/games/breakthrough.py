@@ -10,7 +10,7 @@ from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players move one pawn in turn. A pawn goes one row on, straight or diagonally, X (blue) up and O (gold, ringed)
 down. It may take an enemy pawn diagonally, never straight ahead. The first who has a pawn in the last row, or who takes all
-enemy pawns, wins. When no moves are left, the game is a draw. Columns have letters, rows have numbers from the top; . is a
+enemy pawns, wins. When no moves are left, the game is a draw (half a win). Columns have letters, rows have numbers from the top; . is a
 free cell. The corner of a picture says which side you have and how many moves of both sides are left."""
 KNOBS = ("size", *OPENING, "opponent")
 TABLE = (

@@ -15,8 +15,8 @@ enemy goes off at once, and the same man leaps on as long as it can. Who can tak
 can be taken. A man that reaches the last row becomes a king, X or O in captions and marked K in pictures, and its move ends
 there. A king steps and leaps one cell too, ahead and back. Who has no move when it is to move has lost, also when the counted
 moves are used up. Otherwise, when no moves are left, the side with more men wins, a king counting as one man; as many on both
-sides are a draw. Columns have letters, rows have numbers from the top; . is a free cell. The corner of a picture says which side
-you have and how many moves of both sides are left."""
+sides are a draw (half a win). Columns have letters, rows have numbers from the top; . is a free cell. The corner of a picture says which
+side you have and how many moves of both sides are left."""
 ANSWER = "Name the cell of a man and the cell it goes to; of several leaps, every cell where it lands."
 KNOBS = ("size", *OPENING)
 # board, random rounds at the start, so many more, moves; opponent, lead of the side to move
@@ -42,7 +42,7 @@ def checkers() -> BoardWorld:
         name="Checkers",
         rules=RULES,
         answer=ANSWER,
-        example="b6 d4 f2",
+        example="a6 c4 e2",
         proof="policy",
         floor=0.8,
         ceilings={"random": 0.3, "constant": 0.1, "first": 0.3, "blind": 0.3},
@@ -59,7 +59,7 @@ def checkers_duel() -> BoardWorld:
         name="CheckersDuel",
         rules=RULES,
         answer=ANSWER,
-        example="b6 d4 f2",
+        example="a6 c4 e2",
         seats=("X", "O"),
         proof="policy",
         floor=0.85,

@@ -10,7 +10,7 @@ from quintain.worlds.kernel import Facts, levels_of
 END = (
     """
 When no moves are left, the side with more material wins (pawn 1, knight and bishop 3, rook 5, queen 9); with equal material it is a
-draw. Where it says `W must mate`, White wins by mate alone and everything else is a win for Black."""
+draw (half a win). Where it says `W must mate`, White wins by mate alone and everything else is a win for Black."""
     + CORNER
 )
 KNOBS = ("men", "rounds", "more", "limit", "opponent")

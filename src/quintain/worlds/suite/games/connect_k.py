@@ -11,8 +11,8 @@ from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players, X (blue) and O (gold, ringed), drop one disc in turn into a column that is not full; it falls to the
 lowest free cell of that column. The first who has a straight line of own discs wins, across, down or diagonal, of the length that
-is said above the board (in a picture beside or below it). A full board without such a line is a draw, and so is a game with no
-moves left. Columns have letters, rows have numbers from the top; . is a free cell. The corner of a picture says which side you
+is said above the board (in a picture beside or below it). A full board without such a line is a draw (half a win), and so is a game with
+no moves left. Columns have letters, rows have numbers from the top; . is a free cell. The corner of a picture says which side you
 have and how many moves of both sides are left."""
 ANSWER = "Name the column in which you drop a disc by its letter."
 KNOBS = ("columns", "rows", "line", *OPENING)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,9 +17,9 @@ from quintain.worlds.kernel import Facts, levels_of
 RULES = """Two players, X (blue) and O (gold), draw lines between dots (+). A move draws one line, in a free cell (.) between two dots
 that are neighbours in a row or column; drawn lines are - and |. Four lines around a box (:) close it: it belongs to whoever drew the
 last of them, and gets his letter. Who closes a box moves again: the other player must then say pass, and cannot do anything else. Who
-owns more than half of all boxes wins; equal numbers are a draw. Columns have letters, rows have numbers from the top. X=2 O=1 tells
-how many boxes each owns, and `pass` after it that the side to move must pass. The corner of a picture says which side you have and
-how many moves of both sides are left, which is always enough."""
+owns more than half of all boxes wins; equal numbers are a draw (half a win). Columns have letters, rows have numbers from the top. X=2
+O=1 tells how many boxes each owns, and `pass` after it that the side to move must pass. The corner of a picture says which side you have
+and how many moves of both sides are left, which is always enough."""
 ANSWER = "Name the cell of the line that you draw, or say pass when you must."
 KNOBS = ("columns", "rows", *OPENING, "opponent")
 TABLE = (
@@ -40,7 +41,23 @@ def _fits(game: MenGame, position: Ints, knobs: Mapping[str, Any]) -> bool:
     return len(game.legal(position)) > 1 and game.rules.value(position) > 0
 
 
-LOOK = MenLook(Boxes, ("columns", "rows"), ART, fits=_fits, specials=(PASS,))
+_DOTS = re.compile(
+    r"(?:between |connect |join |draw )?([acegik])([1357])(?:\s*[-–>]+\s*| and | to | with | )([acegik])([1357])",
+    re.ASCII,
+)
+
+
+def _line(text: str) -> str:
+    """The cell of a line that two dots beside each other name."""
+    if not (dots := _DOTS.fullmatch(text.strip())):
+        return text
+    column, row = (sorted(map(ord, pair)) for pair in (dots.group(1, 3), dots.group(2, 4)))
+    return (
+        f"{chr(sum(column) // 2)}{chr(sum(row) // 2)}" if {column[1] - column[0], row[1] - row[0]} == {0, 2} else text
+    )
+
+
+LOOK = MenLook(Boxes, ("columns", "rows"), ART, fits=_fits, specials=(PASS,), tidy=_line)
 
 
 @register("world", "DotsBoxes", domain="games", engine="board")

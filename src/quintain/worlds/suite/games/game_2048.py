@@ -9,7 +9,7 @@ from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """You sweep all numbers of a square board to one side. Two equal numbers that meet merge into their sum, once a
 sweep. After each sweep that moved something, a 2 (or at times a 4) appears on an empty cell. Reach the goal number
-before the board is stuck or your turns are used up.
+before the board is stuck or your turns are used up; a sweep that moves nothing takes a turn, too.
 The board shows one number per cell; . is empty."""
 
 # side, exponent of the goal, turns

@@ -9,7 +9,7 @@ from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players put stones on the free cells of a square board in turn, X (blue crosses) and O (orange rings). The first who
 has five or more own stones in an unbroken straight line wins: across, down or diagonal. A full board without such a line is a
-draw. Columns have letters, rows have numbers from the top; . is a free cell. The corner of a picture says which stones are
+draw (half a win). Columns have letters, rows have numbers from the top; . is a free cell. The corner of a picture says which stones are
 yours and how many in a row win."""
 ANSWER = "Name a free cell: its column letter and row number."
 # board, stones there at the start, up to so many more; opponent, lead of the side to move

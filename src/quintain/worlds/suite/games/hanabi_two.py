@@ -12,8 +12,9 @@ the other's cards and not its own. In turn each plays a card of its own, discard
 not fit is lost and a mistake; with three mistakes all is over and worth nothing. A discard gives back a clue, up to the most there are.
 A clue names a colour or a rank of which the other has a card, and tells which of its cards have it and which have not. Who plays or
 discards draws a new card, which is its last one; after the last card of the deck is drawn there are two more turns, yours or the
-partner's, and with all fireworks whole all is over. Of each colour there are three 1, and two each of 2, 3 and 4, as far as it goes. Reward
-rises from 0 at half of full marks, which may be fewer than there are to make, to 1 at full marks.
+partner's, and with all fireworks whole all is over. Of each colour there are three 1, and two each of 2, 3 and 4, as far as it goes.
+Reward rises from 0 at half of full marks, which may be fewer than there are to make, to 1 at full marks, and is given only when
+the game is over.
 Last turns 9 means not yet. The partner plays what surely fits; else it gives the clue that tells you most about what fits; else it
 plays what probably fits, but risks no third mistake, or discards what it is least likely to need.
 R12 stands for a card that after all clues may be red and 1 or 2; R red, G green, B blue, Y yellow, W white. In a picture: fireworks, how

@@ -13,8 +13,8 @@ from quintain.worlds.kernel import Facts, levels_of
 RULES = """Two players have a king each, X (blue) and O (gold, ringed). In turn, each steps with its king to one of the eight
 cells around that is free, and then takes one free cell off the board for good, which may be the one it came from. Nobody may step on a
 cell that is gone, which is # in captions and dark in pictures. Who cannot step when it is to move has lost. When the counted
-moves are used up, the game is a draw, unless the side whose turn it would be cannot step: then it has lost. Columns have letters,
-rows have numbers from the top; . is a free cell. The corner of a picture says which side you have and how many moves of both
+moves are used up, the game is a draw (half a win), unless the side whose turn it would be cannot step: then it has lost. Columns have
+letters, rows have numbers from the top; . is a free cell. The corner of a picture says which side you have and how many moves of both
 sides are left."""
 ANSWER = "Name the cell your king steps to, then the cell that is taken away."
 KNOBS = ("size", *OPENING)
@@ -32,7 +32,7 @@ TABLE = (
     ((7, 2, 2, 43), "depth1", 0.1),
 )
 _OWN = re.compile(
-    r"(?:\bfrom\s+)?\b[a-h]\d\s*(?:to|(?:steps?|moves?) to|->|→)\s*(?=[a-h]\d.*[a-h]\d)"
+    r"(?:\bfrom\s+)?\b[a-h]\d\s*(?:to|(?:steps?|moves?) to|->|→|[-–]|\s)\s*(?=[a-h]\d.*[a-h]\d)"
 )  # the cell that the king leaves
 _LATE = re.compile(r"[a-h]\d.*\b(?:steps?|moves?|king)\b")  # the cell that goes comes first
 

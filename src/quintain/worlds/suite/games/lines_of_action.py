@@ -12,7 +12,7 @@ RULES = """Two players, X (blue) and O (gold, ringed), move one man in turn alon
 cells as there are men of both sides on that whole line, itself included. It may leap over own men but not over enemies; it
 may end on a free cell or on an enemy, which goes off. A side all of whose men hang together wins, where neighbours across,
 down and diagonally hang together; a single man does so as well. If a move brings both sides together, the side that made it
-wins. Who cannot move, and only then, says pass. When no moves are left, the game is a draw. Columns have letters, rows have
+wins. Who cannot move, and only then, says pass. When no moves are left, the game is a draw (half a win). Columns have letters, rows have
 numbers from the top; . is a free cell. The corner of a picture says which side you have and how many moves of both sides are
 left."""
 ANSWER = "Name the cell of a man and the cell it goes to."

@@ -19,7 +19,7 @@ the left, and round again; the emptied pit is left out. If the last seed falls i
 seeds there, these are captured, and so are twos and threes in the pits of that side just before it, without a gap. A move that would
 capture all seeds of the other side captures none. Who finds the other side empty must make a move that gives it seeds; if there is
 none, it has no move. Who has more than half of all seeds wins. If the side to move has no move, or no moves are left, the game is over:
-each side gets the seeds in its own row, and who has more wins; equal numbers are a draw.
+each side gets the seeds in its own row, and who has more wins; equal numbers are a draw (half a win).
 Columns have letters; row 1 is the upper one. A sign tells the seeds of a
 pit: . is 0, 1 to 9, then a is 10, b is 11 and so on, after z (35) A is 36. In a picture the number stands in the pit. X=5 O=7 tells
 what each has captured. The corner of a picture says which side you have and how many moves of both sides are left."""

@@ -12,7 +12,7 @@ RULES = """Two players, X (blue) and O (gold, ringed), put one disc in turn on a
 it, in at least one of the eight directions, there come one or more enemy discs in an unbroken line and then an own disc. All
 discs that are enclosed so, in every direction, turn over and become own ones. Who has no such move, and only then, says pass.
 The game is over when neither side can put a disc or no moves are left; then the side with more discs wins, and as many on
-both sides are a draw. Columns have letters, rows have numbers from the top; . is a free cell. The corner of a picture says
+both sides are a draw (half a win). Columns have letters, rows have numbers from the top; . is a free cell. The corner of a picture says
 which side you have and how many moves of both sides are left."""
 ANSWER = "Name the cell where you put a disc, or pass if you can put none."
 KNOBS = ("size", *OPENING)

@@ -14,9 +14,9 @@ closes a loop of links (two marks with the same two cells are a loop), the other
 mark settles. Every open mark that shares this cell is then settled in its other cell, which drives others out in turn. A settled mark
 has its cell alone; no new mark may go there. After this the same player makes a new mark, in the same move. If only one cell is free,
 a new mark is put there and is settled at once. Three settled marks of one side in a row, a column or a diagonal win. If both sides
-have such a row, the one whose latest mark in it has the smaller number wins. A full board without such a row is a draw. Columns have
-letters, rows have numbers from the top. In a picture marks of X are blue squares, those of O golden discs; open marks are small,
-settled ones fill their cell, and one that closes a loop has a frame of another colour. The corner says which side you have and how
+have such a row, the one whose latest mark in it has the smaller number wins. A full board without such a row is a draw (half a win).
+Columns have letters, rows have numbers from the top. In a picture marks of X are blue squares, those of O golden discs; open marks are
+small, settled ones fill their cell, and one that closes a loop has a frame of another colour. The corner says which side you have and how
 many moves of both sides are left, which is always enough."""
 ANSWER = """Name the two cells of your new mark, or the only free one; if there is a loop, name first the cell in which the latest mark
 settles, and no other if that ends the game."""

@@ -12,8 +12,8 @@ RULES = """Two players, X (blue) and O (gold, ringed), have one builder each, tw
 them steps to one of the eight neighbours of its cell, at most one floor up, as far down as it likes; then it builds one floor on
 a neighbour of the cell where it is now. No builder may step or build on a builder. A cell has 0 to 3 floors; a fourth is a dome
 (#), on which nobody may step or build. Who steps on a third floor wins at once, and builds no more. Who cannot move loses. When
-the counted moves are used up, the game is a draw, unless the side whose turn it would be cannot move: then it has lost. Columns
-have letters, rows have numbers from the top. . is the ground, 1, 2 and 3 are floors; a, b, c, d is a builder of X on floor 0, 1,
+the counted moves are used up, the game is a draw (half a win), unless the side whose turn it would be cannot move: then it has lost.
+Columns have letters, rows have numbers from the top. . is the ground, 1, 2 and 3 are floors; a, b, c, d is a builder of X on floor 0, 1,
 2, 3, and w, x, y, z one of O. In a picture the number of floors stands on each tower and builder. The corner says which side you
 have and how many moves of both sides are left."""
 ANSWER = (

@@ -14,9 +14,9 @@ top. A sliding stone may come to a free cell or onto a single flat stone of eith
 stack only the upper stone slides, and leaves the lower one. Walls never move. Who joins the left and right edge, or the upper and
 lower one, by a chain of cells that are neighbours in rows and columns and have his own flat stone on top, wins; if one move makes
 such roads for both, whoever made it wins. When no cell is free or no moves are left, who has more flat stones on top wins; equal
-numbers are a draw. Columns have letters, rows have numbers from the top. . is a free cell; X and O are single flat stones; A is X on
-X, B is X on O, C is O on O, D is O on X; V is a wall of X (an upright bar), W one of O. The corner of a picture says which side you
-have and how many moves of both sides are left."""
+numbers are a draw (half a win). Columns have letters, rows have numbers from the top. . is a free cell; X and O are single flat stones;
+A is X on X, B is X on O, C is O on O, D is O on X; V is a wall of X (an upright bar), W one of O. The corner of a picture says which
+side you have and how many moves of both sides are left."""
 ANSWER = "Name a cell for a flat stone, a cell and the word wall, or the cells from which and to which a stone slides."
 KNOBS = ("size", *OPENING, "opponent")
 TABLE = (

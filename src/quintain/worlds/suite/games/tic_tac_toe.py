@@ -8,7 +8,7 @@ from quintain.worlds.engines.board.rows_look import KNOBS, RowLook
 from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players put stones on the free cells of a square board in turn, X and O. The first who has a line of own stones
-wins: across, down or diagonal, as long as the first line of the board says. A full board without such a line is a draw.
+wins: across, down or diagonal, as long as the first line of the board says. A full board without such a line is a draw (half a win).
 Columns have letters, rows have numbers from the top; . is a free cell. The corner of a picture says which stones are yours
 and how many in a row win."""
 ANSWER = "Name a free cell: its column letter and row number."

@@ -13,8 +13,8 @@ of nine small boards of 3x3 cells. Three own marks in a row, across, down or dia
 any more. The place of a mark in its small board names the small board, at the same place in the large one, where the next mark
 must go; if that board is won or full, the next mark goes to any board that is neither. The line above the board (in a picture
 beside or below it) says where. Three small boards in a row, won by the same side, win the game. If that cannot happen any more
-because all boards are won or full, or when no moves are left, the game is a draw. In pictures the boards where you may play are
-green, those that X won are blue, those that O won are sand-coloured, and full ones that nobody won are grey. Columns have
+because all boards are won or full, or when no moves are left, the game is a draw (half a win). In pictures the boards where you may play
+are green, those that X won are blue, those that O won are sand-coloured, and full ones that nobody won are grey. Columns have
 letters, rows have numbers from the top; . is a free cell. The corner of a picture says which side you have and how many moves of
 both sides are left."""
 ANSWER = "Name a free cell: its column letter and row number."

@@ -11,8 +11,8 @@ from quintain.worlds.kernel import Facts, levels_of
 RULES = """Two players, 1 and 2, put one mark in turn on a free cell, and each time choose whether it is an X or an O; marks
 belong to nobody. The first who completes a straight line of equal marks wins, across, down or diagonal, of the length that is
 said above the board (in a picture beside or below it), whoever put the other marks there. A full board without such a line is a
-draw, and so is a game with no moves left. Columns have letters, rows have numbers from the top; . is a free cell. The corner of a
-picture says which player you are and how many moves of both are left."""
+draw (half a win), and so is a game with no moves left. Columns have letters, rows have numbers from the top; . is a free cell. The
+corner of a picture says which player you are and how many moves of both are left."""
 ANSWER = "Name a free cell, then the mark, x or o."
 KNOBS = ("size", "line", *OPENING)
 # board, marks in a row, random rounds at the start, so many more, moves; opponent, and how sure the side to move can be

@@ -290,6 +290,7 @@ marked and need not be named, a printed 0 (x in the picture) is not marked. {UNI
         model=thermometer_model,
         values=both,
         marks=True,
+        ranges=False,  # from one cell to another may be along a thermometer
         look=Look(mark="disc", layers=tubes),
         layout=lambda truth: layout_of(replace(truth, more=())),
     )

@@ -13,6 +13,7 @@ from quintain.types import Ints
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.csp.clues import cages, domains_of, letters, members, settle, thin
 from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld
+from quintain.worlds.engines.csp.fill import STEPS
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, columns_of, neighbours, rows_of
 from quintain.worlds.engines.csp.page_look import Look
 from quintain.worlds.engines.csp.rules import Distinct, Rule
@@ -93,7 +94,7 @@ the text lists it after "You wrote", its grid stays as printed. {END}"""
             answer="Name a cell and its digit, as in b3=4.",
             example="b3=4",
             ceilings=CEILINGS,
-            sayings=SAYINGS,
+            sayings=STEPS,
         ),
         levels=levels_of("blanks", [(n,) for n in (4, 8, 12, 17, 22, 27, 32, 37, 42, 46)]),
         plant=nine_plant,

@@ -49,7 +49,7 @@ def _world(name: str, rules: str, example: str, table: tuple[tuple[int, ...], ..
         answer=ANSWERS[name],
         example=example,
         ceilings={"random": 0.13, "constant": 0.01, "first": 0.17, "blind": 0.03},
-        sayings=SAYINGS,
+        sayings=SAYINGS | ({"won": "All runs are done."} if name == "SpiderDeal" else {}),
     )
     game = PatienceGame({"Klondike": "klondike", "FreeCell": "freecell", "SpiderDeal": "spider"}[name], quick)
     return TurnWorld(facts=facts, levels=levels_of(KNOBS, table), game=game, schema=Patience, meant=named)

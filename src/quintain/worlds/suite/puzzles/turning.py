@@ -13,9 +13,10 @@ NUMBERS = """Numbers fill a board. A turn takes a block of 2 x 2 cells and turns
 four numbers move on by one place around the block. You win when the numbers stand in order, row by row, 1 at the upper left. A block is
 named by its upper left cell: in b2 right the block of b2, c2, b3 and c3 is turned clockwise. Columns have letters, rows have numbers
 from the top."""
-PIPES = """Every cell of a board holds a pipe that can be turned in place. Turn pipes until all of them are connected with the source and no
-opening leads nowhere: each opening must meet an opening of the pipe next to it, and none may lead out of the board. Any such end
-counts. A move names a pipe and by how many quarters it turns to the right: b3 1, b3 2 or b3 3 (one to the left). In the board a sign
+PIPES = """Every cell of a board holds a pipe that can be turned in place. Turn pipes until all of them are connected with the source and
+no opening leads nowhere: each opening must meet an opening of the pipe next to it, and none may lead out of the board. Any such end
+counts. A move names a pipe and by how many quarters it turns to the right: b3 1, b3 2 or b3 3 (one to the left); a turn that
+leaves it as it lies is not allowed. In the board a sign
 shows the openings of a pipe by its lines (│ up and down, └ up and right, ├ up, right and down, ╴ only left, and so on); columns have
 letters, rows have numbers from the top. In a picture pipes that are connected with the source, which is golden, are blue."""
 

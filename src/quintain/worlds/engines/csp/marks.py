@@ -1,0 +1,117 @@
+"""Answers to puzzle pages that name the cells to be marked, one by one, as ranges, or by what the letters are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from quintain.worlds.engines.csp.page import ONLY, Lines, told_of, untitled, words_in
+from quintain.worlds.engines.csp.spelled import paired
+from quintain.worlds.kernel import Move
+
+_THE = r"(?:the )?(?:cell |square )?"
+_RANGE = re.compile(rf"(?:\bfrom )?{_THE}\b([a-z]) ?([1-9]\d?)? to {_THE}([a-z]) ?([1-9]\d?)?\b", re.ASCII)
+_SPAN = re.compile(r"(?<![-–:\w])([a-z])([1-9]\d?)\s?[-–:]\s?([a-z])([1-9]\d?)(?![-–:\w])", re.ASCII)
+_LONE = r"(?:only|just)(?: \w+)? ([a-z]) is (?:an? )?{0}|(?:the )?only {0}(?: is)? ([a-z])|([a-z]) is the only {0}|just ([a-z])"
+_CALLED = re.compile(r"\br ?([1-9]\d?),? ?c ?([1-9]\d?)\b", re.ASCII)  # a cell by its row and column
+_WAY = re.compile(r"(?<!to )\b[a-z]\d\d? to [a-z]\d\d?\b(?! to)", re.ASCII)
+NOWHERE = (99, 99)  # a cell outside all pages
+_SMALL = re.compile(r"\b(?:from|the|cells?|squares?)\b")
+_NAME = re.compile(r"[a-z]\d{1,2}", re.ASCII)
+_AND = re.compile(r"\band\b|&")
+_PLACE = re.compile(r"\b([a-z])[\s,]+(\d)", re.ASCII)
+
+
+def marked(cells: Sequence[tuple[int, int]], flat: bool) -> Move:
+    """The answer that names cells, (row, column) from 0."""
+    places = tuple(sorted(set(cells)))
+    names = [chr(97 + x) if flat else f"{chr(97 + x)}{y + 1}" for y, x in places]
+    if flat and len(names) == 1:
+        names.insert(0, ONLY)
+    return Move(" ".join(names), places)
+
+
+def read_marks(text: str, flat: bool, tells: Lines, ranges: bool) -> Move | None:
+    """The answer that a text in small letters spells; cells are letters where `flat`. See `DeskWorld` for `tells` and `ranges`."""
+    if (told := paired(text)) and {*told.values()} <= {"0", "1"}:
+        on = [cell for cell, sign in told.items() if sign == "1"]
+        return marked(on, False) if on else None
+    text = told_of(alone(text, tells[0]), *tells) if tells else lettered(text)
+    if not ranges and (way := bent(text)):
+        return way
+    text = ranged(text)
+    bare = untitled(text)
+    words = words_in(_AND.sub(" ", bare if flat else _PLACE.sub(r"\1\2", bare)))
+    if flat and len(words) == 1 and bare == text:
+        return lone(words[0])
+    if flat and words[-1:] in ([ONLY], ["on"]):
+        words = words[:-1]
+    cells = []
+    for word in words[flat and words[:1] == [ONLY] :]:
+        if flat and len(word) == 1 and "a" <= word <= "z":
+            cells.append((0, ord(word) - 97))
+        elif not flat and _NAME.fullmatch(word) and int(word[1:]) > 0:
+            cells.append((int(word[1:]) - 1, ord(word[0]) - 97))
+        else:
+            return None
+    return marked(cells, flat) if cells else None
+
+
+def alone(text: str, yes: str) -> str:
+    """An answer that tells a single letter to be `yes`, as the rules ask for it.
+
+    Example:
+        >>> alone("c is the only knave", "knave"), alone("c is a knight", "knave")
+        ('only c', 'c is a knight')
+    """
+    found = re.fullmatch(_LONE.format(yes), text)
+    return f"{ONLY} {next(filter(None, found.groups()))}" if found else text
+
+
+def lettered(text: str) -> str:
+    """A text with cells by their letters that it tells by row and column.
+
+    Example:
+        >>> lettered("r1c4, R2 C1".lower())
+        'd1, a2'
+    """
+    return _CALLED.sub(lambda cell: f"{chr(96 + int(cell[2]))}{cell[1]}" if int(cell[2]) <= 26 else cell[0], text)
+
+
+def bent(text: str) -> Move | None:
+    """An answer that no page has, for a text that tells of a way from one cell to another where ways may bend."""
+    found = _WAY.search(text)
+    return Move(found[0], (NOWHERE,)) if found else None
+
+
+def lone(word: str) -> Move | None:
+    """The answer that is one letter alone; among other words it may be any."""
+    return Move(f"{ONLY} {word}", ((0, ord(word) - 97),), True) if len(word) == 1 and "a" <= word <= "z" else None
+
+
+def ranged(text: str) -> str:
+    """A list with all cells of each range: the row, column or rectangle between two that stand with `to`, a row also with a dash.
+
+    Example:
+        >>> ranged("a1 to c1, a2"), ranged("b to d"), ranged("a1-a3"), ranged("a1-b2")
+        ('a1 b1 c1, a2', 'b c d', 'a1 a2 a3', 'a1-b2')
+    """
+    told = _SPAN.sub(_line, _RANGE.sub(_between, text))
+    return text if told == text else _SMALL.sub(" ", told).strip()  # which grammars drop together with `to`
+
+
+def _line(ends: re.Match[str]) -> str:
+    first, one, last, two = ends.groups()
+    return _between(ends) if first == last or one == two else ends[0]
+
+
+def _between(ends: re.Match[str]) -> str:
+    first, one, last, two = ends.groups()
+    if (one is None) != (two is None):
+        return ends[0]
+    low, high = sorted((ord(first), ord(last)))
+    columns = [chr(code) for code in range(low, high + 1)]
+    if one is None:
+        return " ".join(columns)
+    top, bottom = sorted((int(one), int(two)))
+    return " ".join(f"{column}{row}" for row in range(top, bottom + 1) for column in columns)
