@@ -42,7 +42,7 @@ _REMARK = re.compile(  # at the end; no number, no second action and no conditio
 )
 _HANDLES = {"take", "pick", "put", "place"}  # which some worlds have as actions
 _STEPS = {"up", "down", "left", "right", "forward"}
-_SMALL = re.compile(r"\b(?:to|onto|into|on|at|the)\b", re.IGNORECASE)
+_SMALL = re.compile(r"\b(?:to|onto|into|on|at|the)\W+[a-z]\W*$", re.IGNORECASE)  # before a letter
 _FAR = "(?:cell|step|square|tile|space|field)"
 _WAY = "(up|down|left|right|north|south|east|west|forward|ahead|wait|stay)"
 _ONCE = re.compile(  # a step, and that it is one

@@ -369,8 +369,10 @@ def test_answers_have_one_normal_form() -> None:
         ("TriadList", ("Triples: A B C / D E F",), "A B C / D E F"),
         ("HamPath", ("no", "None.", "No."), "none"),
         ("CopsRobber", ("stay", " Stay"), "stay"),
-        ("CopsRobber", ("E", "D to E", "D->E", "D>E", "E (from D)", "move cop from D to E", "cop: E", "Cop 1: E"), "E"),
-        ("CopsRobber", ("E F", "D->E, G->F", "cop 1: E, cop 2: F", "E, F"), "E F"),
+        ("CopsRobber", ("E", "cop: E", "Cop 1: E", "stay at E", "stay on E"), "E"),
+        ("CopsRobber", ("D to E", "D->E", "D>E", "E (from D)", "move cop from D to E", "D-E"), "D-E"),
+        ("CopsRobber", ("E F", "cop 1: E, cop 2: F", "E, F"), "E F"),
+        ("CopsRobber", ("D->E, G->F", "from D to E and from G to F"), "D-E, G-F"),
         (
             "MetroTrip",
             (

@@ -192,16 +192,10 @@ def test_who_goes_along_an_edge_stands_at_its_beginning() -> None:
     state = world.start(5, 4)
     assert state.now[0] == ("cops", "D")
     to = next(move.key for move in world.legal(state, SOLO) if move.key != "D")
-    assert said_by_key(world, state, f"D-{to}") == world.step(state, {SOLO: Move(to)})
-    for text in (f"{to}-D", f"from {to} to D", f"{to}-{to}"):
-        assert said_by_key(world, state, text).events == ILLEGAL
-
-
-def said_by_key(world: World[Any], state: Any, text: str) -> Any:
-    """What a text does whose key is the plain move, as where it comes from is no part of it."""
-    move = world.read(text, SOLO)
-    assert move is not None
-    return world.step(state, {SOLO: move})
+    for text in (f"D-{to}", f"from D to {to}", f"{to} (from D)", f"D -> {to}"):
+        assert said(world, state, text) == world.step(state, {SOLO: Move(to)})
+    for text in (f"{to}-D", f"from {to} to D", f"{to}-{to}", f"D-{to}, D-{to}"):
+        assert said(world, state, text).events == ILLEGAL
 
 
 def test_a_bet_that_opens_a_round_names_its_own_chips() -> None:

@@ -374,7 +374,7 @@ def test_where_from_comes_first_in_whatever_order_it_is_told(name: str, texts: t
         ),
         ("Blackjack", ("I hit.", "I will hit", "hit (my hand is low)"), "hit"),
         ("Hanabi2", ("I play card 2", "I'd play card 2"), "play 2"),
-        ("CopsRobber", ("stay at D", "stay on D", "go to D"), "D"),
+        ("KeyDoor", ("The answer is u", "u", "The best action: u"), "up"),
         ("KnightsKnaves", ("Only c is a knave", "the only knave is c", "c is the only knave", "just c", "c"), "only c"),
         ("WordLadder", ("oat", "Oat.", "to oat"), "to oat"),
         ("WordleBox", ("crane", "I will try crane"), "try crane"),

@@ -97,10 +97,11 @@ class TripWorld:
         return tuple(dict.fromkeys((*names, *pairs, *map(str, range(knobs.get("top", 9) + 1)), *self.marks)))
 
     def step(self, state: Trip, moves: Mapping[str, Move]) -> Outcome[Trip]:
-        key, ends = moves[SOLO].key, moves[SOLO].value or ()
-        stand = state.now[0][1].split()
-        if len(ends) > len(stand) or any(start not in ("", at) for (start, _), at in zip(ends, stand, strict=False)):
-            return Outcome(state, events=ILLEGAL)  # who stands elsewhere
+        key, ends = moves[SOLO].key, moves[SOLO].value
+        if ends:  # where each comes from may be told
+            stand = state.now[0][1].split()
+            fits = [end for (start, end), at in zip(ends, stand, strict=False) if start in ("", at)]
+            key = " ".join(fits) if len(fits) == len(ends) else ""
         after = self.options(state.graph, state.now).get(state.now[0][1] if key == STAY else key)
         if after is None:
             return Outcome(state, events=ILLEGAL)
@@ -180,8 +181,9 @@ def read_places(text: str) -> Move | None:
     if 0 < len(named) < 3 and all(named):
         if [found[1] or str(i) for i, found in enumerate(named, 1) if found] == ["1", "2"][: len(named)]:
             ends = [((found[3] or found[4] or "").upper(), (found[2] or found[5]).upper()) for found in named if found]
-            to = " ".join(end for _, end in ends)
-            return Move(to, tuple(ends)) if any(start for start, _ in ends) else place(to)
+            if not any(start for start, _ in ends):
+                return place(" ".join(end for _, end in ends))
+            return Move(", ".join(f"{start}-{end}" if start else end for start, end in ends), tuple(ends))
         return None
     parts = text[:40].upper().replace(",", " ").split()
     if not 0 < len(parts) < 3 or len(text) > 40 or any(p not in NAMES or len(p) > 1 for p in parts):
