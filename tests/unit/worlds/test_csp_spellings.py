@@ -201,6 +201,8 @@ def test_marks_are_read_cell_by_cell(name: str, text: str, key: str | None) -> N
         ("KenKen", ". 1 2 / 1 2 3 / 3 1 2", None),
         ("KnightsKnaves", "a=0 b=1 c=0 d=1 e=0", "b d"),
         ("Nonogram", "paint A1", "paint a1"),
+        ("Nonogram", "fill A1", "paint a1"),
+        ("GinRummy", "take the discard", "pile"),
         ("Nonogram", "clear the cell a1", "clear a1"),
         ("Nonogram", "paint", None),
     ],

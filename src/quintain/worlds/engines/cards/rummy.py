@@ -45,8 +45,17 @@ _WORDS = {
         ("draw from stock", "draw from the stock", "take from the stock", "draw a card", "draw a card from the stock"),
         STOCK,
     ),
+    **dict.fromkeys(("take from the discard pile", "draw from the discard pile", "take the top discard"), PILE),
     **dict.fromkeys(
-        ("draw from pile", "draw from the pile", "take from the pile", "take the pile", "take the open card"), PILE
+        (
+            "draw from pile",
+            "draw from the pile",
+            "take from the pile",
+            "take the pile",
+            "take the open card",
+            "take the discard",
+        ),
+        PILE,
     ),
 }
 _MOVE = re.compile(rf"(discard|drop|knock)(?:,? discard(?:ing)?)?(?: with)?:? (?:the )?({SPOKEN})", re.ASCII)

@@ -67,7 +67,7 @@ ILLEGAL: Events = {SOLO: ("illegal",)}
 SAYINGS = {"wrong": "That breaks a rule or a clue."}
 CEILINGS = {"random": 0.01, "constant": 0.01, "first": 0.01, "blind": 0.03}
 LONGEST = 1200  # characters of an answer
-_MARKING = re.compile(r"(paint|clear)\s+(?:the\s+)?(?:cell\s+)?")
+_MARKING = re.compile(r"(paint|fill|clear)\s+(?:the\s+)?(?:cell\s+)?")
 _LETTERS = re.compile(r"(?<=[a-z])(?=[a-z])")
 _BASE = (ONLY, "Top", "Left", "Right", "Bottom", "Clues", "Between", *"/=:,.-#*<>~!+x\\", NONE, BRICK, DOT)
 
@@ -201,7 +201,8 @@ class DeskWorld:
             if not cell or cell[0] >= 26:
                 return None
             move = toggle(cell)
-            return Move(f"{verb[1]} {move.key}", (*cell, 1 if verb[1] == "paint" else BLANK)) if verb else move
+            on = not verb or verb[1] != "clear"
+            return Move(f"{'paint' if on else 'clear'} {move.key}", (*cell, 1 if on else BLANK)) if verb else move
         found = entry_of(text)
         return entry(*found) if found else None
 
