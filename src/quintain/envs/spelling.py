@@ -36,10 +36,6 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _SPEAKER = re.compile(r"(?:so |now |please )*(?:i|we)(?: ll| d| will| would)? (?=[a-z]{3})", re.IGNORECASE)
-_REMARK = re.compile(  # at the end; no number, no second action and no condition
-    r"([^()]*[^() ]) ?\((?=[^()]*[a-z]{2})(?![^()]*(?:\d|\b(?:or|and|then|if|unless|not|wrong|blocked|illegal|impossible)\b))[^()]*\)",
-    re.IGNORECASE,
-)
 _HANDLES = {"take", "pick", "put", "place"}  # which some worlds have as actions
 _STEPS = {"up", "down", "left", "right", "forward"}
 _SMALL = re.compile(r"\b(?:to|onto|into|on|at|the)\W+[a-z]\W*$", re.IGNORECASE)  # before a letter
@@ -101,13 +97,15 @@ def spelt(text: str, read: Callable[[str], Move | None]) -> Move | None:
     """The action that the first spelling names which is one.
 
     None where that leaves out what the world has as an action, as `take u` does, or takes the name of a thing for the letter of a step,
-    as in `go to u`.
+    as in `go to u`; and where a word that is one alone stands among others, as in `I will think`.
     """
     for spelling in spellings(text):
         if (move := read(spelling)) is not None:
             letter = _abbreviates(spelling, move) and _SMALL.search(text)
             verb = move.key in _STEPS and _VERB.match(_fold(_MARKS.sub(" ", text)))
-            return None if letter or (verb and verb[1].lower() in _HANDLES and read("take")) else move
+            handles = verb and verb[1].lower() in _HANDLES and "step" not in text.lower() and read("take")
+            among = move.named and spelling.isalpha() and " " in [*_undressed(usual(text.strip()))][-1]
+            return None if letter or handles or among else move
     return None
 
 
@@ -117,9 +115,9 @@ def spellings(text: str) -> Iterator[str]:
     Signs that show nothing are left out, and wide ones and hard blanks are the usual ones. First without `answer:` before it and a box of
     LaTeX around it, without the rule and the heading of a table, without a final full stop, with one blank for every gap and comma, out
     of brackets and quotes; then, in texts of one line, without any brackets, quotes and arrows, without the verb it begins with, and
-    without the small words between, where from before where to; last, of one step, without that it is one, and without a remark in
-    brackets at its end. Worlds read the first that they can: each of these means something to some of them. A cell that is told by its
-    column and its row has its name. What begins with `not` has none: to some it would be a label of the list behind it.
+    without the small words between, where from before where to; last, of one step, without that it is one. Worlds read the first that
+    they can: each of these means something to some of them. A cell that is told by its column and its row has its name. What begins with
+    `not` has none: to some it would be a label of the list behind it.
 
     Example:
         >>> list(spellings("pour  a,b.")), list(spellings('"(a, b)"'))
@@ -202,14 +200,6 @@ def _spelled(text: str) -> Iterator[str]:
     if once := _ONCE.fullmatch(said):
         way = (once[1] or once[2]).lower()
         yield _ASIDE.get(way, way) if re.search(_FAR, said, re.IGNORECASE) else way
-    yield from _unremarked(plain)
-
-
-def _unremarked(text: str) -> Iterator[str]:
-    """A text without a remark in brackets at its end."""
-    if remark := _REMARK.fullmatch(text):
-        yield (said := _fold(remark[1]))
-        yield _VERB.sub("", said, count=1) if _VERB.match(said) else said
 
 
 def usual(text: str) -> str:

@@ -132,9 +132,13 @@ def test_what_names_others_is_no_answer(name: str, text: str) -> None:
         ("Slitherlink", "the cells from a1 to b2", "a1 b1 a2 b2"),
         ("Slitherlink", "cell a1 to the cell a3 and the cell b1", "a1 b1 a2 a3"),
         ("CircuitSat", "a to c", "a b c"),
-        ("Slitherlink", "a1-d1", "a1 b1 c1 d1"),
-        ("Slitherlink", "a1-d2", None),  # a block, or a line
-        ("Thermometers", "a1 to b1, c4", "a1 to b1"),  # which no page has, as a thermometer may bend there
+        ("Slitherlink", "a1-d1", None),
+        ("Battleships", "a1-d1", "a1 b1 c1 d1"),
+        ("Battleships", "a1-d2", None),  # a block, or a line
+        ("Hitori", "c1, r1, c2", "c1 r1 c2"),
+        ("Thermometers", "cell a1 to cell c1", "cell a1 to cell c1"),
+        ("Thermometers", "a1-c1", None),
+        ("Thermometers", "a1 to b1, c4", "a1 to b1, c4"),  # which no page has, as a thermometer may bend there
         ("Thermometers", "a1, b1, c4", "a1 b1 c4"),
     ],
 )

@@ -12,6 +12,8 @@ from tests.spelled import key_of
         ("PileIntervals", ("Player 1 gets 41, player 2 gets 37",), "41 37"),
         ("ClockDial", ("1) 32 2) 40 3) 10:20", "1. 32\n2. 40\n3. 10:20"), "32 40 10:20"),
         ("HullPoints", ("A convex hull: B C D", "A hull: B C D"), "B C D"),
+        ("HullPoints", ("A corner, B corner, C corner",), "A B C"),
+        ("CliqueMax", ("a clique is B C D", "A clique: B C D"), "B C D"),
         ("ShortestWalk", ("BC CD DA", "BC, CD, DA", "Path: BC; CD; DA"), "B C D A"),
         ("ShortestWalk", ("BC DE",), "B C D E"),  # no edges that join
         ("FlowRead", ("BC CD ; 3",), "B C D ; 3"),

@@ -184,6 +184,7 @@ def test_what_is_taken_by_its_name_lies_ahead(seed: int) -> None:
             assert said(world, state, f"{move.key} {other}")[::3] == (state, missed)
             done.add(move.key)
         state = world.step(state, {SOLO: move}).state
+    assert said(world, state, f"take {wanted}") == world.step(state, {SOLO: Move("take")})  # it is over
     assert done == {"take", "drop"}
 
 

@@ -33,7 +33,7 @@ DISTANCES = ("3 2 1 1", "# 1 0 0", "3 2 # 1", "4 # 3 2")
         ("Hanoi", ("move disc to b from a", "Move disc from peg A to peg B"), "ab"),
         (
             "Hanoi",
-            ("move disc 1 to b from a", "disc 1: a to b", "Move disc 1 from peg A to peg B"),
+            ("move disc 1 to b from a", "disc 1 from a to b", "Move disc 1 from peg A to peg B"),
             "disc 1 from a to b",
         ),
         *(
@@ -82,6 +82,7 @@ DISTANCES = ("3 2 1 1", "# 1 0 0", "3 2 # 1", "4 # 3 2")
         ("ChainMarbles", ("shoot in front of 3", "shoot #3"), "shoot3"),
         ("MirrorPlace", ("b1 none", "b1 off"), "b1 off"),
         ("PegJump", ("c1 x e1", "c1xe1"), "c1 e1"),
+        ("PipeTurn", ("b2 anticlockwise", "b2 left", "b2 3"), "b2 3"),
     ],
 )
 def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str) -> None:
@@ -97,8 +98,14 @@ def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str
         ("TeleportHall", "go to d"),
         ("PlaceNext3D", "take f"),
         ("KeyDoor", "up (not down)"),
-        ("KeyDoor", "left (blocked)"),
-        ("KeyDoor", "up (then left)"),
+        ("KeyDoor", "up (no, left)"),
+        ("KnightsKnaves", "c (is a knight)"),
+        ("KnightsKnaves", "only knight c is a knave"),
+        ("PipeTurn", "b3 (a half turn)"),
+        ("WordleBox", "I will think"),
+        ("WordleBox", "done"),
+        ("WordLadder", "I lose"),
+        ("CliqueMax", "A B C (except C)"),
         ("Hanoi", "2 to 3"),  # discs or pegs
         ("MinCircle", "Centre (12,13), radius 5"),  # and not its square
         ("RectTally", "1 square, 9 rectangles, area 24"),

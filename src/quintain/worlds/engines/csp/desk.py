@@ -105,7 +105,8 @@ class DeskWorld:
         look: how it is drawn.
         marks: an answer names the cells with value 1; otherwise it fills the whole grid.
         tells: what the letters that are named are, and what the others; of a grid, what its rows are.
-        ranges: marked cells may be told by the first and the last of a row or column.
+        ranges: marked cells may be told by the first and the last of a row, column or rectangle, as in `a1 to c1`.
+        spans: a dash or a colon between two cells of a line means such a range, too.
         stepwise: an action writes or marks one cell.
         signs: how values are written; numbers unless given.
         extra: further words of observations.
@@ -124,6 +125,7 @@ class DeskWorld:
     marks: bool = False
     tells: Lines = ()
     ranges: bool = True
+    spans: bool = False
     stepwise: bool = False
     signs: Lines = ()
     extra: Lines = ()
@@ -173,7 +175,7 @@ class DeskWorld:
         if self.stepwise:
             return self._read_step(text)
         if self.marks:
-            return read_marks(text, self.size(self.levels[0])[1] == 1, self.tells, self.ranges)
+            return read_marks(text, self.size(self.levels[0])[1] == 1, self.tells, self.ranges, self.spans)
         if told := paired(text):
             return (
                 pairs(zip(told, values, strict=True), self.signs)

@@ -12,9 +12,12 @@ from quintain.worlds.kernel import Move
 _THE = r"(?:the )?(?:cell |square )?"
 _RANGE = re.compile(rf"(?:\bfrom )?{_THE}\b([a-z]) ?([1-9]\d?)? to {_THE}([a-z]) ?([1-9]\d?)?\b", re.ASCII)
 _SPAN = re.compile(r"(?<![-–:\w])([a-z])([1-9]\d?)\s?[-–:]\s?([a-z])([1-9]\d?)(?![-–:\w])", re.ASCII)
-_LONE = r"(?:only|just)(?: \w+)? ([a-z]) is (?:an? )?{0}|(?:the )?only {0}(?: is)? ([a-z])|([a-z]) is the only {0}|just ([a-z])"
-_CALLED = re.compile(r"\br ?([1-9]\d?),? ?c ?([1-9]\d?)\b", re.ASCII)  # a cell by its row and column
-_WAY = re.compile(r"(?<!to )\b[a-z]\d\d? to [a-z]\d\d?\b(?! to)", re.ASCII)
+_LONE = (  # a single one
+    r"(?:only|just)(?: (?:switch|person|letter))? ([a-z]) is (?:an? )?{0}"
+    r"|(?:the )?only {0}(?: is)? ([a-z])|([a-z]) is the only {0}|just ([a-z])"
+)
+_CALLED = re.compile(r"\br ?([1-9]\d?) ?c ?([1-9]\d?)\b", re.ASCII)  # a cell by its row and column
+_CHAIN = re.compile(r"[a-z]\d\d?(?: to [a-z]\d\d?){2,}", re.ASCII)  # a list
 NOWHERE = (99, 99)  # a cell outside all pages
 _SMALL = re.compile(r"\b(?:from|the|cells?|squares?)\b")
 _NAME = re.compile(r"[a-z]\d{1,2}", re.ASCII)
@@ -31,15 +34,15 @@ def marked(cells: Sequence[tuple[int, int]], flat: bool) -> Move:
     return Move(" ".join(names), places)
 
 
-def read_marks(text: str, flat: bool, tells: Lines, ranges: bool) -> Move | None:
-    """The answer that a text in small letters spells; cells are letters where `flat`. See `DeskWorld` for `tells` and `ranges`."""
+def read_marks(text: str, flat: bool, tells: Lines, ranges: bool, spans: bool) -> Move | None:
+    """The answer that a text in small letters spells; cells are letters where `flat`. See `DeskWorld` for the others."""
     if (told := paired(text)) and {*told.values()} <= {"0", "1"}:
         on = [cell for cell, sign in told.items() if sign == "1"]
         return marked(on, False) if on else None
     text = told_of(alone(text, tells[0]), *tells) if tells else lettered(text)
     if not ranges and (way := bent(text)):
         return way
-    text = ranged(text)
+    text = ranged(_SPAN.sub(_line, text) if spans else text)
     bare = untitled(text)
     words = words_in(_AND.sub(" ", bare if flat else _PLACE.sub(r"\1\2", bare)))
     if flat and len(words) == 1 and bare == text:
@@ -72,16 +75,15 @@ def lettered(text: str) -> str:
     """A text with cells by their letters that it tells by row and column.
 
     Example:
-        >>> lettered("r1c4, R2 C1".lower())
+        >>> lettered("r1c4, r2 c1")
         'd1, a2'
     """
     return _CALLED.sub(lambda cell: f"{chr(96 + int(cell[2]))}{cell[1]}" if int(cell[2]) <= 26 else cell[0], text)
 
 
 def bent(text: str) -> Move | None:
-    """An answer that no page has, for a text that tells of a way from one cell to another where ways may bend."""
-    found = _WAY.search(text)
-    return Move(found[0], (NOWHERE,)) if found else None
+    """An answer that no page has, for a text that tells of a way from one cell to another, where ways may bend."""
+    return Move(text, (NOWHERE,)) if _RANGE.search(text) and not _CHAIN.fullmatch(text) else None
 
 
 def lone(word: str) -> Move | None:
@@ -90,13 +92,13 @@ def lone(word: str) -> Move | None:
 
 
 def ranged(text: str) -> str:
-    """A list with all cells of each range: the row, column or rectangle between two that stand with `to`, a row also with a dash.
+    """A list with all cells of each range: the row, column or rectangle between two that stand with `to`.
 
     Example:
-        >>> ranged("a1 to c1, a2"), ranged("b to d"), ranged("a1-a3"), ranged("a1-b2")
-        ('a1 b1 c1, a2', 'b c d', 'a1 a2 a3', 'a1-b2')
+        >>> ranged("a1 to c1, a2"), ranged("b to d")
+        ('a1 b1 c1, a2', 'b c d')
     """
-    told = _SPAN.sub(_line, _RANGE.sub(_between, text))
+    told = _RANGE.sub(_between, text)
     return text if told == text else _SMALL.sub(" ", told).strip()  # which grammars drop together with `to`
 
 

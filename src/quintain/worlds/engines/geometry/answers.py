@@ -37,7 +37,7 @@ _ASKED = re.compile(  # what the one number is of
 )
 _COMPARED = re.compile(r"(?<![-=])[<>]")  # a bound is not the number
 _BETWEEN = re.compile(r"[\s,;:/|\[\](){}=><°+&-]*")
-_LATE = re.compile(r"^\D*\d+\D+\d+ rectangles?\b|\d area\b.*\d")  # what comes first or last elsewhere
+_LATE = re.compile(r"^\D*\d+[^\d.):]+\d+ rectangles?\b|\d area\b.*\d")  # what comes first or last elsewhere
 _SQUARED = re.compile(r"\bsquare of (?:the )?radius\b|\br(?:adius)?\s*(?:\^\s*2\b|\*\*\s*2\b|²)")
 _DASHES = str.maketrans("−–—－", "----")
 _POINT = re.compile(r"^\s*[-*•]\s+", re.MULTILINE)  # of a list in lines
@@ -55,7 +55,7 @@ _SQUARES = re.compile(r"(?<=unit)(?:s?\s*(?:\^\s*2\b|²)|\s+squares?\b)")
 _CUT = re.compile(r"\b(?:line|cut|goes|from|to|start|ends?)\b\s*:?")
 _BEFORE = re.compile(r"^\s*(?:Rectangle|Corners|Hull|Stones|Lines|Order)\s*:?\s+(?=[A-Z]+\s*$)")  # names in one
 _ARTICLE = re.compile(
-    r"^\s*an?\s+(?=(?:circle|line)\s*(?::|(?:with|through)\b)|(?:convex |\w+ )?(?:hull|corners?|rectangle|square|set|group)\b)"
+    r"^\s*an?\s+(?=(?:circle|line)\s*(?::|(?:with|through)\b)|(?:convex )?(?:hull|rectangle|square|set|group)\b|corners?\s*:)"
 )  # before a word that is no name
 _LINES = re.compile(r"^\s*[a-r](?:\s*[-,]\s*|\s+)[a-r]\s*[=:]?\s*(?=\d)")  # between which an angle is
 _FIGURE = re.compile(r"^\s*[A-R]{2,4}\s*=\s*(?=\d)")  # its corners in one
@@ -147,10 +147,9 @@ class Form:
             return None  # no answer is below 0
         if not self.unordered and self.high > 1 and _swapped(low, 1 if self.of == "name" else len(_ORDERS)):
             return None
-        if self.low == 3 and _LATE.search(low):
-            return None
-        if re.search(r"\bradius\b", low) and not re.search(r"\bsquared?\b|\bsq\b|\br2\b", low):
-            return None  # it is its square that is asked for
+        bare = self.low == 3 and "radius" in low and not re.search(r"\bsquared?\b|\bsq\b|\br2\b|radius\s*\*", low)
+        if bare or (self.low == 3 and _LATE.search(low)):
+            return None  # a radius is none where its square is asked for
         if self.high == 1:
             low = _ASKED.sub(" ", _LINES.sub("", low) if not _FIGURE.match(text) else low[low.index("=") :])
             if _COMPARED.search(low) and not re.fullmatch(r"\s*<[^<>]*>\s*", low):

@@ -31,7 +31,7 @@ _COUNTS = (
 _HEADS = r"(?is)(?:(?:the )?(?:{})\s*(?:is\b|are\b|[:=])?\s*)?(.+?)(?<![\s;,.])[\s;,.]+(?:the )?(?:{})\s*(?:is\b|are\b|[:=])?\s*(.+)"
 _LEAD = re.compile(  # what is done with what is named after it, or what that is; the article before a title is no name
     r"^(?:(?:choose|take(?: out)?|cut|remove|delete|drop|the|edges?|arrows?|arcs?|cells?)\b\s*:?\s*)+(?=[(\[{]*[a-r]\b|[a-i][1-9]|[A-R]{2})"
-    r"|^an?\s+(?=(?-i:[a-z]+\s+)*(?:clique|groups?|set|matching|cut|tree|path|walk|tour|circuit|cycle|order|choice|flow)\s*[:=])",
+    r"|^an?\s+(?=(?-i:[a-z]+\s+)*(?:clique|groups?|set|matching|cut|tree|path|walk|tour|circuit|cycle|order|choice|flow)\s*(?:[:=]|is\b|are\b))",
     re.IGNORECASE,
 )
 _CLOSING = re.compile(r"(\D*[a-r)\]}])\s*(?:\s|[(=])\s*\d{1,5}\s*\)?\.?", re.IGNORECASE)  # a size or a sum behind names

@@ -31,7 +31,9 @@ _SAID, _LIMIT = "You said: ", "Swaps: at most "
 _BETWEEN = re.compile(r"(?:[\s,;/()\[\]]|(?<!<)->|(?<!-)>|(?<=\s)-(?=\s)|\bthen\b)+")
 _SWAPPED = re.compile(r"\s*(?:<->|↔|\bwith\b)\s*")
 _BOTH = re.compile(r"\(\s*([a-z])(\d)\s*,\s*([a-z])(\d)\s*\)", re.ASCII)
-_ARROW = re.compile(r"(?<![>→\s])\b([a-z])(\d)\s*(?:->|→)\s*([a-z])(\d)\b(?!\s*(?:->|→))", re.ASCII)
+_ONE = re.compile(r"\bswap\b(?=\s*[a-z]\d\s*(?:$|[,;]|then\b|<))", re.ASCII)
+_TWO = re.compile(r"\bswap\s+([a-z])(\d)\s*(?:and\b|with\b|,|\s)\s*([a-z])(\d)\b", re.ASCII)
+_ARROW = re.compile(r"(?<![>→])(?<![>→]\s)\b([a-z])(\d)\s*(?:->|→)\s*([a-z])(\d)\b(?!\s*(?:->|→))", re.ASCII)
 _DIGITS = re.compile(r"[1-9][1-9]", re.ASCII)  # row and column
 Columns = list[str]  # the gems of each column from the ground up
 
@@ -224,7 +226,10 @@ class PileGame:
 
     def read(self, text: str) -> Move | None:
         out = []
-        text = _ARROW.sub(_beside, _BOTH.sub(_beside, re.sub(r"\bswap\b", " ", text)))
+        text = _ARROW.sub(
+            _beside,
+            _BOTH.sub(lambda two: two[0] if two[0] == text else _beside(two), _ONE.sub(" ", _TWO.sub(_beside, text))),
+        )
         for part in _BETWEEN.split(_SWAPPED.sub("<->", text.strip(" ,;()[]"))):
             names = re.split(r"<?->?", part)
             cells = [(int(n[0]) - 1, int(n[1]) - 1) if _DIGITS.fullmatch(n) else read_cell(n) for n in names]

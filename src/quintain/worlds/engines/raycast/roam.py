@@ -39,6 +39,7 @@ OTHER = {
         "90 ",
         "a quarter ",
         "a quarter turn ",
+        "turn a quarter ",
         "by 90 degrees ",
         "by 90° ",
         "by a quarter ",
@@ -150,7 +151,7 @@ class RoamWorld:
 
     def step(self, state: Stand, moves: Mapping[str, Move]) -> Outcome[Stand]:
         key, thing = moves[SOLO].key, moves[SOLO].value
-        if isinstance(thing, Handled):  # which is what lies ahead, or is held; else there is none
+        if isinstance(thing, Handled) and not over(state):  # which is what lies ahead, or is held; else there is none
             place, at = state.place, ahead(state)[1] if thing.verb == "take" else -1
             kind = place.wanted if thing.verb == "drop" and HELD in state.where else place.kinds[at] if at >= 0 else -1
             if kind < 0 or not thing.fits(named(kind)):

@@ -53,12 +53,12 @@ def _synonyms() -> dict[str, str]:
 
 
 _SAID = re.compile(
-    r"(?:move |take )?(?:the )?(?:(?:top )?dis[ck] )?(?:of |from |on )?(?:peg )?([a-z]),?"
+    r"(?:move |take )?(?:the )?(?:(?:top |smallest )?dis[ck] )?(?:\d:? )?(?:of |from |on )?(?:peg )?([a-z]),?"
     r" (?:to |onto |-> |(?:and )?put (?:it )?on )?(?:peg )?([a-z])"
 )
 _DISC = re.compile(
     r"(?:move |put |place |take )?(?:the )?(?:dis[ck] ([1-9])(?::|,)? (?:to|onto|->) (?:peg ([a-e1-5])|([a-e]))"
-    r"|(?:dis[ck] )?([1-9]):? (?:of |from |on )?(?:peg )?([a-e]),? (?:to |onto |-> |(?:and )?put (?:it )?on )?(?:peg )?([a-e]))",
+    r"|dis[ck] ([1-9]):? (?:of |from |on )?(?:peg )?([a-e]),? (?:to |onto |-> |(?:and )?put (?:it )?on )?(?:peg )?([a-e]))",
     re.ASCII,
 )
 CHOICES = Choices(*(a + b for a, b in itertools.permutations(PEGS, 2)), synonyms=_synonyms())

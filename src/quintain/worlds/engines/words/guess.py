@@ -15,7 +15,7 @@ from quintain.types import QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.cards.deck import Sheet, note, wide_note
 from quintain.worlds.engines.turns import WON, After
-from quintain.worlds.engines.words.lexicon import LETTERS, words_of
+from quintain.worlds.engines.words.lexicon import LETTERS, alone, words_of
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Run, Scene
@@ -147,8 +147,7 @@ class GuessGame:
             found = re.fullmatch(
                 r"(?:(?:i )?(?:try|guess)|(?:my )?(?:guess|word)(?: is)?):?\s+([a-z]{3,8}|(?:[a-z] ){2,7}[a-z])", text
             )
-            bare = re.fullmatch("[a-z]{3,8}", text)
-            if not found and bare and text in words_of(len(text)):
+            if not found and alone(text):
                 return Move(f"try {text}", None, True)
             return _move("try " + found[1].replace(" ", "")) if found else None
         text = re.sub(r"^(?:try|guess|code)\b|[\s,;:./>-]+", "", text)

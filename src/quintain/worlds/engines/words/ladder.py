@@ -12,7 +12,7 @@ from typing import Any
 from quintain.types import QuintainError
 from quintain.worlds.engines.cards.deck import Sheet
 from quintain.worlds.engines.turns import WON, After
-from quintain.worlds.engines.words.lexicon import words_of
+from quintain.worlds.engines.words.lexicon import alone, words_of
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Scene
@@ -111,7 +111,7 @@ class LadderGame:
         found = re.fullmatch(r"(?:(?:go|move|step|change) )?to:?\s+([a-z]{3,6})", text)
         if not found and (step := _STEP.fullmatch(text)) and len(step[1]) == len(step[2]):
             return _move(step[2]) if step[2] in steps_of(len(step[1])).get(step[1], ()) else None
-        if not found and len(text) < 7 and text in steps_of(len(text)):
+        if not found and alone(text):
             return Move(f"to {text}", text, True)
         return _move(found[1]) if found else None
 

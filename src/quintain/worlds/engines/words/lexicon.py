@@ -87,6 +87,11 @@ wisdom wonder yellow
 """
 
 
+_IDLE = (  # what is said for other reasons
+    "back done end guess help hint lose maybe move next none okay pass play ready skip sorry start stop think try turn wait yes"
+)
+
+
 @functools.cache
 def words_of(length: int) -> tuple[str, ...]:
     """The words of a length from 3 to 6, in order.
@@ -97,6 +102,16 @@ def words_of(length: int) -> tuple[str, ...]:
     """
     text = {3: _THREE, 4: _FOUR, 5: _FIVE, 6: _SIX}.get(length, "")
     return tuple(sorted({word for word in text.split() if len(word) == length}))
+
+
+def alone(text: str) -> str:
+    """A text that is one word of the list and is seldom said for another reason; else nothing.
+
+    Example:
+        >>> alone("crane"), alone("done"), alone("the crane")
+        ('crane', '', '')
+    """
+    return text if len(text) < 7 and text in words_of(len(text)) and text not in _IDLE.split() else ""
 
 
 def _cell(fill: str, line: str = "seam") -> Box:

@@ -42,7 +42,8 @@ def _fits(game: MenGame, position: Ints, knobs: Mapping[str, Any]) -> bool:
 
 
 _DOTS = re.compile(
-    r"(?:between |connect |join |draw )?([acegik])([1357])(?:\s*[-–>]+\s*| and | to | with | )([acegik])([1357])",
+    r"(?:(?:draw|connect|join|play) )?(?:(?:a |the )?line )?(?:from |between )?"
+    r"([acegik])([1357])(?:\s*[-–>]+\s*| and | to | with )([acegik])([1357])",
     re.ASCII,
 )
 

@@ -32,7 +32,7 @@ TABLE = (
     ((7, 2, 2, 43), "depth1", 0.1),
 )
 _OWN = re.compile(
-    r"(?:\bfrom\s+)?\b[a-h]\d\s*(?:to|(?:steps?|moves?) to|->|→|[-–]|\s)\s*(?=[a-h]\d.*[a-h]\d)"
+    r"(?:\bfrom\s+)?\b[a-h]\d\s*(?:to|(?:steps?|moves?) to|->|→|[-–])\s*(?=[a-h]\d.*[a-h]\d)"
 )  # the cell that the king leaves
 _LATE = re.compile(r"[a-h]\d.*\b(?:steps?|moves?|king)\b")  # the cell that goes comes first
 

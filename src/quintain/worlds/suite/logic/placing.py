@@ -390,6 +390,7 @@ named, a printed 0 (x in the picture) is water. {UNIQUE}"""
         model=fleet_model,
         values=both,
         marks=True,
+        spans=True,
         look=Look(mark="fill", notes=fleet_notes),
         extra=("fleet",),
     )

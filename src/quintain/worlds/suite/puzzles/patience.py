@@ -10,7 +10,8 @@ from quintain.worlds.kernel import Facts, levels_of
 CARDS = """
 A card is a rank (A 2 3 4 5 6 7 8 9 T J Q K) and a suit (C D H S); C and S count as black, D and H as red, though the picture draws
 clubs (C) green and diamonds (D) blue to tell the suits apart. The deck has as many suits as the first line tells, the last
-of C D H S, and as many ranks, from A on. Columns are written from the bottom card to the last, free one."""
+of C D H S, and as many ranks, from A on. Columns are written from the bottom card to the last, free one. The game is over, too, when
+no card can be moved."""
 HOME = """Bring all cards home: each suit is stacked upwards from its ace. Columns are built downwards in alternating colours. """
 KLONDIKE = (
     HOME
