@@ -212,7 +212,7 @@ ART: dict[str, tuple[Shape, ...]] = {
         Box(x=0.42, y=0.1, width=0.16, height=0.7, fill="gold", radius=0.07),
         Box(x=0.46, y=0.16, width=0.08, height=0.4, fill="white", radius=0.04),
     ),
-    "icon-march": (Run(text="march", x=0.5, y=0.52, size=0.46, color="white"),),
+    "icon-march": (Run(text="march", x=0.5, y=0.52, size=0.34, color="white"),),
     "icon-shots": (
         Box(x=0.44, y=0.3, width=0.16, height=0.6, fill="gold", radius=0.07),
         Polygon(points=((0.28, 0.34), (0.52, 0.1), (0.76, 0.34)), line="gold", thick=0.09, closed=False),
