@@ -101,6 +101,8 @@ def spelt(text: str, read: Callable[[str], Move | None]) -> Move | None:
     """
     for spelling in spellings(text):
         if (move := read(spelling)) is not None:
+            if not isinstance(move, Move):
+                return move  # whoever asks says what is wrong with that
             letter = _abbreviates(spelling, move) and _SMALL.search(text)
             verb = move.key in _STEPS and _VERB.match(_fold(_MARKS.sub(" ", text)))
             handles = verb and verb[1].lower() in _HANDLES and "step" not in text.lower() and read("take")
