@@ -35,7 +35,10 @@ _VERB = re.compile(
     r"(try|go|move|play|push|slide|step|walk|place|put|choose|select|pick|take|give|bid)[ :]+",
     re.IGNORECASE,
 )
-_SPEAKER = re.compile(r"(?:so |now |please )*(?:i|we)(?: ll| d| will| would)? (?=[a-z]{3})", re.IGNORECASE)
+_SPEAKER = re.compile(  # before a verb; what is called I may stand before other words
+    r"^(?:so |now |please )*(?:i|we)(?: ll| d| will| would)? (?=[a-z]{3})(?!(?:from|into|onto|then|and|via|with|first)\b)",
+    re.IGNORECASE,
+)
 _HANDLES = {"take", "pick", "put", "place"}  # which some worlds have as actions
 _STEPS = {"up", "down", "left", "right", "forward"}
 _SMALL = re.compile(r"\b(?:to|onto|into|on|at|the)\W+[a-z]\W*$", re.IGNORECASE)  # before a letter

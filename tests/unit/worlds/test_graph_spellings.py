@@ -14,6 +14,8 @@ from tests.spelled import key_of
         ("HullPoints", ("A convex hull: B C D", "A hull: B C D"), "B C D"),
         ("HullPoints", ("A corner, B corner, C corner",), "A B C"),
         ("CliqueMax", ("a clique is B C D", "A clique: B C D"), "B C D"),
+        ("StoneGarden", ("I from A C D E", "to I from A C D E"), "A C D E I"),  # who speaks is not a name
+        ("SpanMin", ("C-I from A-C", "A-C C-I"), "A-C C-I"),
         ("ShortestWalk", ("BC CD DA", "BC, CD, DA", "Path: BC; CD; DA"), "B C D A"),
         ("ShortestWalk", ("BC DE",), "B C D E"),  # no edges that join
         ("FlowRead", ("BC CD ; 3",), "B C D ; 3"),
