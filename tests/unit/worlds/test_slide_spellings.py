@@ -104,7 +104,8 @@ def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str
         ("PipeTurn", "b3 (a half turn)"),
         ("WordleBox", "I will think"),
         ("WordleBox", "done"),
-        ("WordLadder", "I lose"),
+        ("WordLadder", "from cord"),
+        ("WordleBox", "I agree"),
         ("CliqueMax", "A B C (except C)"),
         ("Hanoi", "2 to 3"),  # discs or pegs
         ("MinCircle", "Centre (12,13), radius 5"),  # and not its square
