@@ -26,9 +26,20 @@ WHY = {
     "explanation",
     "rationale",
     "analysis",
+    "justification",
+    "why",
+    "plan",
+    "observation",
+    "comment",
+    "note",
+    "confidence",
 }  # keys beside `action`
-_TAG = re.compile(r"<action>((?:(?!</?action>).)*)</action>", re.DOTALL)
-_THINKS, _THOUGHT = re.compile(r"<think(?:ing)?>"), re.compile(r"</think(?:ing)?>")
+_TAG = re.compile(r"<action>((?:(?!</?action>).)*)</action>", re.DOTALL | re.IGNORECASE)
+_MIND = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning)"
+_THINKS, _THOUGHT = (
+    re.compile(rf"[<\[◁]{close}{_MIND}[>\]▷]", re.IGNORECASE) for close in ("", "/")
+)  # as different models write it
+_ACTION = re.compile(r'"action"\s*:', re.IGNORECASE)
 _WORD = re.compile(r"(?:[−–—-](?=\d))?[^\W_]+(?:['’][^\W_]+)*")  # a number with a sign is another one
 _PART = re.compile(r"[,;.!?(\n]")
 _BLOCKS = (
@@ -37,18 +48,42 @@ _BLOCKS = (
     ("$$", "$$"),
     ("<answer>", "</answer>"),
 )  # in which a last line may stand with its own lines around it
+_LISTED = re.compile(
+    r"(?:^|\n)[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t][^\n]*\n[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t][^\n]*$"
+)  # a last line and the one before
 _PLACE = r"(?:[a-z]?\d{1,3}|[a-z])\b"  # what an answer of many words is made of
-_DENIES = r"not|never|cannot|avoid|without|except|instead of|(?:rather|less|more|greater|other) than|(?:all|anything) but|at (?:least|most)"
-_WRONG = r"wrong|blocked|illegal|bad|impossible|forbidden|taken|occupied"
+_DENIES = (
+    r"not|never|cannot|avoid|without|except|instead of|(?:rather|less|more|greater|other) than|(?:all|anything) but|at (?:least|most)"
+    r"|if|unless|refuse to|reject(?:ed)?|e\.g\.|for (?:example|instance)"
+)
+_WRONG = r"wrong|blocked|illegal|invalid|bad|impossible|forbidden|taken|occupied|out"
 _RIGHT = r"allowed|possible|legal|valid|good|right|correct|an option"
 _NOT = re.compile(  # what a text denies: after a word that does, before one, struck out, or only compared with
-    rf"(?:\b(?:{_DENIES})|n['’]t)[:*]*(?:[ \t]+[\w'’]+){{1,3}}(?:[ \t]+{_PLACE})*"
-    rf"|\b(?:{_PLACE}[ \t]+){{0,12}}[\w'’]+[ \t]+(?:is|are|was|were|would be)"
-    rf"(?:[ \t]+(?:{_WRONG})|(?:[ \t]+not|n['’]t)[ \t]+(?:{_RIGHT}))\b"
-    r"|~~[^~]*~~|[≠¬√][ \t]*\w+|[<>≤≥≈~][ \t]*\d[\w.]*|(?<!\d)\d+(?:\^\S+|[ \t]*%)"
-    r"|\b\d+(?:[.,/+*×–-]\d+)+",  # a number that is part of another one, or of a sum
+    rf"(?:\b(?:{_DENIES})|\b\w*n['’]t)[:*]*(?:[ \t]+[\w'’-]+){{1,3}}(?:[ \t]+{_PLACE})*|\bno[ \t]+[\w'’-]+"
+    rf"|\b(?:{_PLACE}[ \t]+){{0,12}}[\w'’-]+[ \t]+(?:(?:is|are|was|were|would be)"
+    rf"(?:[ \t]+(?:{_WRONG})|(?:[ \t]+not|n['’]t)[ \t]+(?:{_RIGHT}))|fails|loses|(?:does|do|wo|would)n['’]t work)\b"
+    rf"|\b(?:{_WRONG}|rejected)[ \t]*:[^\n;]*"
+    r"|~~[^~]*~~|[≠¬√][ \t]*\w+|[<>≤≥≈~][ \t]*\d[\w.]*|(?<!\d)\d+(?:\^\S+|[ \t]*%|\\\w+)"
+    r"|\b\d+(?:[.,/+*×–-]\d+)+|\bminus[ \t]+\d+|\\[dt]?(?:frac|sqrt)(?:\{[^{}]*\})*",  # a number that is part of another one
     re.IGNORECASE,
 )
+_IDLE = re.compile(  # words of steps that name none
+    r"\b(?:have|has|are|is)\b[^.,;:\n]{0,40}\bleft\b|\b(?:all|is|are|that['’]s|sounds|seems|be)[ \t]+right\b|(?:^|[.!\n])[ \t]*right,"
+    r"|\b(?:set|sett|give|giv|pick|end|look|make|sum|add|build|mess|mix|come|back|follow|clear|wrap)(?:s|ed|ing)?"
+    r"(?:[ \t]+(?:it|this|that|them|the[ \t]+\w+))?[ \t]+up\b"
+    r"|\b(?:write|writ|note|not|jot|break|narrow|slow|count|boil|track)(?:s|ing)?(?:[ \t]+(?:it|this|that|the[ \t]+\w+))?[ \t]+down\b"
+    r"|\bwait\b[ \t]*[,!:—–]|\b(?:look|looking)[ \t]+forward\b|\bdouble[- ]check\w*|\ba[ \t]+draw\b|\ban?[ \t]+AI\b"
+    r"|\b(?:my|your|its|their|the|this|next|each|every|a|one|first|last)[ \t]+turn\b",
+    re.IGNORECASE,
+)
+_SMALL = {
+    "or",
+    "a",
+    "i",
+    "go",
+    "step",
+    "here",
+}  # words that are actions of some worlds, and too common to name one among others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +105,7 @@ class Grammar:
 
 def _spoken(message: Message) -> str:
     """What a message says aloud: what was thought, up to a last `</think>` and from a `<think>` on that was never closed, is no answer."""
-    text = message.text
-    return _THINKS.split(_THOUGHT.split(text)[-1], maxsplit=1)[0] if "think" in text else text
+    return _THINKS.split(_THOUGHT.split(message.text)[-1], maxsplit=1)[0]
 
 
 def _word(message: Message) -> Iterator[str]:
@@ -90,14 +124,15 @@ def _free(message: Message) -> Iterator[str]:
     for opening, closing in _BLOCKS:
         if text.endswith(closing) and (at := text.rfind(opening, 0, -len(closing))) >= 0:
             yield text[at:]
-    yield text.rpartition("\n")[2].strip().rstrip(".")
+    if not _LISTED.search(text):  # the last of several moves is not the next one
+        yield text.rpartition("\n")[2].strip().rstrip(".")
 
 
 def _words(message: Message) -> Iterator[str]:
-    """The words of a text that names no `action:`, but for those that it denies, as in `not go up`."""
-    text = usual(_spoken(message)[-LONGEST // 10 :])
-    words = () if "action:" in text.lower() else _WORD.findall(_NOT.sub(" ", text))
-    yield from (word for word in words if word.lower() != "or")  # which some worlds read as o right
+    """The words of a text that names no `action:` and is no question, but for those that it denies, as in `not go up`."""
+    text = usual(_spoken(message)[-LONGEST // 10 :]).rstrip()
+    if "action:" not in text.lower() and text[-1:] != "?":
+        yield from (word for word in _WORD.findall(_IDLE.sub(" ", _NOT.sub(" ", text))) if word.lower() not in _SMALL)
 
 
 def _tagged(message: Message) -> Iterator[str]:
@@ -107,24 +142,33 @@ def _tagged(message: Message) -> Iterator[str]:
 
 
 def _json(message: Message) -> Iterator[str]:
-    """The last JSON object with the key `action` that stands in the text."""
+    """The last JSON object with the key `action` that stands in the text, not one within such an object; none if one holds several."""
     text = _spoken(message)[-LONGEST:]
-    at = start = text.rfind('"action"')
-    for tried in range(BRACES):
+    *_, at = (0, *(found.start() for found in _ACTION.finditer(text)))
+    start, said = at, None
+    for _ in range(BRACES):
         start = text.rfind("{", 0, start) if start > 0 else -1
         if start < 0:
-            return
+            break
         with contextlib.suppress(ValueError, RecursionError):
             value, length = json.JSONDecoder().raw_decode(text[start:])
-            if start + length > at or (not tried and "action" in value):  # an earlier object is not what was said last
-                yield from _value(value)
-                return
+            if start + length > at:  # an earlier object is not what was said last
+                if _holds(value):
+                    said = value
+                elif len(_ACTION.findall(text, start, start + length)) > 1:
+                    return
+    yield from _value(said)
+
+
+def _holds(value: object) -> bool:
+    return isinstance(value, dict) and "action" in map(str.lower, value)
 
 
 def _value(arguments: object) -> Iterator[str]:
     """What stands for `action`, alone or beside why it was chosen."""
-    if isinstance(arguments, dict) and "action" in arguments and arguments.keys() - {"action"} <= WHY:
-        action = arguments["action"]
+    said = [(key.lower(), value) for key, value in arguments.items()] if isinstance(arguments, dict) else []
+    if [key for key, _ in said if key not in WHY] == ["action"]:
+        action = dict(said)["action"]
         if isinstance(action, str):
             yield action.strip()
         elif isinstance(action, int | float | list) and not isinstance(action, bool):

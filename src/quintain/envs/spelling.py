@@ -28,11 +28,12 @@ _UNSEEN = dict.fromkeys(
 _SEEN_AS = (
     {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
     | {0xA0: " ", 0x202F: " ", 0x3000: " ", 0x2011: "-"}
+    | dict.fromkeys((0x27F6, 0x279C, 0x21A6, 0x279D, 0x2794), "→")
     | _UNSEEN
 )
 _VERB = re.compile(
     r"(?:so |now |please |i |i ll |i d |let s |we |will |would |want to |choose to )*"  # quotes are gone
-    r"(try|go|move|play|push|slide|step|walk|place|put|choose|select|pick|take|give|bid)[ :]+",
+    r"(try|go|move|play|push|slide|step|walk|place|put|choose|select|pick|take|give|bid)[ :]+(?!(?<=(?:pick|give) )up\b)",
     re.IGNORECASE,
 )
 _SPEAKER = re.compile(  # before a verb; what is called I may stand before other words
@@ -59,6 +60,9 @@ _LABEL = re.compile(
 _BOXED = re.compile(
     r"[\s$*]*\\(?:boxed|text|mathrm)\{(?:\\(?:text|textbf|mathrm|mathbf)\{)?(.*?)\}{1,2}[\s$.*]*", re.DOTALL
 )
+_BRACES = re.compile(r"\\\{([^{}\\]*)\\\}")
+_LATEX = re.compile(r"(\\(?:long)?rightarrow\b|\\to\b)|(\^\{\\circ\}|\^\\circ\b|\\degree\b)|(\\times\b)|(\\cdot\b)")
+_SPELT_OUT = ("->", "°", "×", "·")
 _WRAP = re.compile(  # a tag, a fence that may name its language, the signs of mathematics
     r"\s*(?:<(b|strong|i|em|code|answer)>([^<]*)</\1>|```[\w+-]*[ \t]*\r?\n((?:(?!```).)*)```"
     r"|\{\s*\"(?:action|answer|move)\"\s*:\s*\"([^\"{}\\]*)\"\s*\}"
@@ -76,7 +80,10 @@ _TOLD = re.compile(
 _BACK = re.compile(
     r"^(.*?)\b(?:(to|into|onto)\s+(\S.*?)|(\S+))\s+from\s+(\S.*)$", re.IGNORECASE
 )  # where to stands before where from
-_DENIED = re.compile(r"[^\w<{]*not\b", re.IGNORECASE)
+_DENIED = re.compile(
+    r"[^\w<{]*(?:not\b|e\.g\.|for (?:example|instance)\b|(?:wrong|excluded|rejected|illegal|impossible|blocked|candidates|conflicts)\s*:)",
+    re.IGNORECASE,
+)
 
 
 def agreed(words: Iterable[str], read: Callable[[str], Move | None]) -> Move | None:
@@ -159,11 +166,13 @@ def _undressed(text: str) -> Iterator[str]:
 def _spelled(text: str) -> Iterator[str]:
     inner = ""
     for inner in _undressed(usual(text)):
-        yield inner
+        if not _counts_columns(inner):
+            yield inner
     text = inner
     if (table := _TABLE.match(text)) and "--" in table["rule"]:
         rest = text[table.end() :]
-        yield f"{table['head']}\n{rest}"  # as every table of Markdown has such a row, it may belong to the answer
+        if not _counts_columns(text):
+            yield f"{table['head']}\n{rest}"  # as every table of Markdown has such a row, it may belong to the answer
         if not _titles(table["head"], rest):
             return
         text = rest
@@ -208,7 +217,14 @@ def _spelled(text: str) -> Iterator[str]:
 
 
 def usual(text: str) -> str:
-    """A text without signs that show nothing, and with the usual ones for wide ones and hard blanks."""
+    r"""A text without signs that show nothing, and with the usual ones for wide ones, hard blanks and those that LaTeX spells out.
+
+    Example:
+        >>> usual(r"\{A \to B\}, 60^\circ")
+        '{A -> B}, 60°'
+    """
+    if "\\" in text:
+        text = _BRACES.sub(r"{\1}", _LATEX.sub(lambda sign: _SPELT_OUT[(sign.lastindex or 1) - 1], text))
     return text if text.isascii() else text.translate(_SEEN_AS)
 
 
@@ -216,6 +232,17 @@ def _titles(head: str, rest: str) -> bool:
     """Whether a table says the same without its heading, which may label one row, or columns in an order of their own."""
     labels = _ONES.findall(head)
     return "\n" in rest.strip() and labels == sorted(labels, key=lambda label: (len(label), label.lower()))
+
+
+def _counts_columns(text: str) -> bool:
+    """Whether a text is a table whose heading counts the columns of what is a square without it."""
+    table = _TABLE.match(text) if "|" in text else None
+    if not table or "--" not in table["rule"]:
+        return False
+    labels = [label.strip("* ").lower() for label in table["head"].strip(" |").split("|")]
+    rows = [row.strip().strip("|").count("|") + 1 for row in text[table.end() :].strip().split("\n")]
+    counted = (str(i + 1) for i in range(len(labels))), (chr(97 + i) for i in range(len(labels)))
+    return rows == [len(labels)] * len(labels) and labels in [*map(list, counted)]
 
 
 def _in_order(said: str) -> Iterator[str]:

@@ -28,7 +28,9 @@ SAYINGS = {
     "lost": "You lost the match.",
 }
 DOUBT = Move("doubt", 0)
-_BID = re.compile(r"(?:bid:? )?(\d{1,2})\s*(?:x|×|\*| |-|times|of)\s*([1-9])'?(?:e?s)?", re.ASCII)
+_BID = re.compile(
+    r"(?:bid:? |raise (?:it )?(?:to )?)?(\d{1,2})\s*(?:x|×|\*| |-|times|of)\s*([1-9])'?(?:e?s)?", re.ASCII
+)
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBER = re.compile(rf"\b({'|'.join(_NUMBERS)})(?=\b|e?s\b)", re.ASCII)
 _HEAD = re.compile(

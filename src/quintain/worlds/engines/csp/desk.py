@@ -67,7 +67,8 @@ ILLEGAL: Events = {SOLO: ("illegal",)}
 SAYINGS = {"wrong": "That breaks a rule or a clue."}
 CEILINGS = {"random": 0.01, "constant": 0.01, "first": 0.01, "blind": 0.03}
 LONGEST = 1200  # characters of an answer
-_MARKING = re.compile(r"(paint|fill|clear)\s+(?:the\s+)?(?:cell\s+)?")
+_MARKING = re.compile(r"(paint|fill|clear|cross(?:\s+out)?|leave)\s+(?:the\s+)?(?:cell\s+)?")
+_BARE = re.compile(r"\s+(?:is\s+)?(?:blank|empty|white|clear)$")
 _LETTERS = re.compile(r"(?<=[a-z])(?=[a-z])")
 _BASE = (ONLY, "Top", "Left", "Right", "Bottom", "Clues", "Between", *"/=:,.-#*<>~!+x\\", NONE, BRICK, DOT)
 
@@ -198,13 +199,15 @@ class DeskWorld:
 
     def _read_step(self, text: str) -> Move | None:
         if self.marks:
-            verb = _MARKING.match(text)
-            cell = read_cell(text[verb.end() :] if verb else text)
+            verb, bare = _MARKING.match(text), _BARE.search(text)
+            cell = read_cell(text[verb.end() if verb else 0 : bare.start() if bare else len(text)])
             if not cell or cell[0] >= 26:
                 return None
             move = toggle(cell)
-            on = not verb or verb[1] != "clear"
-            return Move(f"{'paint' if on else 'clear'} {move.key}", (*cell, 1 if on else BLANK)) if verb else move
+            on = not bare and verb is not None and verb[1] in ("paint", "fill")
+            return (
+                Move(f"{'paint' if on else 'clear'} {move.key}", (*cell, 1 if on else BLANK)) if verb or bare else move
+            )
         found = entry_of(text)
         return entry(*found) if found else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from quintain.worlds.engines.csp.page import ONLY, Lines, told_of, untitled, words_in
 from quintain.worlds.engines.csp.spelled import paired
@@ -11,7 +12,7 @@ from quintain.worlds.kernel import Move
 
 _THE = r"(?:the )?(?:cell |square )?"
 _RANGE = re.compile(rf"(?:\bfrom )?{_THE}\b([a-z]) ?([1-9]\d?)? to {_THE}([a-z]) ?([1-9]\d?)?\b", re.ASCII)
-_SPAN = re.compile(r"(?<![-–:\w])([a-z])([1-9]\d?)\s?[-–:]\s?([a-z])([1-9]\d?)(?![-–:\w])", re.ASCII)
+_SPAN = re.compile(r"(?<![-–:\w])([a-z])([1-9]\d?) ?[-–:] ?([a-z])([1-9]\d?)(?![-–:\w])", re.ASCII)
 _LONE = (  # a single one
     r"(?:only|just)(?: (?:switch|person|letter))? ([a-z]) is (?:an? )?{0}"
     r"|(?:the )?only {0}(?: is)? ([a-z])|([a-z]) is the only {0}|just ([a-z])"
@@ -21,6 +22,9 @@ _CHAIN = re.compile(r"[a-z]\d\d?(?: to [a-z]\d\d?){2,}", re.ASCII)  # a list
 NOWHERE = (99, 99)  # a cell outside all pages
 _SMALL = re.compile(r"\b(?:from|the|cells?|squares?)\b")
 _NAME = re.compile(r"[a-z]\d{1,2}", re.ASCII)
+_PRIMED = re.compile(
+    r"(?:(?<!['’])\b[a-z]\b['’]?(?:[\s,]+|$))+"
+)  # letters, with a sign behind those that are not meant
 _AND = re.compile(r"\band\b|&")
 _PLACE = re.compile(r"\b([a-z])[\s,]+(\d)", re.ASCII)
 
@@ -39,6 +43,8 @@ def read_marks(text: str, flat: bool, tells: Lines, ranges: bool, spans: bool) -
     if (told := paired(text)) and {*told.values()} <= {"0", "1"}:
         on = [cell for cell, sign in told.items() if sign == "1"]
         return marked(on, False) if on else None
+    if flat and ("'" in text or "’" in text) and _PRIMED.fullmatch(text):
+        text = re.sub(r"[a-z]['’]", " ", text)
     text = told_of(alone(text, tells[0]), *tells) if tells else lettered(text)
     if not ranges and (way := bent(text)):
         return way
@@ -88,7 +94,7 @@ def bent(text: str) -> Move | None:
 
 def lone(word: str) -> Move | None:
     """The answer that is one letter alone; among other words it may be any."""
-    return Move(f"{ONLY} {word}", ((0, ord(word) - 97),), True) if len(word) == 1 and "a" <= word <= "z" else None
+    return replace(marked([(0, ord(word) - 97)], True), named=True) if len(word) == 1 and "a" <= word <= "z" else None
 
 
 def ranged(text: str) -> str:

@@ -40,6 +40,11 @@ SAYINGS = {"hit": "That was a mine."}
 SPARE = 3  # turns beyond one for each safe cell
 TRIES = 5000
 HELP = 2  # cells that are open at the start to spare a guess
+OUTSIDE = (99, 99)  # no cell of a field
+_MINED = re.compile(  # a cell that is said to be one, which nobody wants opened
+    r"(?:flag|mark|mines?:|unsafe:|mines? (?:is )?(?:in|at)) *(?:cell )?(.+?)(?: as (?:a )?(?:mine|unsafe))?"
+    r"|(?:cell )?(.+?) (?:is|has|holds|contains|must be|may be) (?:a |the )?(?:mine|bomb|unsafe)\.?"
+)
 _COUNT = re.compile(r"(\d+) mines?\. ?(?:\d+ safe cells? (?:is|are) still closed\.)?", re.ASCII)
 _INK = ("", "blue", "forest", "brick", "navy", "rust", "wine", "plum", "ink")
 
@@ -123,6 +128,9 @@ class ProbeWorld:
         text = text.strip()
         if len(text) > 48:
             return None
+        if mined := _MINED.fullmatch(text.lower()):
+            cell = read_cell(mined[1] or mined[2])
+            return Move(f"flag {name_of(*cell)}", OUTSIDE) if cell else None
         head, _, rest = text.partition(" ")
         cell = read_cell(rest if head.lower() in ("open", "probe", "click", "reveal", "uncover") else text)
         return _open(cell) if cell else None

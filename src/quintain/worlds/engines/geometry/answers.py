@@ -46,7 +46,10 @@ _MINUS = re.compile(r"(?<![\w)\]}°])-(?=[\d(\[])|(?:^|[^\w\s)\]}°])\s*-\s*(?=[
 # what may stand before the entries, counted from 1 or A on
 _LABELS = {
     "name": re.compile(r"(?<!\w)(\d{1,2})[\s:=.)>-]*(?:(?:site|paints?)\s+)?(?=[a-z]\b)", re.ASCII),
-    "number": re.compile(r"(?<![\d.:=])(\d{1,2})\s*(?:[:=]\s*|[.)]\s+|gets\s+)(?=\d)", re.ASCII),
+    "number": re.compile(
+        r"(?<![\d.:=])(\d{1,2})\s*(?:(?:[:=-]?>|[:=→⇒])\s*|[.)]\s+|gets\s+|(?:exits|leaves)\s+(?:at|by)\s+(?:gate\s+)?)(?=\d)",
+        re.ASCII,
+    ),
     "point": re.compile(r"\b([a-z])\b[\s:=]*(?=[(\[]?\s*\d)", re.ASCII),
     "time": re.compile(r"\b([a-z])\b(?:\s+(?:reads|shows)\b)?[\s:=]*(?=\d)", re.ASCII),
 }
@@ -62,6 +65,9 @@ _FIGURE = re.compile(r"^\s*[A-R]{2,4}\s*=\s*(?=\d)")  # its corners in one
 _AREA = re.compile(r"^\s*a(?:rea)?\s*[:=]\s*(\d+(?:\.0)?)[\s,;]+(?:and\s+)?i\s*[:=]\s*(?=\d)")  # and what lies inside
 _PLACE = re.compile(r"(?<=\b[a-z])\s*=?\s*\(\s*\d{1,2}\s*,\s*\d{1,2}\s*\)", re.ASCII)  # of a point that is named
 _RUN = re.compile(r"(?<=[A-Z])(?=[A-Z])")
+_NO_NAMES = re.compile(r"(?i:\b(?:inside|interior)\b)|<-|^\s*(?:TODO|TBD|NONE|DONE|UNKNOWN|NULL|IDK)\s*$")
+_CALLED = re.compile(r"^\s*[A-Za-z]\s*=\s*(?=[^=]*$)")  # a set that has a name itself
+_MARKED = re.compile(r"(?<!\w)([a-z])\s*[:=]\s*(?=[a-z]\b)", re.ASCII)  # by the letters of what was asked for
 _TOKENS = {
     "name": re.compile(r"(?<![a-z0-9])[a-z](?![a-z0-9])", re.ASCII),
     "number": re.compile(r"(?<![\d.a-z])\d{1,6}(?:\.0)?(?![\d.]|[a-z])", re.ASCII),
@@ -89,6 +95,9 @@ def _swapped(text: str, among: int) -> bool:
 
 def _unlabelled(of: str, text: str) -> tuple[str, int]:
     """A text without the labels of its entries, and how many these were."""
+    marks = _MARKED.findall(text) if of == "name" else []
+    if len(marks) > 1 and marks == [chr(ord(marks[0]) + i) for i in range(len(marks))]:
+        return _MARKED.sub(" ", text), len(marks)
     labels = _LABELS[of].findall(text) if of in _LABELS else []
     counted = [chr(96 + i) if of in ("point", "time") else str(i) for i in range(1, len(labels) + 1)]
     least = 1 if of == "name" else 2  # a single number may be the first of two entries
@@ -133,9 +142,9 @@ class Form:
 
     def read(self, text: str) -> Move | None:
         """The answer that `text` spells, or None."""
-        if len(text) > LONGEST:
+        if len(text) > LONGEST or (self.of == "name" and _NO_NAMES.search(text)):
             return None
-        text = _BEFORE.sub("", text)
+        text = _BEFORE.sub("", _CALLED.sub("", text))
         low = text.strip().lower()
         # names in one, as in BDFG; words are seldom in capitals
         if self.of == "name" and text == text.upper() and not _FLUFF.search(low):

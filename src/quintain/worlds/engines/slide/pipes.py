@@ -10,7 +10,7 @@ from typing import Any
 
 from quintain.types import QuintainError
 from quintain.worlds.art import tiles
-from quintain.worlds.cells import framed, labelled, names_of, read_cell, unframed
+from quintain.worlds.cells import framed, labelled, name_of, names_of, read_cell, unframed
 from quintain.worlds.engines.slide.pose import Pose, budget
 from quintain.worlds.kernel import Answer, Move, Plan, Unsolvable
 from quintain.worlds.noise import Rng
@@ -23,12 +23,25 @@ HEX = "0123456789abcdef"
 KINDS = ".eelesltelstlttx"  # of the same order: the same for all turns of a pipe
 BRANCH = 0.35  # the chance that the next pipe grows from any place, not from the last
 _TEXT = re.compile(
-    r"(?:turn |rotate )?([a-i] ?\d)"
-    r"(?:[ ,:=]*(?:by )?([1-3]|once|twice|right|left|clockwise|(?:counter|anti)-?clockwise)(?: times?| turns?| quarters?)?)?",
+    r"(?:turn |rotate )?(?P<cell>[a-i] ?\d)"
+    r"(?:[ ,:=]*(?:by )?(?:x ?|a |(?<=[ :=])(?P<minus>-)(?=\d))?(?P<count>[1-3]|once|twice|one|two|three|quarter|half|90|180|270)"
+    r"(?: times?| quarters?)?(?: turns?)?(?: ?°| degrees?)?)?"
+    r"(?:[ ,:=]*(?:to the )?(?:right|clockwise|cw|(?P<left>left|ccw|(?:counter|anti)-?clockwise))(?: turn)?)?",
     re.ASCII,
 )
-COUNTS = dict.fromkeys(("right", "clockwise", "once"), "1") | {"twice": "2"}
-COUNTS |= dict.fromkeys(("left", "anticlockwise", "anti-clockwise", "counterclockwise", "counter-clockwise"), "3")
+COUNTS = {
+    None: 1,
+    "once": 1,
+    "one": 1,
+    "quarter": 1,
+    "90": 1,
+    "twice": 2,
+    "two": 2,
+    "half": 2,
+    "180": 2,
+    "three": 3,
+    "270": 3,
+}
 
 
 def turn(sign: str, count: int) -> str:
@@ -148,11 +161,11 @@ class Pipes:
 
     def spell(self, text: str) -> str:
         found = _TEXT.fullmatch(text)
-        cell = read_cell(found[1]) if found else None
+        cell = read_cell(found["cell"]) if found else None
         if not found or not cell or max(cell) >= LARGEST:
             return ""
-        count = found[2] or "1"
-        return f"{names_of(LARGEST, LARGEST)[cell[0] * LARGEST + cell[1]]} {COUNTS.get(count, count)}"
+        count = COUNTS.get(found["count"]) or int(found["count"])
+        return f"{name_of(*cell)} {4 - count if found['minus'] or found['left'] else count}"
 
     def caption(self, board: str, now: str, level: int) -> str:
         width, source = (int(part) for part in board.split(" ")[:2])

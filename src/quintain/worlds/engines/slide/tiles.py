@@ -43,6 +43,11 @@ _TILE = re.compile(
     r"(?:(?:(?:slide|move|push) )?(?:the )?tile|slide|push(?: the)?) (\d{1,2})(?: into the gap|(?: to the)? (up|down|left|right))?",
     re.ASCII,
 )
+_BLANK = re.compile(  # which goes where a tile comes from
+    r"(?:(?:so|now|then|i|we|let's|should|will|can|to|must|move|slide|push|shift|swap) )*(?:the )?"
+    r"(?:blank|gap|hole|empty (?:space|cell|tile|square|spot|slot))(?: tile| space| cell| square)?"
+    r"(?: (?:should|must|will|can|to|be|moved?|moves|goes?|slides?|shifts?|one|step|cell))* (up|down|left|right)(?:wards?)?[.!]?"
+)
 GAP = "."
 
 
@@ -114,6 +119,8 @@ class TileWorld:
         return View(self, state, seat)
 
     def read(self, text: str, seat: str) -> Move | None:
+        if gap := _BLANK.fullmatch(text[:100].strip().lower()):
+            return CHOICES[{"up": "down", "down": "up", "left": "right", "right": "left"}[gap[1]]]
         if not (said := _TILE.fullmatch(text[:64].strip().lower())):
             return CHOICES.read(text)
         tile = Tile(int(said[1]), said[2] or "")

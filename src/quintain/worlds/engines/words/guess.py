@@ -150,7 +150,10 @@ class GuessGame:
             if not found and alone(text):
                 return Move(f"try {text}", None, True)
             return _move("try " + found[1].replace(" ", "")) if found else None
-        text = re.sub(r"^(?:try|guess|code)\b|[\s,;:./>-]+", "", text)
+        text = re.sub(r"^(?:try|guess|code)\b:?", "", text).strip()
+        if len({*map(len, re.findall("[a-z]+", text))}) > 1:
+            return None  # other words are among the letters
+        text = re.sub(r"[\s,;:./>-]+", "", text)
         return _move(" ".join(text)) if 3 <= len(text) <= 8 and not set(text) - set(PEGS) else None
 
     def play(self, state: Guessing, move: Move) -> After[Guessing] | None:
