@@ -29,6 +29,7 @@ def found(grammar: str, text: str) -> list[str]:
         ("tagged", "<action>down</action> no, <action>up</action>.", "up"),
         ("tagged", "<think><action>down</think> <action>1 2\n3 4</action>", "1 2\n3 4"),
         ("tagged", "<action>down</action> or <action>up", "down"),
+        ("tagged", "<Action>up</ACTION>", "up"),
         ("json", 'so {"action": "up"} it is', "up"),
         ("json", '{"action": "down"} {"action": "up"}', "up"),
         ("json", '{"action": 3}', "3"),
@@ -39,6 +40,9 @@ def found(grammar: str, text: str) -> list[str]:
         ("json", '{"action": [1, 2]}', "[1, 2]"),
         ("json", '{"action": 0.5}', "0.5"),
         ("json", '```json\n{ "action" : "b3=4" }\n```', "b3=4"),
+        ("json", '{"rejected": {"action": "down"}, "action": "up", "why": 1}'.replace('"rejected"', '"note"'), "up"),
+        ("json", '{"answer": {"action": "up"}}', "up"),
+        ("json", '{"Action": "up", "confidence": 0.9}', "up"),
     ],
 )
 def test_the_action_is_found(grammar: str, text: str, first: str) -> None:
@@ -60,6 +64,10 @@ def test_the_action_is_found(grammar: str, text: str, first: str) -> None:
         ("json", '{"reasoning": "up"}'),
         ("json", '{"action": "down"} {"reasoning": "{x}", "action": "up", "or": "left"}'),
         ("json", '{"action": "down"} {"action": up}'),
+        ("json", '{"rejected": {"action": "down"}, "action": "up"}'),
+        ("json", '{"action": "up", "alternative": {"action": "down"}}'),
+        ("json", '{"best": {"action": "up"}, "second": {"action": "down"}}'),
+        ("json", '{"action": "up", "Action": "down"}'),
         ("json", '{"action": ' + "[" * 5000),
         ("tool", '{"action": "up"}'),
     ],
@@ -88,6 +96,14 @@ def test_what_was_only_thought_is_no_answer(grammar: str) -> None:
     assert read(f"<think>\n\n</think>\n\n{left}") == read(f"{left}\n<think>or {up}") == "left"
     for thought in (f"<think>{up}</think>", f"<think>\n{up}\n</think>\n", f"<thinking>{up}", f"<think>so\n{up}"):
         assert read(thought) is read(f"{thought}</think> I am at a loss.") is None
+    for opening, closing in (
+        ("[THINK]", "[/THINK]"),
+        ("<Thought>", "</Thought>"),
+        ("<seed:think>", "</seed:think>"),
+        ("◁think▷", "◁/think▷"),
+    ):
+        assert read(f"{opening}{up}{closing} I am at a loss.") is read(f"{opening}{up}") is None
+        assert read(f"{opening}{up}{closing}{left}") == "left"
 
 
 def test_free_text_is_searched_from_the_likeliest_place() -> None:
@@ -136,6 +152,36 @@ def test_free_text_is_searched_from_the_likeliest_place() -> None:
         ("Klotski", "e right 1 or c up 1", None),
         ("Klotski", "d right -1", None),
         ("ChessLegal", "do not play c2 d2 e2 e1", None),
+        ("EmptyRoom", "I give up.", None),
+        ("EmptyRoom", "First, I need to set up the problem.", None),
+        ("EmptyRoom", "Let me write down the board.", None),
+        ("EmptyRoom", "Now I go down the hall", "down"),
+        ("EmptyRoom", "I have 10 turns left.", None),
+        ("EmptyRoom", "Is there a wall on my left?", None),
+        ("EmptyRoom", "I'm not sure which one is right.", None),
+        ("EmptyRoom", "Right, let me see.", None),
+        ("EmptyRoom", "Right it is", "right"),
+        ("EmptyRoom", "if I go left I lose", None),
+        ("EmptyRoom", "no left, so up", "up"),
+        ("EmptyRoom", "up fails, left then", "left"),
+        ("EmptyRoom", "Wrong: up\nso left then", "left"),
+        ("EmptyRoom", "Plan:\n1. up\n2. left", None),  # the next one is the first
+        ("EmptyRoom", "- up", "up"),
+        ("JumpRunner", "don't jump-right", None),
+        ("JumpRunner", "Wait, I made a mistake.", None),
+        ("JumpRunner", "Now I wait", "wait"),
+        ("Corridor3D", "Let's think step by step.", None),
+        ("Corridor3D", "step back", None),
+        ("CliqueMax", "I don't know.", None),
+        ("CliqueMax", "As an AI language model, I play no games.", None),
+        ("ConnectK", "This is a tough position.", None),
+        ("ConnectK", "Column d is a good choice.", "d"),
+        ("Blackjack", "Let me double-check that.", None),
+        ("BlockFall", "It is my turn.", None),
+        ("Hanoi", "I'm sorry, but I can't help with that.", None),
+        ("AngleChase", "minus 119", None),
+        ("AngleChase", r"\frac{119}{2}", None),
+        ("AngleChase", r"So it is $119^\circ$.", "119"),
     ],
 )
 def test_single_words_of_free_text_count_where_they_name_one_action(name: str, text: str, key: str | None) -> None:

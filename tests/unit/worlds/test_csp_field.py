@@ -9,7 +9,7 @@ import pytest
 from quintain.ports import SOLO
 from quintain.types import QuintainError
 from quintain.worlds.engines.csp.field import CLOSED, MINE, Clues, Field, around, certain, show, unravel
-from quintain.worlds.kernel import GenerationError, Plan, Unknown, Unsolvable
+from quintain.worlds.kernel import GenerationError, Outcome, Plan, Unknown, Unsolvable
 from quintain.worlds.noise import Rng
 from quintain.worlds.suite.logic.mastermines import mastermines
 
@@ -140,8 +140,16 @@ def test_cells_are_read_in_several_spellings() -> None:
     assert {WORLD.read(s, SOLO) for s in ("b3", "open b3", "B3", "Open r3c2", "3 2", "probe (3, 2)")} == {
         WORLD.read("b3", SOLO)
     }
-    for text in ("", "open", "open b3 now", "flag b3", "b3" * 40):
+    for text in ("", "open", "open b3 now", "b3" * 40, "flag 3"):
         assert WORLD.read(text, SOLO) is None
+
+
+@pytest.mark.parametrize("text", ["flag b3", "mark b3 as a mine", "B3 is a mine.", "mines: b3", "b3 must be a mine"])
+def test_a_cell_that_is_said_to_be_a_mine_is_not_opened(text: str) -> None:
+    state = WORLD.start(1, 0)
+    move = WORLD.read(text, SOLO)
+    assert move and move.key == "flag b3" and move == WORLD.read(move.key, SOLO)
+    assert WORLD.step(state, {SOLO: move}) == Outcome(state, events={SOLO: ("illegal",)})
 
 
 @pytest.mark.parametrize("level", [4, 7, 9])

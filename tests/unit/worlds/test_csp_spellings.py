@@ -208,7 +208,30 @@ def test_marks_are_read_cell_by_cell(name: str, text: str, key: str | None) -> N
         ("Nonogram", "fill A1", "paint a1"),
         ("GinRummy", "take the discard", "pile"),
         ("Nonogram", "clear the cell a1", "clear a1"),
+        ("Nonogram", "leave b2 blank", "clear b2"),
+        ("Nonogram", "b2 is white", "clear b2"),
+        ("Nonogram", "cross out b2", "clear b2"),
         ("Nonogram", "paint", None),
+        ("Battleships", "- b1\n- E1\n- e2", "b1 e1 e2"),  # a list, and no ranges
+        ("CircuitSat", "a b c' d e'", "a b d"),
+        ("CircuitSat", "'a' 'b' 'd'", "a b d"),
+        ("KnightsKnaves", "honest: a b", None),
+        ("Tents", "Wrong: c1, e2", None),
+        ("Tents", "candidates: c1, e2", None),
+        ("LiarsDice", "I raise to three twos", "3x2"),
+        (
+            "KenKen",
+            "| 1 | 2 | 3 |\n|---|---|---|\n| 3 | 1 | 2 |\n| 1 | 2 | 3 |\n| 2 | 3 | 1 |",
+            "3 1 2 / 1 2 3 / 2 3 1",
+        ),
+        (
+            "KenKen",
+            "| 1 | 2 | 3 |\n|---|---|---|\n| 3 | 1 | 2 |\n| 2 | 3 | 1 |",
+            "1 2 3 / 3 1 2 / 2 3 1",
+        ),  # its first row
+        ("TreeWalk", r"A \to B ⟶ C", "A B C"),
+        ("CliqueMax", r"\{A, B, C\}", "A B C"),
+        ("AngleChase", r"\boxed{119^{\circ}}", "119"),
     ],
 )
 def test_signs_and_words_of_the_rules_are_read(name: str, text: str, key: str | None) -> None:

@@ -46,7 +46,7 @@ _TILE = re.compile(
 _BLANK = re.compile(  # which goes where a tile comes from
     r"(?:(?:so|now|then|i|we|let's|should|will|can|to|must|move|slide|push|shift|swap) )*(?:the )?"
     r"(?:blank|gap|hole|empty (?:space|cell|tile|square|spot|slot))(?: tile| space| cell| square)?"
-    r"(?: (?:should|must|will|can|to|be|moved?|moves|goes?|slides?|shifts?|one|step|cell))* (up|down|left|right)(?:wards?)?[.!]?"
+    r"(?: (?:should|must|will|can|to|be|moved?|moves|go|goes|slides?|shifts?|one|step|cell))* (up|down|left|right)(?:wards?)?[.!]?"
 )
 GAP = "."
 
