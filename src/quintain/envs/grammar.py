@@ -67,23 +67,21 @@ _NOT = re.compile(  # what a text denies: after a word that does, before one, st
     r"|\b\d+(?:[.,/+*×–-]\d+)+|\bminus[ \t]+\d+|\\[dt]?(?:frac|sqrt)(?:\{[^{}]*\})*",  # a number that is part of another one
     re.IGNORECASE,
 )
-_IDLE = re.compile(  # words of steps that name none
-    r"\b(?:have|has|are|is)\b[^.,;:\n]{0,40}\bleft\b|\b(?:all|is|are|that['’]s|sounds|seems|be)[ \t]+right\b|(?:^|[.!\n])[ \t]*right,"
+_IDLE = re.compile(  # words of speech that name no step, no vertex and no column
+    r"\b(?:have|has|there(?:['’]s| is| are| was| were))\b[^.,;:\n]{0,40}\bleft\b"
+    r"|\b(?:nothing|one|what|all)[ \t]+is[ \t]+left\b|\b\w+s[ \t]+are[ \t]+left\b"
+    r"|\b(?:all|that['’]s|that is|sounds|seems|one is|you are|you['’]re)[ \t]+right\b|(?:^|[.!\n])[ \t]*right,"
     r"|\b(?:set|sett|give|giv|pick|end|look|make|sum|add|build|mess|mix|come|back|follow|clear|wrap)(?:s|ed|ing)?"
     r"(?:[ \t]+(?:it|this|that|them|the[ \t]+\w+))?[ \t]+up\b"
     r"|\b(?:write|writ|note|not|jot|break|narrow|slow|count|boil|track)(?:s|ing)?(?:[ \t]+(?:it|this|that|the[ \t]+\w+))?[ \t]+down\b"
+    r"|\blet[ \t]+me[ \t]+(?:check|take|pass)\b|\bpass(?:es|ed)?[ \t]+(?:the|a|this)\b|\bstay(?:s|ing)?[ \t]+(?:calm|focused)\b"
+    r"|\bsteps?[ \t]+(?:by[ \t]+step|back|\d+)\b|\bgo[ \t]+(?:north|south|east|west|back|on|through|over)\b"
     r"|\bwait\b[ \t]*[,!:—–]|\b(?:look|looking)[ \t]+forward\b|\bdouble[- ]check\w*|\ba[ \t]+draw\b|\ban?[ \t]+AI\b"
-    r"|\b(?:my|your|its|their|the|this|next|each|every|a|one|first|last)[ \t]+turn\b",
+    r"|\b(?:my|your|its|their|the|this|next|each|every|a|one|first|last)[ \t]+turn\b"
+    r"|\ba[ \t]+(?!(?:is|seems|looks|wins|because|since|as|then|and|or|next|now)\b)(?=[^\W\d_]{2})|\bi[ \t]+(?=[^\W\d_]{2})",
     re.IGNORECASE,
 )
-_SMALL = {
-    "or",
-    "a",
-    "i",
-    "go",
-    "step",
-    "here",
-}  # words that are actions of some worlds, and too common to name one among others
+_SMALL = {"or", "here"}  # words that are actions of some worlds, and too common to name one among others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +130,7 @@ def _words(message: Message) -> Iterator[str]:
     """The words of a text that names no `action:` and is no question, but for those that it denies, as in `not go up`."""
     text = usual(_spoken(message)[-LONGEST // 10 :]).rstrip()
     if "action:" not in text.lower() and text[-1:] != "?":
-        yield from (word for word in _WORD.findall(_IDLE.sub(" ", _NOT.sub(" ", text))) if word.lower() not in _SMALL)
+        yield from (word for word in _WORD.findall(_NOT.sub(" ", _IDLE.sub(" ", text))) if word.lower() not in _SMALL)
 
 
 def _tagged(message: Message) -> Iterator[str]:

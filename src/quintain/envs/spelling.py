@@ -89,7 +89,7 @@ _DENIED = re.compile(
 def agreed(words: Iterable[str], read: Callable[[str], Move | None]) -> Move | None:
     """The one action that single words name; None where two differ, or a word and the two that it begins: `raise`, in `raise 8`.
 
-    What only the state tells to be a move, as `e4` of a pawn (see `Move.named`), is none among other words.
+    What counts where nothing else is said (see `Move.named`) is none among other words.
     """
     said = list(words)
     moves = [move for word in said if (move := read(word)) and not (len(said) > 1 and _abbreviates(word, move))]
@@ -211,6 +211,11 @@ def _spelled(text: str) -> Iterator[str]:
         filled = _fold(_FILL.sub(" ", ordered))
         yield filled
         yield _CELL.sub(r"\1\2", filled)
+    yield from _once(said)
+
+
+def _once(said: str) -> Iterator[str]:
+    """The way of a text that says it and that it is one step."""
     if once := _ONCE.fullmatch(said):
         way = (once[1] or once[2]).lower()
         yield _ASIDE.get(way, way) if re.search(_FAR, said, re.IGNORECASE) else way

@@ -97,7 +97,7 @@ def levels_of(knobs: str | Sequence[str], table: Sequence[Sequence[Any]], **shar
 class Move:
     """One well-formed action: `key` is its normal form in words, `value` whatever the engine reads from it.
 
-    Equal actions have equal keys: `up`, `3 2 5`, a whole answer. Which move one is that is `named`, as `e4`, only the state tells.
+    Equal actions have equal keys: `up`, `3 2 5`, a whole answer. What is `named`, as `e4`, counts where nothing else is said.
     """
 
     key: str

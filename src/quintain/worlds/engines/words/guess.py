@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quintain.types import QuintainError
@@ -153,8 +153,12 @@ class GuessGame:
         text = re.sub(r"^(?:try|guess|code)\b:?", "", text).strip()
         if len({*map(len, re.findall("[a-z]+", text))}) > 1:
             return None  # other words are among the letters
+        word = (
+            text in words_of(len(text)) if 3 <= len(text) <= 6 else False
+        )  # which is a code where nothing else is said
         text = re.sub(r"[\s,;:./>-]+", "", text)
-        return _move(" ".join(text)) if 3 <= len(text) <= 8 and not set(text) - set(PEGS) else None
+        code = _move(" ".join(text)) if 3 <= len(text) <= 8 and not set(text) - set(PEGS) else None
+        return replace(code, named=True) if code and word else code
 
     def play(self, state: Guessing, move: Move) -> After[Guessing] | None:
         form, tried = state.form, move.key.removeprefix("try ").replace(" ", "")
