@@ -41,7 +41,7 @@ _THINKS, _THOUGHT = (
 )  # as different models write it
 _ACTION = re.compile(r'"action"\s*:', re.IGNORECASE)
 _WORD = re.compile(r"(?:[−–—-](?=\d))?[^\W_]+(?:['’][^\W_]+)*")  # a number with a sign is another one
-_PART = re.compile(r"[,;.!?(\n]")
+_PART = re.compile(r"[,;.!?(\n]|[ \t](?=(?:because|since|so that|in order|as (?:it|the|this|that|i))\b)", re.IGNORECASE)
 _BLOCKS = (
     ("```", "```"),
     ("\\[", "\\]"),

@@ -61,6 +61,10 @@ _BOXED = re.compile(
     r"[\s$*]*\\(?:boxed|text|mathrm)\{(?:\\(?:text|textbf|mathrm|mathbf)\{)?(.*?)\}{1,2}[\s$.*]*", re.DOTALL
 )
 _BRACES = re.compile(r"\\\{([^{}\\]*)\\\}")
+_GIVEN = re.compile(
+    r"\s*[A-Za-z]\w{0,11}\s*=\s*(?:np\.array\s*\(\s*)?([\[{(][^=]*[,\s][^=]*[\]})])\s*\)?\.?\s*"
+)  # a value, with its name
+_BULLET = re.compile(r"^[ \t]*[-*•][ \t]+(?=\S)", re.MULTILINE)
 _LATEX = re.compile(r"(\\(?:long)?rightarrow\b|\\to\b)|(\^\{\\circ\}|\^\\circ\b|\\degree\b)|(\\times\b)|(\\cdot\b)")
 _SPELT_OUT = ("->", "°", "×", "·")
 _WRAP = re.compile(  # a tag, a fence that may name its language, the signs of mathematics
@@ -161,6 +165,10 @@ def _undressed(text: str) -> Iterator[str]:
             yield text
     if boxed := _BOXED.fullmatch(text):
         yield boxed[1]
+    if (given := _GIVEN.fullmatch(text)) and re.search(r"[,\s]", given[1]):
+        yield given[1]
+    if "\n" in text and len(_BULLET.findall(text)) == text.strip().count("\n") + 1:
+        yield _BULLET.sub("", text)
 
 
 def _spelled(text: str) -> Iterator[str]:

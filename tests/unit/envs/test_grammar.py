@@ -179,6 +179,7 @@ def test_free_text_is_searched_from_the_likeliest_place() -> None:
         ("Blackjack", "Let me double-check that.", None),
         ("BlockFall", "It is my turn.", None),
         ("Hanoi", "I'm sorry, but I can't help with that.", None),
+        ("EmptyRoom", "Action: up because left is blocked", "up"),
         ("MazePlan", "Let me see.", None),
         ("MazePlan", "see", "d r r"),
         ("Mastermind", "I look at each option.", None),

@@ -229,6 +229,10 @@ def test_marks_are_read_cell_by_cell(name: str, text: str, key: str | None) -> N
             "| 1 | 2 | 3 |\n|---|---|---|\n| 3 | 1 | 2 |\n| 2 | 3 | 1 |",
             "1 2 3 / 3 1 2 / 2 3 1",
         ),  # its first row
+        ("KenKen", "- 3 1 2\n- 1 2 3\n- 2 3 1", "3 1 2 / 1 2 3 / 2 3 1"),
+        ("KenKen", "grid = [[3, 1, 2], [1, 2, 3], [2, 3, 1]]", "3 1 2 / 1 2 3 / 2 3 1"),
+        ("CutMin", "T = {A-B, B-C}", "A-B B-C"),
+        ("Tents", "row 1 column 3, row 2 column 5", "c1 e2"),
         ("TreeWalk", r"A \to B ⟶ C", "A B C"),
         ("CliqueMax", r"\{A, B, C\}", "A B C"),
         ("AngleChase", r"\boxed{119^{\circ}}", "119"),

@@ -17,7 +17,9 @@ _LONE = (  # a single one
     r"(?:only|just)(?: (?:switch|person|letter))? ([a-z]) is (?:an? )?{0}"
     r"|(?:the )?only {0}(?: is)? ([a-z])|([a-z]) is the only {0}|just ([a-z])"
 )
-_CALLED = re.compile(r"\br ?([1-9]\d?) ?c ?([1-9]\d?)\b", re.ASCII)  # a cell by its row and column
+_CALLED = re.compile(
+    r"\b(?:r ?([1-9]\d?) ?c|row ([1-9]\d?),? col(?:umn)?) ?([1-9]\d?)\b", re.ASCII
+)  # a cell by its row and column
 _CHAIN = re.compile(r"[a-z]\d\d?(?: to [a-z]\d\d?){2,}", re.ASCII)  # a list
 NOWHERE = (99, 99)  # a cell outside all pages
 _SMALL = re.compile(r"\b(?:from|the|cells?|squares?)\b")
@@ -84,7 +86,9 @@ def lettered(text: str) -> str:
         >>> lettered("r1c4, r2 c1")
         'd1, a2'
     """
-    return _CALLED.sub(lambda cell: f"{chr(96 + int(cell[2]))}{cell[1]}" if int(cell[2]) <= 26 else cell[0], text)
+    return _CALLED.sub(
+        lambda cell: f"{chr(96 + int(cell[3]))}{cell[1] or cell[2]}" if int(cell[3]) <= 26 else cell[0], text
+    )
 
 
 def bent(text: str) -> Move | None:
