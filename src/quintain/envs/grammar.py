@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from quintain.envs.speech import telling
 from quintain.envs.spelling import usual
 from quintain.messages import Message, Role, Text, Tool, ToolCall
 
@@ -35,12 +36,11 @@ WHY = {
     "confidence",
 }  # keys beside `action`
 _TAG = re.compile(r"<action>((?:(?!</?action>).)*)</action>", re.DOTALL | re.IGNORECASE)
-_MIND = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning)"
 _THINKS, _THOUGHT = (
-    re.compile(rf"[<\[◁]{close}{_MIND}[>\]▷]", re.IGNORECASE) for close in ("", "/")
+    re.compile(rf"(?i:<{close}(?:seed:)?think(?:ing)?>)|\[{close}THINK\]|◁{close}think▷") for close in ("", "/")
 )  # as different models write it
+_REASONS = re.compile(r"<(thoughts?|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _ACTION = re.compile(r'"action"\s*:', re.IGNORECASE)
-_WORD = re.compile(r"(?:[−–—-](?=\d))?[^\W_]+(?:['’][^\W_]+)*")  # a number with a sign is another one
 _PART = re.compile(r"[,;.!?(\n]|[ \t](?=(?:because|since|so that|in order|as (?:it|the|this|that|i))\b)", re.IGNORECASE)
 _BLOCKS = (
     ("```", "```"),
@@ -48,40 +48,9 @@ _BLOCKS = (
     ("$$", "$$"),
     ("<answer>", "</answer>"),
 )  # in which a last line may stand with its own lines around it
-_LISTED = re.compile(
-    r"(?:^|\n)[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t][^\n]*\n[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t][^\n]*$"
-)  # a last line and the one before
-_PLACE = r"(?:[a-z]?\d{1,3}|[a-z])\b"  # what an answer of many words is made of
-_DENIES = (
-    r"not|never|cannot|avoid|without|except|instead of|(?:rather|less|more|greater|other) than|(?:all|anything) but|at (?:least|most)"
-    r"|if|unless|refuse to|reject(?:ed)?|e\.g\.|for (?:example|instance)"
+_LISTED = re.compile(  # a last line that is a point of a list, behind one of a word or two
+    r"(?:^|\n)[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+[*_]*[A-Za-z-]+(?: [A-Za-z-]+)?[*_.]*[ \t]*\n[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t][^\n]*$"
 )
-_WRONG = r"wrong|blocked|illegal|invalid|bad|impossible|forbidden|taken|occupied|out"
-_RIGHT = r"allowed|possible|legal|valid|good|right|correct|an option"
-_NOT = re.compile(  # what a text denies: after a word that does, before one, struck out, or only compared with
-    rf"(?:\b(?:{_DENIES})|\b\w*n['’]t)[:*]*(?:[ \t]+[\w'’-]+){{1,3}}(?:[ \t]+{_PLACE})*|\bno[ \t]+[\w'’-]+"
-    rf"|\b(?:{_PLACE}[ \t]+){{0,12}}[\w'’-]+[ \t]+(?:(?:is|are|was|were|would be)"
-    rf"(?:[ \t]+(?:{_WRONG})|(?:[ \t]+not|n['’]t)[ \t]+(?:{_RIGHT}))|fails|loses|(?:does|do|wo|would)n['’]t work)\b"
-    rf"|\b(?:{_WRONG}|rejected)[ \t]*:[^\n;]*"
-    r"|~~[^~]*~~|[≠¬√][ \t]*\w+|[<>≤≥≈~][ \t]*\d[\w.]*|(?<!\d)\d+(?:\^\S+|[ \t]*%|\\\w+)"
-    r"|\b\d+(?:[.,/+*×–-]\d+)+|\bminus[ \t]+\d+|\\[dt]?(?:frac|sqrt)(?:\{[^{}]*\})*",  # a number that is part of another one
-    re.IGNORECASE,
-)
-_IDLE = re.compile(  # words of speech that name no step, no vertex and no column
-    r"\b(?:have|has|there(?:['’]s| is| are| was| were))\b[^.,;:\n]{0,40}\bleft\b"
-    r"|\b(?:nothing|one|what|all)[ \t]+is[ \t]+left\b|\b\w+s[ \t]+are[ \t]+left\b"
-    r"|\b(?:all|that['’]s|that is|sounds|seems|one is|you are|you['’]re)[ \t]+right\b|(?:^|[.!\n])[ \t]*right,"
-    r"|\b(?:set|sett|give|giv|pick|end|look|make|sum|add|build|mess|mix|come|back|follow|clear|wrap)(?:s|ed|ing)?"
-    r"(?:[ \t]+(?:it|this|that|them|the[ \t]+\w+))?[ \t]+up\b"
-    r"|\b(?:write|writ|note|not|jot|break|narrow|slow|count|boil|track)(?:s|ing)?(?:[ \t]+(?:it|this|that|the[ \t]+\w+))?[ \t]+down\b"
-    r"|\blet[ \t]+me[ \t]+(?:check|take|pass)\b|\bpass(?:es|ed)?[ \t]+(?:the|a|this)\b|\bstay(?:s|ing)?[ \t]+(?:calm|focused)\b"
-    r"|\bsteps?[ \t]+(?:by[ \t]+step|back|\d+)\b|\bgo[ \t]+(?:north|south|east|west|back|on|through|over)\b"
-    r"|\bwait\b[ \t]*[,!:—–]|\b(?:look|looking)[ \t]+forward\b|\bdouble[- ]check\w*|\ba[ \t]+draw\b|\ban?[ \t]+AI\b"
-    r"|\b(?:my|your|its|their|the|this|next|each|every|a|one|first|last)[ \t]+turn\b"
-    r"|\ba[ \t]+(?!(?:is|seems|looks|wins|because|since|as|then|and|or|next|now)\b)(?=[^\W\d_]{2})|\bi[ \t]+(?=[^\W\d_]{2})",
-    re.IGNORECASE,
-)
-_SMALL = {"or", "here"}  # words that are actions of some worlds, and too common to name one among others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +71,13 @@ class Grammar:
 
 
 def _spoken(message: Message) -> str:
-    """What a message says aloud: what was thought, up to a last `</think>` and from a `<think>` on that was never closed, is no answer."""
-    return _THINKS.split(_THOUGHT.split(message.text)[-1], maxsplit=1)[0]
+    """What a message says aloud: what was thought, up to a last `</think>` and from a `<think>` on that was never closed, is no answer.
+
+    Nor is what stands in `<reasoning>` or `<thought>`, unless there is nothing else.
+    """
+    said = _THINKS.split(_THOUGHT.split(message.text)[-1], maxsplit=1)[0]
+    rest = _REASONS.sub("", said) if "</" in said else said
+    return rest if rest.strip() else said
 
 
 def _word(message: Message) -> Iterator[str]:
@@ -111,7 +85,10 @@ def _word(message: Message) -> Iterator[str]:
 
 
 def _free(message: Message) -> Iterator[str]:
-    """The whole text, then what follows the last `action:`, all of it or up to the first stop, then the last line."""
+    """The whole text, then what follows the last `action:`, all of it or up to the first stop, then the last line.
+
+    The last point of a list of moves is none: what is to be done now is the first.
+    """
     text = _spoken(message)[-LONGEST:].strip()
     yield text
     at = text.lower().rfind("action:")
@@ -122,15 +99,15 @@ def _free(message: Message) -> Iterator[str]:
     for opening, closing in _BLOCKS:
         if text.endswith(closing) and (at := text.rfind(opening, 0, -len(closing))) >= 0:
             yield text[at:]
-    if not _LISTED.search(text):  # the last of several moves is not the next one
+    if not _LISTED.search(text):
         yield text.rpartition("\n")[2].strip().rstrip(".")
 
 
 def _words(message: Message) -> Iterator[str]:
-    """The words of a text that names no `action:` and is no question, but for those that it denies, as in `not go up`."""
-    text = usual(_spoken(message)[-LONGEST // 10 :]).rstrip()
-    if "action:" not in text.lower() and text[-1:] != "?":
-        yield from (word for word in _WORD.findall(_NOT.sub(" ", _IDLE.sub(" ", text))) if word.lower() not in _SMALL)
+    """The words of a text that names no `action:`, but for those that it asks, supposes or denies, as in `not go up`."""
+    text = usual(_spoken(message)[-LONGEST // 10 :])
+    if "action:" not in text.lower():
+        yield from telling(text)
 
 
 def _tagged(message: Message) -> Iterator[str]:
@@ -144,17 +121,19 @@ def _json(message: Message) -> Iterator[str]:
     text = _spoken(message)[-LONGEST:]
     *_, at = (0, *(found.start() for found in _ACTION.finditer(text)))
     start, said = at, None
-    for _ in range(BRACES):
+    for tried in range(BRACES):
         start = text.rfind("{", 0, start) if start > 0 else -1
         if start < 0:
             break
         with contextlib.suppress(ValueError, RecursionError):
             value, length = json.JSONDecoder().raw_decode(text[start:])
-            if start + length > at:  # an earlier object is not what was said last
-                if _holds(value):
-                    said = value
-                elif len(_ACTION.findall(text, start, start + length)) > 1:
-                    return
+            end = start + length
+            if _holds(value) and (end > at or (not tried and text[end:].lstrip()[:1] not in (",", "}"))):
+                said = (
+                    value  # an earlier object is not what was said last, but for one behind which it is only spoken of
+                )
+            elif end > at and len(_ACTION.findall(text, start, end)) > 1:
+                return
     yield from _value(said)
 
 

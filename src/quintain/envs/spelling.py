@@ -61,9 +61,9 @@ _BOXED = re.compile(
     r"[\s$*]*\\(?:boxed|text|mathrm)\{(?:\\(?:text|textbf|mathrm|mathbf)\{)?(.*?)\}{1,2}[\s$.*]*", re.DOTALL
 )
 _BRACES = re.compile(r"\\\{([^{}\\]*)\\\}")
-_GIVEN = re.compile(
-    r"\s*[A-Za-z]\w{0,11}\s*=\s*(?:np\.array\s*\(\s*)?([\[{(][^=]*[,\s][^=]*[\]})])\s*\)?\.?\s*"
-)  # a value, with its name
+_GIVEN = re.compile(  # a value, with a name that says nothing of it
+    r"\s*(?i:[a-z]|x\w|ans(?:wer)?|sol(?:ution)?|result|res|grid|board|matrix|arr|rows)\s*=\s*(?:np\.array\s*\(\s*)?([\[{(][^=]*[\]})])\s*\)?\.?\s*"
+)
 _BULLET = re.compile(r"^[ \t]*[-*•][ \t]+(?=\S)", re.MULTILINE)
 _LATEX = re.compile(r"(\\(?:long)?rightarrow\b|\\to\b)|(\^\{\\circ\}|\^\\circ\b|\\degree\b)|(\\times\b)|(\\cdot\b)")
 _SPELT_OUT = ("->", "°", "×", "·")
@@ -133,7 +133,7 @@ def spellings(text: str) -> Iterator[str]:
     of brackets and quotes; then, in texts of one line, without any brackets, quotes and arrows, without the verb it begins with, and
     without the small words between, where from before where to; last, of one step, without that it is one. Worlds read the first that
     they can: each of these means something to some of them. A cell that is told by its column and its row has its name. What begins with
-    `not` has none: to some it would be a label of the list behind it.
+    `not`, `wrong:` or `e.g.` has none: to some it would be a label of the list behind it.
 
     Example:
         >>> list(spellings("pour  a,b.")), list(spellings('"(a, b)"'))
@@ -151,7 +151,7 @@ def spellings(text: str) -> Iterator[str]:
 
 
 def _undressed(text: str) -> Iterator[str]:
-    """A text out of its tag, fence or signs of mathematics, then without a label before it and a box around it."""
+    """A text out of its tag, fence or signs of mathematics, then without a label or a name before it, a box around it, its points."""
     if wrap := _WRAP.fullmatch(text):  # before any world reads letters of it, as in <b>
         text = wrap[wrap.lastindex or 0].strip()
     yield text
@@ -248,14 +248,17 @@ def _titles(head: str, rest: str) -> bool:
 
 
 def _counts_columns(text: str) -> bool:
-    """Whether a text is a table whose heading counts the columns of what is a square without it."""
+    """Whether a text is a table of three columns or more whose heading counts them, over rows that are a square without it.
+
+    Letters count where they are small and what is below has none: vertices have letters too, and the first row may name some.
+    """
     table = _TABLE.match(text) if "|" in text else None
     if not table or "--" not in table["rule"]:
         return False
-    labels = [label.strip("* ").lower() for label in table["head"].strip(" |").split("|")]
-    rows = [row.strip().strip("|").count("|") + 1 for row in text[table.end() :].strip().split("\n")]
-    counted = (str(i + 1) for i in range(len(labels))), (chr(97 + i) for i in range(len(labels)))
-    return rows == [len(labels)] * len(labels) and labels in [*map(list, counted)]
+    labels, body = [label.strip("* ") for label in table["head"].strip(" |").split("|")], text[table.end() :].strip()
+    rows, count = [row.strip().strip("|").count("|") + 1 for row in body.split("\n")], len(labels)
+    numbers, letters = [str(i + 1) for i in range(count)], [chr(97 + i) for i in range(count)]
+    return count > 2 and rows == [count] * count and (labels == numbers or (labels == letters and body == body.upper()))
 
 
 def _in_order(said: str) -> Iterator[str]:

@@ -42,6 +42,7 @@ def found(grammar: str, text: str) -> list[str]:
         ("json", '```json\n{ "action" : "b3=4" }\n```', "b3=4"),
         ("json", '{"rejected": {"action": "down"}, "action": "up", "why": 1}'.replace('"rejected"', '"note"'), "up"),
         ("json", '{"answer": {"action": "up"}}', "up"),
+        ("json", '{"action": "up"} I set "action": "up", as it is free.', "up"),
         ("json", '{"Action": "up", "confidence": 0.9}', "up"),
     ],
 )
@@ -65,6 +66,7 @@ def test_the_action_is_found(grammar: str, text: str, first: str) -> None:
         ("json", '{"action": "down"} {"reasoning": "{x}", "action": "up", "or": "left"}'),
         ("json", '{"action": "down"} {"action": up}'),
         ("json", '{"rejected": {"action": "down"}, "action": "up"}'),
+        ("json", '{"rejected": {"action": "down"}, "action": up'),
         ("json", '{"action": "up", "alternative": {"action": "down"}}'),
         ("json", '{"best": {"action": "up"}, "second": {"action": "down"}}'),
         ("json", '{"action": "up", "Action": "down"}'),
@@ -98,12 +100,16 @@ def test_what_was_only_thought_is_no_answer(grammar: str) -> None:
         assert read(thought) is read(f"{thought}</think> I am at a loss.") is None
     for opening, closing in (
         ("[THINK]", "[/THINK]"),
-        ("<Thought>", "</Thought>"),
+        ("<Thinking>", "</Thinking>"),
         ("<seed:think>", "</seed:think>"),
         ("◁think▷", "◁/think▷"),
     ):
         assert read(f"{opening}{up}{closing} I am at a loss.") is read(f"{opening}{up}") is None
         assert read(f"{opening}{up}{closing}{left}") == "left"
+    for name in ("thought", "Reasoning"):
+        assert read(f"<{name}>{up}</{name}> I am at a loss.") is None
+        assert read(f"<{name}>{up}</{name}>{left}") == read(f"{left}\n<{name}>{up}</{name}>") == "left"
+        assert grammar == "word" or read(f"<{name}>{left}</{name}>") == "left"  # there is nothing else
 
 
 def test_free_text_is_searched_from_the_likeliest_place() -> None:
@@ -165,6 +171,23 @@ def test_free_text_is_searched_from_the_likeliest_place() -> None:
         ("EmptyRoom", "no left, so up", "up"),
         ("EmptyRoom", "up fails, left then", "left"),
         ("EmptyRoom", "Wrong: up\nso left then", "left"),
+        ("EmptyRoom", "Left, okay? Up", "up"),
+        ("EmptyRoom", "The goal is north of me, so I go east.", None),
+        ("EmptyRoom", "Let me go west", "left"),
+        ("EmptyRoom", "Right, as the left is a dead end.", None),
+        ("EmptyRoom", "It turns out: up", "up"),
+        ("EmptyRoom", "1. The key is above.\n2. The door is to the left.\n3. up", "up"),
+        ("LaneCross", "I wait: a car comes from the left", None),
+        ("LaneCross", "wait, because it is safe", "wait"),
+        ("ConnectK", "Choose A over B", None),
+        ("ConnectK", "A completes the line", "a"),
+        ("CopsRobber", "vertex I is best", "I"),
+        ("KuhnPoker", "if he bets I call", "call"),
+        ("GoBoard", "I pass the turn", "pass"),
+        ("MazePlan", "The route is rrd.", "r r d"),
+        ("MazePlan", "go luul", "l u u l"),
+        ("Mastermind", "The code AAB-B", "a a b b"),
+        ("AngleChase", r"It is $119\text{ degrees}$.", "119"),
         ("EmptyRoom", "Plan:\n1. up\n2. left", None),  # the next one is the first
         ("EmptyRoom", "- up", "up"),
         ("JumpRunner", "don't jump-right", None),

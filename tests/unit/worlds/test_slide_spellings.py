@@ -96,9 +96,13 @@ DISTANCES = ("3 2 1 1", "# 1 0 0", "3 2 # 1", "4 # 3 2")
             ),
             "b2 3",
         ),
-        ("PipeTurn", ("b2 180", "b2 (a half turn)", "rotate b2 twice", "b2 x2"), "b2 2"),
+        (
+            "PipeTurn",
+            ("b2 180", "b2 (a half turn)", "rotate b2 twice", "b2 x2", "b2 2x", "turn b2 clockwise 2"),
+            "b2 2",
+        ),
         ("FifteenTiles", ("move the blank up", "The gap moves up.", "the empty space should go up"), "down"),
-        ("Mastermind", ("aabc", "code: aabc", "a, a, b, c", "aa bc"), "a a b c"),
+        ("Mastermind", ("aabc", "code: aabc", "a, a, b, c", "AAB-C", "I choose aabc"), "a a b c"),
     ],
 )
 def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str) -> None:
@@ -120,6 +124,7 @@ def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str
         ("KeyDoor", "give up"),
         ("KeyDoor", "Pick it up"),
         ("FifteenTiles", "move the tile above the gap down"),
+        ("FifteenTiles", "the gap is left"),
         ("Mastermind", "a a a a is bad"),
         ("Mastermind", "e.g. a a a a"),
         ("PipeTurn", "a1-1"),

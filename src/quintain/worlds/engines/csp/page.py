@@ -32,8 +32,8 @@ _HEAD = re.compile(
 )
 _IN_ROW = re.compile(r"\brow (\d{1,2}):((?:[\s,]*[a-z]\1\b)+)")
 _OTHERS = re.compile(
-    r"\b(?:un\w+|empty|off|no|not|others?|free|blank|white|islands?|land|trees?|walls?|water|outside|grass"
-    r"|honest|true|innocent|truthful|candidates?|conflicts?|possible|maybe|wrong|excluded|neither|nothing)\b"
+    r"\b(?:un\w+|empty|off|no|not|others?|free|blank|white|islands?|land|trees?|walls?|water|outside"
+    r"|honest|innocent|truthful|wrong|excluded)\b|\A\W*(?:grass|true|conflicts?|candidates?)\W*\Z"
 )
 _VERB = r"(?:(?:write|put|place|set|fill|enter)\s+)?"
 _DIGIT = r"(?:digit |number |value )?"

@@ -65,7 +65,9 @@ _FIGURE = re.compile(r"^\s*[A-R]{2,4}\s*=\s*(?=\d)")  # its corners in one
 _AREA = re.compile(r"^\s*a(?:rea)?\s*[:=]\s*(\d+(?:\.0)?)[\s,;]+(?:and\s+)?i\s*[:=]\s*(?=\d)")  # and what lies inside
 _PLACE = re.compile(r"(?<=\b[a-z])\s*=?\s*\(\s*\d{1,2}\s*,\s*\d{1,2}\s*\)", re.ASCII)  # of a point that is named
 _RUN = re.compile(r"(?<=[A-Z])(?=[A-Z])")
-_NO_NAMES = re.compile(r"(?i:\b(?:inside|interior)\b)|<-|^\s*(?:TODO|TBD|NONE|DONE|UNKNOWN|NULL|IDK)\s*$")
+_NO_NAMES = re.compile(
+    r"(?i:\b(?:inside|interior)\b|\b[a-z]\s*<-\s*[a-z]\b)|^\s*(?:TODO|TBD|NONE|DONE|UNKNOWN|NULL|IDK)\s*$"
+)
 _CALLED = re.compile(r"^\s*[A-Za-z]\s*=\s*(?=[^=]*$)")  # a set that has a name itself
 _MARKED = re.compile(r"(?<!\w)([a-z])\s*[:=]\s*(?=[a-z]\b)", re.ASCII)  # by the letters of what was asked for
 _TOKENS = {

@@ -22,11 +22,12 @@ SIGNS = " ╵╶└╷│┌├╴┘─┴┐┤┬┼"  # by openings: 1 up, 2
 HEX = "0123456789abcdef"
 KINDS = ".eelesltelstlttx"  # of the same order: the same for all turns of a pipe
 BRANCH = 0.35  # the chance that the next pipe grows from any place, not from the last
+_WAY = r"(?:[ ,:=]*(?:to the )?(?:right|clockwise|cw|(?P<{}>left|ccw|(?:counter|anti)-?clockwise))(?: turn)?)?"
 _TEXT = re.compile(
-    r"(?:turn |rotate )?(?P<cell>[a-i] ?\d)"
-    r"(?:[ ,:=]*(?:by )?(?:x ?|a |(?<=[ :=])(?P<minus>-)(?=\d))?(?P<count>[1-3]|once|twice|one|two|three|quarter|half|90|180|270)"
-    r"(?: times?| quarters?)?(?: turns?)?(?: ?°| degrees?)?)?"
-    r"(?:[ ,:=]*(?:to the )?(?:right|clockwise|cw|(?P<left>left|ccw|(?:counter|anti)-?clockwise))(?: turn)?)?",
+    rf"(?:turn |rotate )?(?P<cell>[a-i] ?\d){_WAY.format('left')}"
+    r"(?:[ ,:=]*(?:by )?(?:[x×] ?|a |(?<=[ :=])(?P<minus>-)(?=\d))?(?P<count>[1-3]|once|twice|one|two|three|quarter|half|90|180|270)"
+    r"(?: ?[x×]| times?| quarters?)?(?: turns?)?(?: ?°| degrees?)?)?"
+    f"{_WAY.format('back')}",
     re.ASCII,
 )
 COUNTS = {
@@ -165,7 +166,8 @@ class Pipes:
         if not found or not cell or max(cell) >= LARGEST:
             return ""
         count = COUNTS.get(found["count"]) or int(found["count"])
-        return f"{name_of(*cell)} {4 - count if found['minus'] or found['left'] else count}"
+        back = found["minus"] or found["left"] or found["back"]
+        return f"{name_of(*cell)} {4 - count if back else count}"
 
     def caption(self, board: str, now: str, level: int) -> str:
         width, source = (int(part) for part in board.split(" ")[:2])

@@ -43,10 +43,12 @@ _TILE = re.compile(
     r"(?:(?:(?:slide|move|push) )?(?:the )?tile|slide|push(?: the)?) (\d{1,2})(?: into the gap|(?: to the)? (up|down|left|right))?",
     re.ASCII,
 )
+_HOLE = r"(?:the )?(?:blank|gap|hole|empty (?:space|cell|tile|square|spot|slot))(?: tile| space| cell| square)?"
 _BLANK = re.compile(  # which goes where a tile comes from
-    r"(?:(?:so|now|then|i|we|let's|should|will|can|to|must|move|slide|push|shift|swap) )*(?:the )?"
-    r"(?:blank|gap|hole|empty (?:space|cell|tile|square|spot|slot))(?: tile| space| cell| square)?"
-    r"(?: (?:should|must|will|can|to|be|moved?|moves|go|goes|slides?|shifts?|one|step|cell))* (up|down|left|right)(?:wards?)?[.!]?"
+    r"(?:(?:so|now|then|i|we|let's|should|will|can|to|must) )*"
+    rf"(?:(?:move|slide|push|shift|swap) {_HOLE}(?: (?:to|by|one|step|cell))*|{_HOLE}(?: (?:should|must|will|can|to|be))*"
+    r" (?:moved?|moves|go|goes|slides?|shifts?)(?: (?:to|by|one|step|cell))*)"
+    r" (up|down|left|right)(?:wards?)?[.!]?(?:[,;]? (?:and|so|because|as|since|to|which)\b.*)?"
 )
 GAP = "."
 

@@ -22,6 +22,7 @@ from quintain.worlds.scene import Box, Disc, Run, Scene
 
 SAYINGS = {"marks": "Marks: {}.", "won": "That is it.", "lost": "That was the last try."}
 PEGS = "abcdefgh"
+_SPEECH = {"add", "bad", "each", "had", "head"}  # codes where nothing else is said
 _FILLS = ("blue", "brick", "gold", "forest", "plum", "ink", "white", "sky")
 HIT, NEAR, MISS = "+", "o", "-"
 SPARE = 3  # turns for answers that are no tries
@@ -151,11 +152,10 @@ class GuessGame:
                 return Move(f"try {text}", None, True)
             return _move("try " + found[1].replace(" ", "")) if found else None
         text = re.sub(r"^(?:try|guess|code)\b:?", "", text).strip()
-        if len({*map(len, re.findall("[a-z]+", text))}) > 1:
+        runs = re.findall("[a-z]+", text)
+        if len(runs) > 1 and any(run in words_of(len(run)) for run in runs if 3 <= len(run) <= 6):
             return None  # other words are among the letters
-        word = (
-            text in words_of(len(text)) if 3 <= len(text) <= 6 else False
-        )  # which is a code where nothing else is said
+        word = text in _SPEECH
         text = re.sub(r"[\s,;:./>-]+", "", text)
         code = _move(" ".join(text)) if 3 <= len(text) <= 8 and not set(text) - set(PEGS) else None
         return replace(code, named=True) if code and word else code

@@ -1,0 +1,64 @@
+"""Which words of a free text may tell an action: not those that it denies, asks, supposes, or says for other reasons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_WORD = re.compile(r"(?:[−–—-](?=\d))?[^\W_]+(?:['’][^\W_]+)*")  # a number with a sign is another one
+_PLACE = r"(?:[a-z]?\d{1,3}|[a-z])\b"  # what an answer of many words is made of
+_DENIES = (
+    r"not|never|cannot|avoid|without|except|instead of|(?:rather|less|more|greater|other) than|(?:all|anything) but|at (?:least|most)"
+    r"|refuse to|reject(?:ed)?|e\.g\.|for (?:example|instance)"
+)
+_WRONG = r"wrong|blocked|illegal|invalid|bad|impossible|forbidden|taken|occupied"
+_RIGHT = r"allowed|possible|legal|valid|good|right|correct|an option"
+_LABEL = r"(?!(?:is|seems|looks|wins|because|since|as|then|and|or|next|now|over|before|after|against|instead|rather|than|so|to|for"
+_LABEL += r"|by|with|at|blocks?|stops?|gives?|completes?|makes?|takes?)\b)"  # no article stands before these
+_NOT = re.compile(
+    "|".join(
+        (
+            rf"(?:\b(?:{_DENIES})|\b\w*n['’]t)[:*]*(?:[ \t]+[\w'’-]+){{1,3}}(?:[ \t]+{_PLACE})*|\bno[ \t]+[\w'’-]+",
+            rf"\b(?:{_PLACE}[ \t]+){{0,12}}[\w'’-]+[ \t]+(?:(?:is|are|was|were|would be)"
+            rf"(?:[ \t]+(?:{_WRONG})|(?:[ \t]+not|n['’]t)[ \t]+(?:{_RIGHT}))|fails|loses|is out|(?:does|do|wo|would)n['’]t work)\b",
+            r"\b(?:wrong|illegal|invalid|impossible|forbidden|blocked|rejected)[ \t]*:[^\n;]*",
+            r"~~[^~]*~~|[≠¬√][ \t]*\w+|[<>≤≥≈~][ \t]*\d[\w.]*",  # struck out, or only compared with
+            r"(?<!\d)\d+(?:\^\S+|[ \t]*%|\\(?:pi|sqrt|[dt]?frac)\b)|\b\d+(?:[.,/+*×–-]\d+)+",  # a number that is part of another one
+            r"\bminus[ \t]+\d+|\\[dt]?(?:frac|sqrt)(?:\{[^{}]*\})*",
+        )
+    ),
+    re.IGNORECASE,
+)
+_IDLE = re.compile(
+    "|".join(
+        (
+            r"(?:^|(?<=[.!?\n]))[^.!?\n]*\?",  # what is asked
+            r"\b(?:if|unless)[ \t]+\w+[ \t]+\w+[^,.;:\n]*?(?=,|\b(?:then|I|we)\b|[.;:\n]|$)",
+            r"\b(?:have|has|there(?:['’]s| is| are| was| were))\b[^.,;:\n]{0,40}\bleft\b",
+            r"\b(?:(?:nothing|one|what|all)[ \t]+is|\w+s[ \t]+are)[ \t]+left\b",
+            r"\b(?:all|that['’]s|that is|sounds|seems|one is|you are|you['’]re)[ \t]+right\b",
+            r"(?:^|(?<=[.!\n]))[ \t]*right,(?=[ \t]*(?:let|so|now|okay|ok|well|first)\b)",
+            r"\b(?:set|setting|give|giving|gave|pick|end|look|make|sum|add|build|mess|mix|back|clear|wrap)(?:s|ed|ing)?"
+            r"(?:[ \t]+(?:it|this|that|them|the[ \t]+\w+))?[ \t]+up\b|\bcomes?[ \t]+up[ \t]+with\b",
+            r"\b(?:write|writing|note|noting|jot|break|narrow|slow|count|boil|track)(?:s|ing)?"
+            r"(?:[ \t]+(?:it|this|that|the[ \t]+\w+))?[ \t]+down\b",
+            r"(?:^|(?<=[.!?\n]))[ \t]*(?:(?:no|but|hmm),?[ \t]+)?wait[,!—–]+[ \t]*(?=(?:I|no|that|this|maybe|let|actually|what|we)\b)",
+            r"\blet[ \t]+me[ \t]+(?:check[ \t]+(?:the|this|that|again|what|for|how)|take[ \t]+a)\b|\bdouble[- ]check\w*",
+            r"\bstay(?:s|ing)?[ \t]+(?:calm|focused)\b|\blook(?:ing)?[ \t]+forward\b|\ba[ \t]+draw\b|\ban?[ \t]+AI\b",
+            r"\b(?:my|your|its|their|the|this|next|each|every|a|one|first|last)[ \t]+turn\b",
+            rf"(?<!column )(?<!vertex )(?<!node )\b(?:(?-i:a)[ \t]+{_LABEL}|(?-i:I)[ \t]+)(?=[^\W\d_]{{2}})",  # an article, who speaks
+        )
+    ),
+    re.IGNORECASE,
+)
+_SMALL = {"or", "here"}  # words that are actions of some worlds, and too common to name one among others
+
+
+def telling(text: str) -> Iterator[str]:
+    """The words that are left, in their order.
+
+    Example:
+        >>> list(telling("Right, let me see. I have 3 turns left, up is blocked, so down")), list(telling("Left? It is not left: up"))
+        (['let', 'me', 'see', 'so', 'down'], ['It', 'is', 'up'])
+    """
+    yield from (word for word in _WORD.findall(_NOT.sub(" ", _IDLE.sub(" ", text))) if word.lower() not in _SMALL)
