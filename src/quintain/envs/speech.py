@@ -45,6 +45,7 @@ _IDLE = re.compile(
             r"(?:^|(?<=[.!?\n]))[ \t]*(?:(?:no|but|hmm),?[ \t]+)?wait[,!—–]+[ \t]*(?=(?:I|no|that|this|maybe|let|actually|what|we)\b)",
             r"\blet[ \t]+me[ \t]+(?:check[ \t]+(?:the|this|that|again|what|for|how)|take[ \t]+a)\b|\bdouble[- ]check\w*",
             r"\bstay(?:s|ing)?[ \t]+(?:calm|focused)\b|\blook(?:ing)?[ \t]+forward\b|\ba[ \t]+draw\b|\ban?[ \t]+AI\b",
+            r"\bsteps?[ \t]+(?:by[ \t]+step|back|\d+)\b",
             r"\b(?:my|your|its|their|the|this|next|each|every|a|one|first|last)[ \t]+turn\b",
             rf"(?<!column )(?<!vertex )(?<!node )\b(?:(?-i:a)[ \t]+{_LABEL}|(?-i:I)[ \t]+)(?=[^\W\d_]{{2}})",  # an article, who speaks
         )

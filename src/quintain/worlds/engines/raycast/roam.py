@@ -87,9 +87,9 @@ lie there), `#` wall, `?` not seen; letters are things."""
 
 
 def chosen(choices: Choices, text: str) -> Move | None:
-    """The choice that a text names; `go` and `step` count where nothing else is said."""
+    """The choice that a text names; `go` counts where nothing else is said."""
     move = choices.read(text)
-    return replace(move, named=True) if move and text.strip().lower() in ("go", "step") else move
+    return replace(move, named=True) if move and text.strip().lower() == "go" else move
 
 
 @seated
