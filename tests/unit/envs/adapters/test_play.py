@@ -122,6 +122,11 @@ def test_an_entry_is_scored_at_its_own_level_and_split_and_only_by_its_own_world
     assert hard.score_answer(entry["answer"], entry) == 1.0 and hard.score_answer("up", entry) == 0.0
     with pytest.raises(AdapterError, match="the entry is of 'quintain/KeyDoor', this dataset quintain/MiniSudoku"):
         WorldDataset("MiniSudoku").score_answer("x", entry)
+    for none in (None, 2, "2"):
+        with pytest.raises(AdapterError, match=f"the difficulty of the entry is {none!r}; it is a mapping such as"):
+            easy.score_answer("x", {**entry, "metadata": {**entry["metadata"], "difficulty": none}})
+    bare = {name: entry["metadata"][name] for name in ("seed", "split")}
+    assert easy.score_answer(entry["answer"], {"metadata": bare}) == 1.0, "one that says no level has the dataset's"
 
 
 def test_a_plan_is_not_asked_for_in_fewer_turns_than_it_has() -> None:
