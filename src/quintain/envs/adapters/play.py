@@ -24,7 +24,7 @@ from quintain.worlds.splits import ALL, SPLITS
 
 SEEDS = 2**31 - 1  # instances that are drawn where nobody names a seed
 MOST = 2**63  # seeds that can be named
-LOOKED = 8  # turns of an episode that are looked at to learn whether a list has all actions
+LOOKED = 4, 40  # episodes, and turns of each, that are looked at to learn whether a list has all actions
 OPTIONS = ("level", "split")  # what a reset may choose for one episode
 
 
@@ -130,6 +130,7 @@ class Play:
         self.env = WorldEnv(world_of(world), chosen)
         self.seats: tuple[str, ...] = self.env.facts.seats
         check_known(split)
+        self.lists: dict[int, tuple[str, ...]] = {}  # level -> its actions where they are words, else ()
         if self.knobs:
             if made is not None:
                 check_names(made, self.env.world, self.level, self.knobs)
@@ -228,19 +229,24 @@ class Play:
         painter, scene = self.env.painters.get(seat), self.env.world.view(self.env.state, seat).scene()
         return (painter.paint(scene) if painter else painted(scene, 256)).copy()
 
-    def words(self) -> tuple[str, ...]:
-        """Every action of the level as one word each, in a fixed order.
+    def words(self, level: int | None = None) -> tuple[str, ...]:
+        """Every action of a level, the play's own unless told, as its lexicon words it, in a fixed order.
 
         Raises:
-            AdapterError: an action of this world is not one word of its lexicon.
+            AdapterError: an action of this world is not one word of its lexicon, or its answers cannot be listed.
         """
-        world = self.env.world
-        read = (world.read(word, self.seats[0]) for word in lexicon(world, (self.level,), self.knobs))
-        found = tuple(dict.fromkeys(move.key for move in read if move is not None))
-        legal = self._met()
-        if not found or not legal <= set(found):
+        world, level = self.env.world, self.level if level is None else level
+        if level not in self.lists:
+            words = lexicon(world, (level,), self.knobs)
+            read = {word: world.read(word, self.seats[0]) for word in words}
+            # a word that is said for other reasons too is read after the word of the action alone: `to done`, beside `crane`
+            heads = {move.key.removesuffix(word) for word, move in read.items() if move and move.key.endswith(word)}
+            more = [world.read(head + word, self.seats[0]) for word, move in read.items() if not move for head in heads]
+            found = tuple(dict.fromkeys(move.key for move in (*read.values(), *more) if move is not None))
+            self.lists[level] = found if found and self._all_in(found, level) else ()
+        if not self.lists[level]:
             raise AdapterError(f"{self.name} has no fixed list of one-word actions; choose actions='text'")
-        return found
+        return self.lists[level]
 
     def together(self) -> bool:
         """Whether all seats move in each turn, by the first one."""
@@ -248,26 +254,25 @@ class Play:
         state = started(world, 0, self.level, self.split, self.knobs)
         return all(world.view(state, seat).acts for seat in self.seats)
 
-    def _met(self) -> set[str]:
-        """What may be done at the start and in the first turns: the draws of a card game are one word each, its discards are not."""
-        world, met = self.env.world, set[str]()
-        state = started(world, 0, self.level, self.split, self.knobs)
-        for turn in range(LOOKED):
-            views = {seat: world.view(state, seat) for seat in self.seats}
-            offers = {seat: [*view.legal()] for seat, view in views.items()}
-            met.update(move.key for moves in offers.values() for move in moves)
-            moves = {
-                seat: offers[seat][turn % len(offers[seat])]
-                for seat, view in views.items()
-                if view.acts and offers[seat]
-            }
-            if not moves:
-                break
-            outcome = world.step(state, moves)
-            if outcome.done:
-                break
-            state = outcome.state
-        return met
+    def _all_in(self, words: tuple[str, ...], level: int) -> bool:
+        """Whether a list has all that may be done in a few random episodes: a draw of a card game is one word, its discards two."""
+        world, (episodes, turns), known = self.env.world, LOOKED, set(words)
+        for seed in range(episodes):
+            state, rng = started(world, seed, level, self.split, self.knobs), Rng("words", seed)
+            for turn in range(turns):
+                views = {seat: world.view(state, seat) for seat in self.seats}
+                offers = {seat: view.legal() for seat, view in views.items() if view.acts}
+                if not offers or not all(offers.values()):  # at the start: answers that cannot be listed
+                    if not turn:
+                        return False
+                    break
+                if any(move.key not in known for moves in offers.values() for move in moves):
+                    return False
+                outcome = world.step(state, {seat: rng.pick(moves) for seat, moves in offers.items()})
+                if outcome.done:
+                    break
+                state = outcome.state
+        return True
 
 
 def _again(

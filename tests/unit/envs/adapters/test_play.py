@@ -17,6 +17,8 @@ from quintain.envs.world import NoEpisode
 from quintain.registry import UnknownName, names
 from quintain.worlds.kernel import Plan, UnknownLevel
 from quintain.worlds.knobs import BadKnob
+from quintain.worlds.noise import Rng
+from quintain.worlds.own import solved
 
 
 @pytest.mark.parametrize("world", names("world"))
@@ -94,6 +96,42 @@ def test_what_cannot_be_had_is_named() -> None:
         with pytest.raises(AdapterError, match="size is .*; it is a whole number of at least 0"):
             WorldDataset("KeyDoor", size=size)
     assert Play("Hanoi").words() == ("ab", "ac", "ba", "bc", "ca", "cb")
+
+
+@pytest.mark.parametrize("world", names("world"))
+def test_a_list_of_actions_has_each_that_a_random_player_or_the_oracle_takes(world: str) -> None:
+    for level in (0, 5):
+        play = Play(world, level)
+        try:
+            words = set(play.words())
+        except AdapterError:
+            continue
+        for seed in range(50, 54):
+            heard, rng = play.begin(seed), Rng("played", seed)
+            for _ in range(20):
+                best = solved(play.env.world, play.env.state, play.movers[0]) if seed % 2 else None
+                legal = {seat: heard[seat].info["legal"] for seat in play.movers}
+                said = {seat: rng.pick(keys) for seat, keys in legal.items()}
+                if isinstance(best, Plan) and best.moves:
+                    said[play.movers[0]] = best.moves[0].key
+                assert words.issuperset([*said.values(), *(key for keys in legal.values() for key in keys)])
+                write = play.env.reader.grammar.write
+                heard = play.say({seat: write(key).text for seat, key in said.items()})
+                if play.env.stop is not None or not all(heard[seat].info["legal"] for seat in play.movers):
+                    break
+
+
+def test_a_list_of_actions_is_whole_or_there_is_none() -> None:
+    # stones are one word each, slides two; whole answers are no list, though some are one word of it
+    for world in ("TakLite", "TakLiteDuel", "CutMin", "MazePlan"):
+        for level in range(10):
+            with pytest.raises(AdapterError, match=f"{world} has no fixed list"):
+                Play(world, level).words()
+    ladder = Play("WordLadder", 9)
+    assert {"to able", "to hint", "to done"} <= set(ladder.words()), (
+        "also what is not read alone, as it is said for other reasons"
+    )
+    assert all(ladder.env.world.read(word, "agent").key == word for word in ladder.words())
 
 
 def test_a_dataset_repeats_itself_and_scores_by_the_rules() -> None:
