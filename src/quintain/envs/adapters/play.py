@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from quintain.codec import decode
 from quintain.envs.grammar import GRAMMARS
 from quintain.envs.scaffold import Scaffold
+from quintain.envs.snapshots import verify
 from quintain.envs.world import NoEpisode, WorldEnv, world_of
 from quintain.registry import nearest
 from quintain.types import Feedback, Message, QuintainError, Stop, Task
@@ -141,11 +143,12 @@ class Play:
         episode = self.env.snapshot() if self.env.task is not None else None
         return _again, (self.name, self.level, self.env.scaffold, self.split, self.knobs, episode)
 
-    def begin(self, seed: int, options: Mapping[str, Any] | None = None) -> dict[str, Heard]:
-        """Start the episode of a seed; `options` may hold another `level` or `split`.
+    def begin(self, seed: int, options: Mapping[str, Any] | None = None, numbered: bool = False) -> dict[str, Heard]:
+        """Start the episode of a seed; `options` may hold another `level` or `split`. Actions may be `numbered` as `words` lists them.
 
         Raises:
-            AdapterError: the seed or the split is none, or an option is another; the message says what there is.
+            AdapterError: the seed or the split is none, or an option is another; the message says what there is. Or the list of numbered
+                actions lacks some of the level.
             UnknownLevel: there is no such level.
         """
         if not isinstance(options, Mapping | None):
@@ -157,16 +160,23 @@ class Play:
             raise AdapterError(f"a reset has no option {strange[0]!r:.80}; its options are {', '.join(OPTIONS)}")
         seed, level, split = check_seed(seed), check_level(chosen["level"]), chosen["split"]
         check_known(split)
+        if numbered:
+            self._check_listed(level, self.knobs)
         key = f"{self.name}/{level}/{split}/{seed}"
         task = Task(key=key, env=self.name, seed=seed, level=level, split=split, params=self.knobs)
         return self.heard(self.env.begin(task))
 
-    def restore(self, snapshot: Any) -> dict[str, Heard]:
-        """Go back to what `env.snapshot()` gave: what each seat sees then, with no reward and no events.
+    def restore(self, snapshot: Any, numbered: bool = False) -> dict[str, Heard]:
+        """Go back to what `env.snapshot()` gave: what each seat sees then, with no reward and no events; see `begin` on `numbered`.
 
         Raises:
             BadSnapshot: it is of another world, or another version made it; the episode under way goes on.
+            AdapterError: the list of numbered actions lacks some of its level and knobs; the episode under way goes on.
         """
+        if numbered:
+            verify(self.name, self.env.world.schema, snapshot)
+            task = decode(Task, snapshot["task"])
+            self._check_listed(task.level, task.params)
         self.env.restore(snapshot)
         return self.heard(self.env.seen())
 
@@ -248,6 +258,21 @@ class Play:
             raise AdapterError(f"{self.name} has no fixed list of one-word actions; choose actions='text'")
         return self.lists[level]
 
+    def _check_listed(self, level: int, knobs: Mapping[str, Any]) -> None:
+        """Refuse a level and knobs whose actions are not all in the list of this play's."""
+        other = self if knobs == self.knobs else Play(self.name, level, self.env.scaffold, self.split, knobs)
+        if level == self.level and other is self:
+            return
+        try:
+            more = next((word for word in other.words(level) if word not in self.words()), None)
+        except AdapterError:
+            more = "some of several words"
+        if more is not None:
+            raise AdapterError(
+                f"{self.name}: actions are numbered as those of level {self.level}{_told(self.knobs)}, and level {level}{_told(knobs)} has "
+                f"others ({more}); make another env of that, or this one with actions='text'"
+            )
+
     def together(self) -> bool:
         """Whether all seats move in each turn, by the first one."""
         world = self.env.world
@@ -273,6 +298,10 @@ class Play:
                     break
                 state = outcome.state
         return True
+
+
+def _told(knobs: Mapping[str, Any]) -> str:
+    return "".join(f" {name}={value!r:.40}" for name, value in knobs.items())
 
 
 def _again(
