@@ -314,6 +314,19 @@ def _again(
     return play
 
 
+def check_shown(play: Play, where: str) -> None:
+    """Refuse a picture where the player would not see it.
+
+    Raises:
+        AdapterError: the scaffold has one; the message says where pictures are shown.
+    """
+    if side := play.env.scaffold.image:
+        raise AdapterError(
+            f"the scaffold has image={side}, and {where} shows texts alone; leave image out, with caption=1 or 2, or play it through "
+            "adapters.gymnasium, adapters.pettingzoo or adapters.openenv, which show pictures"
+        )
+
+
 def check_names(made: Callable[..., Any], world: Any, level: int, knobs: Mapping[str, Any]) -> None:
     """Refuse what is neither an option of `made`, which takes a world's knobs beside its own, nor a knob.
 

@@ -15,6 +15,7 @@ from quintain.envs.adapters.play import AdapterError, Play, Row
 from quintain.envs.adapters.reasoning_gym import WorldDataset
 from quintain.envs.world import NoEpisode
 from quintain.registry import UnknownName, names
+from quintain.serve.agentgym import Games
 from quintain.worlds.kernel import Plan, UnknownLevel
 from quintain.worlds.knobs import BadKnob
 from quintain.worlds.noise import Rng
@@ -196,6 +197,17 @@ def test_a_dataset_has_pictures_and_asks_for_whole_plans() -> None:
         assert "in their order" in entry["question"] and data.score_answer(entry["answer"], entry) == 1.0
         assert data.score_answer(entry["answer"].partition("\n")[0], entry) == 0.0
     assert "image" not in WorldDataset("KeyDoor", 2, size=1)[0]
+
+
+@pytest.mark.parametrize("scaffold", [{"image": 256, "caption": 0}, {"image": 256}])
+def test_a_picture_is_refused_where_the_player_would_not_see_it(scaffold: dict[str, int]) -> None:
+    told = (
+        "the scaffold has image=256, and {} shows texts alone; leave image out, with caption=1 or 2, or play it through"
+    )
+    with pytest.raises(AdapterError, match=told.format("GEM")):
+        make_gem("KeyDoor", scaffold=scaffold)
+    with pytest.raises(AdapterError, match=told.format("a game here")):
+        Games(lambda: Play("KeyDoor", scaffold=scaffold))
 
 
 @pytest.fixture
