@@ -19,7 +19,8 @@ hidden parts have no such plan.
 --ask moves: every action that is possible at the start, in worlds whose actions are a list.
 --ask last: the oracle plays up to the action that ends an episode with success, and the answer is that action, in worlds of one seat whose
 oracle is sure of it.
-Splits share no instance; a question that was there before is left out (low levels of some worlds have few).
+Splits share no instance; a question that was there before is left out (low levels of some worlds have few). In worlds of yours that know no
+splits it stays in test, or else in validation, and is left out of train.
 quintain.envs.export.score(row, answer) checks any answer."""
 
 
@@ -69,6 +70,7 @@ def main(arguments: list[str]) -> int:
     print(f"wrote {given.out}: {told} rows of {', '.join(names)}")
     if sum(found.values()) < sum(asked.values()) * len(names):
         print(
-            "  the rest would have repeated a question, or has no answer that earns all; higher levels have more questions"
+            "  the rest would have repeated a question, also one of test or validation, or has no answer that earns all; higher levels "
+            "have more questions"
         )
     return 0

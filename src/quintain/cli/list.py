@@ -1,4 +1,4 @@
-"""`quintain list worlds|parts|papers|recipes|runs [WORD]`: what there is, from the registry and the folder `runs`."""
+"""`quintain list worlds|parts|papers|recipes|runs [WORD]`: what there is, from the registry, a file of yours and the folder `runs`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import shutil
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +54,19 @@ def main(arguments: list[str]) -> int:
         "word",
         nargs="?",
         default="",
-        metavar="WORD",
-        help="those only that have it in a column (logic, csp, objective...), or else in any of their words (chess)",
+        metavar="WORD|FILE.py",
+        help="those only that have it in a column (logic, csp, objective...), or else in any of their words (chess); worlds: or a file of "
+        "yours, those that it registers",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)
     if given.what is None:
         rows = [{"name": f"quintain list {kind}", "summary": summary} for kind, summary in KINDS.items()]
         return _print(rows, given.json, "things to list")
+    if given.what == "worlds" and given.word.endswith(".py"):
+        from quintain.cli.places import places
+
+        return _print(worlds(places([given.word]).worlds), given.json, given.what)
     rows = {"worlds": worlds, "parts": parts, "papers": papers, "recipes": recipes, "runs": runs}[given.what]()
     rows = having(given.word, rows) if given.word else rows
     _print(rows, given.json, "methods" if given.what == "papers" else given.what)
@@ -115,9 +121,9 @@ def _print(rows: list[dict[str, Any]], as_json: bool, what: str) -> int:
     return 0
 
 
-def worlds() -> list[dict[str, Any]]:
-    """What every world is: id, domain, engine, seats, proof class of the oracle, whether it foresees what is not shown yet, ceilings,
-    levels, most turns at the lowest and the highest, speed, summary. `name` is the id again, and `oracle` the proof.
+def worlds(only: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """What every world is, or some `only`: id, domain, engine, seats, proof class of the oracle, whether it foresees what is not shown yet,
+    ceilings, levels, most turns at the lowest and the highest, speed, summary. `name` is the id again, and `oracle` the proof.
 
     Speed is what the machine of `make honest` measured: steps a second of one core at level 5 without a picture and with one, and
     instances a second; a world of one's own has none.
@@ -128,6 +134,8 @@ def worlds() -> list[dict[str, Any]]:
     measured = next((json.loads(path.read_text()) for path in HONEST if path.exists()), {})
     rows = []
     for e in entries("world"):
+        if only and e.name not in only:
+            continue
         world = e.make()
         facts = world.facts
         tags = {"domain": e.tags.get("domain", ""), "engine": e.tags.get("engine", "")}

@@ -23,6 +23,7 @@ from quintain.envs.files import beside, room_for
 from quintain.envs.scaffold import Scaffold
 from quintain.registry import entry, unknown
 from quintain.types import QuintainError
+from quintain.worlds.splits import SPLITS
 
 CARD = """---
 configs:
@@ -103,11 +104,16 @@ def questions(
             "asks": asks,
         }
         row |= {"question": heard.text, "answer": ask.best(play), "reason": "" if asks == "moves" else reason(play)}
-        seen = b"" if heard.image is None else heard.image.tobytes()
-        asked = hashlib.blake2b(row["question"].encode() + b"\0" + seen, digest_size=16).digest()
+        asked = _mark(row, heard.image)
         if asked not in known and score(row, row["answer"]) >= 1.0:
             known.add(asked)
             yield row, heard.image
+
+
+def _mark(row: Mapping[str, Any], picture: np.ndarray | None) -> bytes:
+    """Equal questions, equal marks."""
+    seen = b"" if picture is None else picture.tobytes()
+    return hashlib.blake2b(row["question"].encode() + b"\0" + seen, digest_size=16).digest()
 
 
 def _fitting(
@@ -159,6 +165,8 @@ def write(
     asks: str = "plan",
 ) -> dict[str, int]:
     """Write rows as JSON lines, a folder for each split, pictures as PNG files beside them, and a card.
+
+    No question is in two splits: one that would be stays in `test`, or else in `validation`.
 
     Args:
         folder: a new or empty one; it is there once all is written.
@@ -220,20 +228,28 @@ def _name(room: Path, folder: Path) -> None:
 def _write(
     folder: Path, worlds: Sequence[str], seeds: Mapping[str, Sequence[int]], asked: Callable[..., Iterator[Any]]
 ) -> dict[str, int]:
-    """The rows and pictures of all splits; how many rows of each."""
+    """The rows and pictures of all splits; how many rows of each.
+
+    A question that is in two, as in worlds that know no splits, stays where it is held out: in `test`, else in `validation`.
+    """
     written: dict[str, int] = dict.fromkeys(seeds, 0)
-    for split, chosen in seeds.items():
-        there = folder / split
+    elsewhere = set[bytes]()
+    for split in sorted(seeds, key=lambda name: SPLITS.index(name) if name in SPLITS else -1, reverse=True):
+        there, here = folder / split, set[bytes]()
         there.mkdir(parents=True, exist_ok=True)
         with (there / "metadata.jsonl").open("w", encoding="utf-8") as file:
             for world in worlds:
-                for row, picture in asked(world, seeds=chosen, split=split):
+                for row, picture in asked(world, seeds=seeds[split], split=split):
+                    if (mark := _mark(row, picture)) in elsewhere:
+                        continue
+                    here.add(mark)
                     if picture is not None:
                         name = f"{world}-{row['level']}-{row['seed']}.png"
                         Pillow.fromarray(picture).save(there / name)
                         row = {"file_name": name, **row}
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
                     written[split] += 1
+        elsewhere |= here
     return written
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from quintain.codec import encode
 from quintain.envs.world import world_of
-from quintain.registry import UnknownName, entries, unknown
+from quintain.registry import UnknownName, entries, names, unknown
 from quintain.types import Task
 
 SPLIT = "test"
@@ -97,3 +97,22 @@ def suite_of(name: str) -> Suite:
     if name not in known:
         raise UnknownName(unknown("suite", name, known))
     return known[name]
+
+
+def worlds_named(name: str) -> tuple[str, ...]:
+    """The world of that name alone, or else the worlds of the suite of that name.
+
+    Raises:
+        UnknownName: there is neither; the message has the nearest of both kinds, or all.
+
+    Example:
+        >>> worlds_named("KeyDoor"), len(worlds_named("quick"))
+        (('KeyDoor',), 18)
+    """
+    worlds = names("world")
+    if name in worlds:
+        return (name,)
+    known = suites()
+    if name not in known:
+        raise UnknownName(unknown("world or suite", name, [*worlds, *known]))
+    return known[name].worlds

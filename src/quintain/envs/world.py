@@ -21,7 +21,7 @@ from quintain.worlds.knobs import started
 from quintain.worlds.own import check_gifts, check_outcome, check_start, checked, of_ones_own
 from quintain.worlds.painter import Painter, painted
 
-KEPT = 4096  # readings of short messages that are remembered
+KEPT, STARTS = 4096, 512  # readings of short messages, and first states (some of 100 kB), that are remembered
 SHORT = 200  # characters of a message whose reading is remembered
 MALFORMED = ("malformed",)
 HELD = ("held",)  # an answer that was read, and not played: that of a seat that moves at the same time was not
@@ -83,7 +83,7 @@ class Reader:
             state = started(self.world, task.seed, task.level, task.split, params)
             if self.own:
                 check_start(self.world, state)
-            if len(self.starts) >= KEPT:
+            if len(self.starts) >= STARTS:
                 self.starts.clear()
             self.starts[key] = state
         return state

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs
 
-from quintain.envs.adapters.play import AdapterError, Heard, Play
+from quintain.envs.adapters.play import AdapterError, Heard, Play, check_shown
 from quintain.ports import SOLO
 from quintain.serve.call import Call, Refusal, Reply
 from quintain.serve.fields import Fields, read_json
@@ -40,7 +40,7 @@ class Games:
         most: games at once.
 
     Raises:
-        AdapterError: the world has several seats.
+        AdapterError: the world has several seats, or shows pictures, which no answer holds.
     """
 
     def __init__(self, make: Callable[[], Play], token: str = "", most: int = MOST) -> None:
@@ -50,6 +50,7 @@ class Games:
             raise AdapterError(
                 f"{self.name} has several seats, and a game here has one player; use adapters.pettingzoo"
             )
+        check_shown(make(), "a game here")
         self.games: dict[int, tuple[Play, Heard, float]] = {}
         self.count = 0
 

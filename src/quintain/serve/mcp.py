@@ -1,13 +1,14 @@
 """A world as a server of the Model Context Protocol over stdin and stdout: `quintain offer mcp KeyDoor --level 2`.
 
 JSON-RPC in lines, as MCP's stdio transport has it; nothing is needed beside the base package. Tools: `new_game`, `look`, and one tool for
-each action where the world has a short fixed list of them, else `act`. What a tool answers is text, the picture where the scaffold
-has one, and `structuredContent`: `reward`, `over`, `events`, `legal`.
+each action where the world has a short fixed list of them that can be names of tools, else `act`. What a tool answers is text, the picture
+where the scaffold has one, and `structuredContent`: `reward`, `over`, `events`, `legal`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
@@ -21,6 +22,8 @@ VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 MOST_TOOLS = 16  # actions that get a tool each
 LINE = 1 << 20  # characters of a request
 NO_METHOD, BAD_PARAMS, BAD_REQUEST, NO_JSON = -32601, -32602, -32600, -32700
+OWN = ("new_game", "look")  # tools of ours
+NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # of a tool, as MCP and models that call tools take them
 NONE: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
@@ -57,7 +60,8 @@ class WorldTools:
             words = play.words()
         except AdapterError:
             words = ()
-        self.words: tuple[str, ...] = words if len(words) <= MOST_TOOLS else ()
+        fit = len(words) <= MOST_TOOLS and all(NAME.fullmatch(word) and word not in OWN for word in words)
+        self.words: tuple[str, ...] = words if fit else ()
 
     def listed(self) -> list[dict[str, Any]]:
         """The tools as `tools/list` gives them."""

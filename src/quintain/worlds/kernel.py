@@ -1,15 +1,15 @@
 """The kernel of all worlds: a World is a pure reducer over a frozen state made of plain data.
 
-A world has no clock, no I/O and no random state of its own: `step` is a function of the state and the moves, so fork is
-a pointer copy, replay is exact, and an oracle can start anywhere. Engines under `worlds/engines` match `World`;
-declarations under `worlds/suite` make one from an engine, a generator and a page of rules.
+A world has no clock, no I/O and no random state: `step` is a function of the state and the moves, so fork is a pointer copy, replay is
+exact, and an oracle can start anywhere. Engines under `worlds/engines` match `World`; declarations under `worlds/suite` make one of them.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, is_dataclass
+from operator import index
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from quintain.codec import digest_of, encode
@@ -61,14 +61,13 @@ def quoted(value: object, most: int = 80) -> str:
     try:
         text = repr(value)
     except ValueError:
-        return (
-            f"an integer of {value.bit_length()} bits" if isinstance(value, int) else f"a long {type(value).__name__}"
-        )
+        kind = type(value).__name__
+        return f"an integer of {value.bit_length()} bits" if isinstance(value, int) else f"a long {kind}"
     return text if len(text) <= most else f"{text[:most]}..."
 
 
 def check_level(level: int) -> int:
-    """Return `level` if it is one of 0..9.
+    """The level that a value is, if it is one of 0..9: an integer, NumPy's too.
 
     Raises:
         UnknownLevel: it is not.
@@ -77,8 +76,9 @@ def check_level(level: int) -> int:
         >>> check_level(3)
         3
     """
-    if isinstance(level, int) and not isinstance(level, bool) and 0 <= level < LEVELS:
-        return level
+    with suppress(TypeError):
+        if not isinstance(level, bool) and 0 <= index(level) < LEVELS:
+            return index(level)
     raise UnknownLevel(f"there is no level {quoted(level)}; levels are the integers 0 to {LEVELS - 1}")
 
 
@@ -393,8 +393,8 @@ def diff(old: Any, new: Any, path: str = "") -> dict[str, tuple[Any, Any]]:
 
 
 def _children(value: Any) -> dict[Any, Any] | None:
-    if dataclasses.is_dataclass(value):
-        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    if is_dataclass(value):
+        return {f.name: getattr(value, f.name) for f in fields(value)}
     if isinstance(value, Mapping):
         return dict(value)
     return dict(enumerate(value)) if isinstance(value, tuple | list) else None

@@ -155,7 +155,7 @@ def overridable(start: Callable[..., S]) -> Callable[..., S]:
     def begun(self: Any, seed: int, level: int, *, split: str = "train", **knobs: Any) -> S:
         if isinstance(seed, bool) or not hasattr(seed, "__index__") or index(seed).bit_length() > SEED_BITS:
             raise BadSeed(f"{self.facts.name}: seed {quoted(seed)} is no integer of at most {SEED_BITS} bits")
-        seed = index(seed)
+        seed, level = index(seed), check_level(level)
         asked = check_knobs(knobs, self.levels, level) if knobs else {}
         own = {name: value for name, value in asked.items() if value != self.levels[level][name]}
         if not own:

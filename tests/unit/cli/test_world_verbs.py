@@ -145,6 +145,10 @@ def test_a_file_of_ones_own_reaches_every_verb_that_takes_a_world(tmp_path, caps
     told(capsys, *WALK[:2], "other_walk", "--into", str(tmp_path))
     assert main(["eval", "oracle", file, str(tmp_path / "other_walk.py")]) == 1
     assert "are CornerWalk, OtherWalk; name the one to play" in capsys.readouterr().err
+    (row,) = json.loads(told(capsys, "list", "worlds", file, "--json"))
+    assert (row["id"], row["turns"], row["speed"]) == ("CornerWalk", [10, 46], {})
+    assert told(capsys, "list", "worlds", file).splitlines()[2:] == ["1 world"]
+    assert main(["list", "worlds", "none.py"]) == 1 and "there is no file" in capsys.readouterr().err
     monkeypatch.setattr(sys, "stdin", io.StringIO("h\nq\n"))
     assert "Walk to the goal G" in told(capsys, "play", file, "--level", "0")
     monkeypatch.setattr(sys, "stdin", io.StringIO("q\n"))

@@ -61,6 +61,24 @@ def test_questions_are_not_repeated_and_what_is_missing_is_told(tmp_path, capsys
     assert "would have repeated a question" in said
 
 
+@pytest.mark.usefixtures("registered_for_now")
+def test_a_question_of_a_world_that_knows_no_splits_stays_where_it_is_held_out(tmp_path, capsys):
+    assert main(["new", "world", "same_line", "--into", str(tmp_path)]) == 0
+    file, out = str(tmp_path / "same_line.py"), tmp_path / "out"
+    words = ["export", file, "-n", "40", "--validation", "20", "--test", "10", "--level", "9", "--out"]
+    assert main([*words, str(out)]) == 0
+    train, validation, test = ({r["question"] for r in rows(out / split)} for split in ("train", "validation", "test"))
+    assert len(train | validation | test) == len(train) + len(validation) + len(test), "none is in two"
+    alone = tmp_path / "alone"
+    assert main(["export", file, "-n", "0", "--test", "10", "--level", "9", "--out", str(alone)]) == 0
+    assert rows(alone / "test") == rows(out / "test") and train and validation, "test is as if there were no other"
+    assert f"{len(train)} of 40 train" in (said := capsys.readouterr().out) and "also one of test or validation" in said
+    seeds = {"train": range(40), "test": range(10)}
+    assert list(write(tmp_path / "two", ["SameLine"], [9], seeds)) == ["train", "test"], (
+        "in the order that was asked for"
+    )
+
+
 @pytest.mark.parametrize("grammar", ["word", "tagged", "json", "free"])
 @pytest.mark.parametrize("world", ["KeyDoor", "Sokoban", "WordSearch", "Nonogram"])
 def test_a_world_of_several_turns_is_asked_for_its_whole_plan(world, grammar):

@@ -19,6 +19,9 @@ from quintain.ports import SOLO, Env
 from quintain.registry import UnknownName, build, names, provenance
 from quintain.testing.worlds import task_of
 from quintain.types import Stop, Task
+from quintain.worlds.engines.board import chess
+from quintain.worlds.engines.graph import sheet
+from quintain.worlds.engines.grid import merge
 from quintain.worlds.kernel import BadSeed, Choices, Facts, Move, Outcome, UnknownLevel, View
 from quintain.worlds.knobs import BadKnob, lexicon
 from quintain.worlds.noise import Rng
@@ -116,8 +119,19 @@ def test_what_readers_remember_is_bounded() -> None:
         assert reader.read(Message.of("assistant", f"{i} up"), SOLO) == Move("up")
         reader.start(replace(TASK, level=0, seed=i % 40))
     assert len(reader.known) <= 4096 and len(reader.starts) == 40
+    for i in range(1000):
+        reader.start(replace(TASK, level=0, seed=i))
+        assert len(reader.starts) <= 512, "those of Fetch3D hold 100 kB each"
     assert reader.read(Message.of("assistant", "up" + " " * 5000), SOLO) == Move("up")
     assert all(len(text) <= 200 for text, _ in reader.known)
+
+
+@pytest.mark.parametrize(
+    ("cache", "entry"), [(chess.over, 770), (merge._best, 360), (merge.swept, 280), (sheet._truth, 18_500)]
+)
+def test_what_worlds_remember_of_positions_stays_at_some_ten_megabytes(cache: Any, entry: int) -> None:
+    """The bytes of an entry were measured: a board of 66 numbers, a grid, a line, a graph with what was found out about it."""
+    assert cache.cache_info().maxsize * entry < 30e6
 
 
 @pytest.mark.parametrize("wrong", [{"seed": True}, {"level": True}, {"level": 1.0}, {"seed": 1.0}])

@@ -14,16 +14,17 @@ from typing import Any
 
 import pytest
 
+from quintain import registry
 from quintain.cli import eval as eval_verb
 from quintain.cli import main
 from quintain.config import ConfigError, make
 from quintain.engines.errors import EngineError
-from quintain.envs.suites import COUNT, Suite, digest_of, suite_of
+from quintain.envs.suites import COUNT, Suite, digest_of, suite_of, worlds_named
 from quintain.envs.suites import suites as every
 from quintain.envs.world import WorldEnv
 from quintain.evals import suite_page, suites
 from quintain.evals.players import builtin
-from quintain.registry import UnknownName, build, entries
+from quintain.registry import UnknownName, build, entries, entry
 from quintain.types import Completion
 from quintain.worlds.kernel import check_level
 
@@ -50,6 +51,17 @@ def test_instances_are_the_first_seeds_of_the_test_split_and_their_hash_tells_ot
     tasks = SMALL.tasks("KeyDoor")
     assert [(t.level, t.seed, t.split) for t in tasks] == [(level, s, "test") for level in (0, 2) for s in range(10)]
     assert SMALL.digest() == SMALL.digest() != replace(SMALL, levels=(0, 3)).digest()
+
+
+def test_a_name_is_that_of_a_world_before_that_of_a_suite(monkeypatch):
+    assert worlds_named("spatial") == suite_of("spatial").worlds and worlds_named("KeyDoor") == ("KeyDoor",)
+    for name in ("my_own", "quick"):
+        own = replace(entry("world", "KeyDoor"), name=name)
+        monkeypatch.setitem(registry._entries, ("world", name), own)
+        assert worlds_named(name) == (name,)
+    for name, near in (("keydoor", "KeyDoor"), ("KeyDor", "KeyDoor"), ("spatail", "spatial")):
+        with pytest.raises(UnknownName, match=f"unknown world or suite '{name}'; did you mean '{near}'"):
+            worlds_named(name)
 
 
 def test_the_scores_that_are_told_are_of_the_instances_on_record():

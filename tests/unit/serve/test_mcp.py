@@ -8,12 +8,15 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 
+from quintain import registry
 from quintain.cli import main
+from quintain.cli.templates import WORLD
 from quintain.envs.adapters.play import AdapterError, Play
 from quintain.serve.mcp import BadCall, WorldTools, answered, serve
 from quintain.worlds.kernel import GenerationError
@@ -51,6 +54,31 @@ def test_actions_without_a_list_are_an_argument() -> None:
         WorldTools(Play("NimDuel"))
     with pytest.raises(BadCall, match="seed is -1"):
         tools.call("new_game", {"seed": -1})
+
+
+@pytest.mark.parametrize(
+    ("word", "listed"),
+    [
+        ("look", ["new_game", "look", "act"]),
+        ("new_game", ["new_game", "look", "act"]),
+        ("go left!", ["new_game", "look", "act"]),
+        ("act", ["new_game", "look", "act", "right"]),
+    ],
+)
+def test_an_action_of_a_world_of_ones_own_can_be_played_whatever_its_name(
+    word: str, listed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    file, name = tmp_path / "walk.py", f"Walk{word.encode().hex()}"  # a name stays that of the first world that had it
+    file.write_text(WORLD.code.replace("left", word).replace("TITLE", name).replace("NAME", "walk"))
+    registry.import_file(file)
+    games = (WorldTools(Play(name), seed) for seed in range(20))
+    tools = next(game for game in games if game.play.best() == word)
+    assert [tool["name"] for tool in tools.listed()] == listed
+    for move in tools.play.env.world.solve(tools.play.env.state, "agent").moves:
+        call = {"name": move.key} if "right" in listed else {"name": "act", "arguments": {"action": move.key}}
+        said = ask(tools, "tools/call", **call)["result"]
+    assert said["structuredContent"]["reward"] == 1.0
 
 
 def test_the_game_after_the_last_seed_is_that_of_the_first() -> None:

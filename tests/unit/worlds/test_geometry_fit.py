@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 
 import pytest
 
 from quintain.envs.world import world_of
 from quintain.ports import SOLO
-from quintain.worlds.engines.geometry.pieces import Kit, cover
+from quintain.worlds.engines.geometry.pieces import Kit, by_first, cover
 from quintain.worlds.kernel import Plan
 
 INSIDE = {
@@ -106,3 +107,16 @@ def test_pieces_are_taken_back_when_they_must_be() -> None:
         assert world.step(state, {SOLO: move}).events.get(SOLO, ()) != ("illegal",)
         state = world.step(state, {SOLO: move}).state
     assert all(state.places)
+
+
+@pytest.mark.parametrize("name", ["PackBoxes", "Tangram"])
+def test_kits_that_caches_and_starts_keep_by_the_thousand_stay_small(name: str) -> None:
+    """Tables of all places are some hundred kB each: a kit that keeps them on itself keeps them as long as anything that names it."""
+    world = world_of(name)
+    state = world.start(3, 9)
+    view = world.view(state, SOLO)
+    moves, plan = view.legal(), world.solve(state, SOLO)
+    assert view.caption() and isinstance(plan, Plan) and len(moves) > 100
+    kit = world.step(state, {SOLO: plan.moves[0]}).state.kit
+    assert len(pickle.dumps(vars(kit))) < 5_000, {name: len(pickle.dumps(value)) for name, value in vars(kit).items()}
+    assert by_first.cache_info().maxsize <= 64

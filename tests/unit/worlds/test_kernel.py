@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from quintain.envs.world import world_of
@@ -39,10 +40,17 @@ class Outer:
     keys: tuple[int, ...] = ()
 
 
-@pytest.mark.parametrize("given", [-3, 10, 99, 2.5, "7"])
+@pytest.mark.parametrize("given", [-3, 10, 99, 2.5, "7", True, None, np.int64(10), np.array([3]), np.True_])
 def test_levels_outside_are_refused_with_their_limits(given: object) -> None:
-    with pytest.raises(UnknownLevel, match=f"there is no level {given!r}; levels are the integers 0 to 9"):
+    told = re.escape(f"there is no level {given!r}; levels are the integers 0 to 9")
+    with pytest.raises(UnknownLevel, match=told):
         check_level(given)  # type: ignore[arg-type]
+
+
+def test_a_level_is_any_integer_as_a_seed_is() -> None:
+    assert all(type(check_level(given)) is int and check_level(given) == 3 for given in (3, np.int64(3), np.uint8(3)))
+    world = world_of("KeyDoor")
+    assert world.start(np.int64(1), np.int64(3)) == world.start(1, 3)
 
 
 LEVELS_OF = [

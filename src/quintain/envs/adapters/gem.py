@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quintain.envs.adapters.packages import peer
-from quintain.envs.adapters.play import AdapterError, Play, Row, scaffold_of
+from quintain.envs.adapters.play import AdapterError, Play, Row, check_shown, scaffold_of
 from quintain.envs.scaffold import Scaffold
 from quintain.worlds.noise import Rng
 
@@ -37,12 +37,13 @@ def make(
 
     Raises:
         MissingExtra: gem-llm is not installed.
-        AdapterError: the world has several seats, or the seed is none.
+        AdapterError: the world has several seats, the seed is none, or the scaffold has a picture, which GEM does not show.
     """
     chosen = scaffold_of(scaffold, "free")
     play = Play(world, level, chosen, split, knobs, make)
     if len(play.seats) > 1:
         raise AdapterError(f"{world} has the seats {', '.join(play.seats)}, GEM's Env one; use adapters.textarena")
+    check_shown(play, "GEM")
     return _class(peer("gem.core").Env)(
         play, {"world": world, "level": level, "scaffold": chosen, "split": split, **knobs}, Row(seed)
     )

@@ -41,7 +41,7 @@ def make(
 
     Args:
         world: a registered name, such as `KeyDoor`.
-        level: 0-9; `reset(options={"level": 3, "split": "test"})` chooses another for one episode.
+        level: 0-9; `reset(options={"level": 3, "split": "test"})` chooses another for one episode, unless it has actions beside `words`.
         scaffold: how it is shown and answered; unless told, an action is written alone (grammar `word`).
         split: `train`, `validation` or `test`.
         actions: `text` takes strings; `words` numbers the actions of a world that has a fixed list of them (`Discrete`), and `info`
@@ -84,7 +84,7 @@ def _class(base: type) -> type:
         ) -> tuple[Any, dict[str, Any]]:
             super().reset(seed=seed)
             drawn = int(self.np_random.integers(SEEDS)) if seed is None else seed
-            observation, _, _, _, info = self._told(self.play.begin(drawn, options))
+            observation, _, _, _, info = self._told(self.play.begin(drawn, options, bool(self.words)))
             return observation, info
 
         def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -113,7 +113,7 @@ def _class(base: type) -> type:
             return self.play.env.snapshot()
 
         def restore(self, snapshot: Any) -> None:
-            self.heard = self.play.restore(snapshot)[self.play.seats[0]]
+            self.heard = self.play.restore(snapshot, bool(self.words))[self.play.seats[0]]
 
     return WorldGym
 

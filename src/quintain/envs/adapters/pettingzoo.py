@@ -29,7 +29,7 @@ def aec(
 
     Args:
         world: a registered name, such as `NimDuel`.
-        level: 0-9; `reset(options={"level": 3})` chooses another for one episode.
+        level: 0-9; `reset(options={"level": 3})` chooses another for one episode, unless it has actions beside `words`.
         scaffold: how it is shown and answered; unless told, an action is written alone.
         split: `train`, `validation` or `test`.
         actions: `text` or `words`.

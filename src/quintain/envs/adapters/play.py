@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from quintain.codec import decode
 from quintain.envs.grammar import GRAMMARS
 from quintain.envs.scaffold import Scaffold
+from quintain.envs.snapshots import verify
 from quintain.envs.world import NoEpisode, WorldEnv, world_of
 from quintain.registry import nearest
 from quintain.types import Feedback, Message, QuintainError, Stop, Task
@@ -24,7 +26,7 @@ from quintain.worlds.splits import ALL, SPLITS
 
 SEEDS = 2**31 - 1  # instances that are drawn where nobody names a seed
 MOST = 2**63  # seeds that can be named
-LOOKED = 8  # turns of an episode that are looked at to learn whether a list has all actions
+LOOKED = 4, 40  # episodes, and turns of each, that are looked at to learn whether a list has all actions
 OPTIONS = ("level", "split")  # what a reset may choose for one episode
 
 
@@ -130,6 +132,7 @@ class Play:
         self.env = WorldEnv(world_of(world), chosen)
         self.seats: tuple[str, ...] = self.env.facts.seats
         check_known(split)
+        self.lists: dict[int, tuple[str, ...]] = {}  # level -> its actions where they are words, else ()
         if self.knobs:
             if made is not None:
                 check_names(made, self.env.world, self.level, self.knobs)
@@ -140,11 +143,12 @@ class Play:
         episode = self.env.snapshot() if self.env.task is not None else None
         return _again, (self.name, self.level, self.env.scaffold, self.split, self.knobs, episode)
 
-    def begin(self, seed: int, options: Mapping[str, Any] | None = None) -> dict[str, Heard]:
-        """Start the episode of a seed; `options` may hold another `level` or `split`.
+    def begin(self, seed: int, options: Mapping[str, Any] | None = None, numbered: bool = False) -> dict[str, Heard]:
+        """Start the episode of a seed; `options` may hold another `level` or `split`. Actions may be `numbered` as `words` lists them.
 
         Raises:
-            AdapterError: the seed or the split is none, or an option is another; the message says what there is.
+            AdapterError: the seed or the split is none, or an option is another; the message says what there is. Or the list of numbered
+                actions lacks some of the level.
             UnknownLevel: there is no such level.
         """
         if not isinstance(options, Mapping | None):
@@ -156,16 +160,23 @@ class Play:
             raise AdapterError(f"a reset has no option {strange[0]!r:.80}; its options are {', '.join(OPTIONS)}")
         seed, level, split = check_seed(seed), check_level(chosen["level"]), chosen["split"]
         check_known(split)
+        if numbered:
+            self._check_listed(level, self.knobs)
         key = f"{self.name}/{level}/{split}/{seed}"
         task = Task(key=key, env=self.name, seed=seed, level=level, split=split, params=self.knobs)
         return self.heard(self.env.begin(task))
 
-    def restore(self, snapshot: Any) -> dict[str, Heard]:
-        """Go back to what `env.snapshot()` gave: what each seat sees then, with no reward and no events.
+    def restore(self, snapshot: Any, numbered: bool = False) -> dict[str, Heard]:
+        """Go back to what `env.snapshot()` gave: what each seat sees then, with no reward and no events; see `begin` on `numbered`.
 
         Raises:
             BadSnapshot: it is of another world, or another version made it; the episode under way goes on.
+            AdapterError: the list of numbered actions lacks some of its level and knobs; the episode under way goes on.
         """
+        if numbered:
+            verify(self.name, self.env.world.schema, snapshot)
+            task = decode(Task, snapshot["task"])
+            self._check_listed(task.level, task.params)
         self.env.restore(snapshot)
         return self.heard(self.env.seen())
 
@@ -228,19 +239,39 @@ class Play:
         painter, scene = self.env.painters.get(seat), self.env.world.view(self.env.state, seat).scene()
         return (painter.paint(scene) if painter else painted(scene, 256)).copy()
 
-    def words(self) -> tuple[str, ...]:
-        """Every action of the level as one word each, in a fixed order.
+    def words(self, level: int | None = None) -> tuple[str, ...]:
+        """Every action of a level, the play's own unless told, as its lexicon words it, in a fixed order.
 
         Raises:
-            AdapterError: an action of this world is not one word of its lexicon.
+            AdapterError: an action of this world is not one word of its lexicon, or its answers cannot be listed.
         """
-        world = self.env.world
-        read = (world.read(word, self.seats[0]) for word in lexicon(world, (self.level,), self.knobs))
-        found = tuple(dict.fromkeys(move.key for move in read if move is not None))
-        legal = self._met()
-        if not found or not legal <= set(found):
+        world, level = self.env.world, self.level if level is None else level
+        if level not in self.lists:
+            words = lexicon(world, (level,), self.knobs)
+            read = {word: world.read(word, self.seats[0]) for word in words}
+            # a word that is said for other reasons too is read after the word of the action alone: `to done`, beside `crane`
+            heads = {move.key.removesuffix(word) for word, move in read.items() if move and move.key.endswith(word)}
+            more = [world.read(head + word, self.seats[0]) for word, move in read.items() if not move for head in heads]
+            found = tuple(dict.fromkeys(move.key for move in (*read.values(), *more) if move is not None))
+            self.lists[level] = found if found and self._all_in(found, level) else ()
+        if not self.lists[level]:
             raise AdapterError(f"{self.name} has no fixed list of one-word actions; choose actions='text'")
-        return found
+        return self.lists[level]
+
+    def _check_listed(self, level: int, knobs: Mapping[str, Any]) -> None:
+        """Refuse a level and knobs whose actions are not all in the list of this play's."""
+        other = self if knobs == self.knobs else Play(self.name, level, self.env.scaffold, self.split, knobs)
+        if level == self.level and other is self:
+            return
+        try:
+            more = next((word for word in other.words(level) if word not in self.words()), None)
+        except AdapterError:
+            more = "some of several words"
+        if more is not None:
+            raise AdapterError(
+                f"{self.name}: actions are numbered as those of level {self.level}{_told(self.knobs)}, and level {level}{_told(knobs)} has "
+                f"others ({more}); make another env of that, or this one with actions='text'"
+            )
 
     def together(self) -> bool:
         """Whether all seats move in each turn, by the first one."""
@@ -248,26 +279,29 @@ class Play:
         state = started(world, 0, self.level, self.split, self.knobs)
         return all(world.view(state, seat).acts for seat in self.seats)
 
-    def _met(self) -> set[str]:
-        """What may be done at the start and in the first turns: the draws of a card game are one word each, its discards are not."""
-        world, met = self.env.world, set[str]()
-        state = started(world, 0, self.level, self.split, self.knobs)
-        for turn in range(LOOKED):
-            views = {seat: world.view(state, seat) for seat in self.seats}
-            offers = {seat: [*view.legal()] for seat, view in views.items()}
-            met.update(move.key for moves in offers.values() for move in moves)
-            moves = {
-                seat: offers[seat][turn % len(offers[seat])]
-                for seat, view in views.items()
-                if view.acts and offers[seat]
-            }
-            if not moves:
-                break
-            outcome = world.step(state, moves)
-            if outcome.done:
-                break
-            state = outcome.state
-        return met
+    def _all_in(self, words: tuple[str, ...], level: int) -> bool:
+        """Whether a list has all that may be done in a few random episodes: a draw of a card game is one word, its discards two."""
+        world, (episodes, turns), known = self.env.world, LOOKED, set(words)
+        for seed in range(episodes):
+            state, rng = started(world, seed, level, self.split, self.knobs), Rng("words", seed)
+            for turn in range(turns):
+                views = {seat: world.view(state, seat) for seat in self.seats}
+                offers = {seat: view.legal() for seat, view in views.items() if view.acts}
+                if not offers or not all(offers.values()):  # at the start: answers that cannot be listed
+                    if not turn:
+                        return False
+                    break
+                if any(move.key not in known for moves in offers.values() for move in moves):
+                    return False
+                outcome = world.step(state, {seat: rng.pick(moves) for seat, moves in offers.items()})
+                if outcome.done:
+                    break
+                state = outcome.state
+        return True
+
+
+def _told(knobs: Mapping[str, Any]) -> str:
+    return "".join(f" {name}={value!r:.40}" for name, value in knobs.items())
 
 
 def _again(
@@ -278,6 +312,19 @@ def _again(
     if episode is not None:
         play.env.restore(episode)
     return play
+
+
+def check_shown(play: Play, where: str) -> None:
+    """Refuse a picture where the player would not see it.
+
+    Raises:
+        AdapterError: the scaffold has one; the message says where pictures are shown.
+    """
+    if side := play.env.scaffold.image:
+        raise AdapterError(
+            f"the scaffold has image={side}, and {where} shows texts alone; leave image out, with caption=1 or 2, or play it through "
+            "adapters.gymnasium, adapters.pettingzoo or adapters.openenv, which show pictures"
+        )
 
 
 def check_names(made: Callable[..., Any], world: Any, level: int, knobs: Mapping[str, Any]) -> None:

@@ -102,7 +102,7 @@ class WorldDataset:
         """What the answer earns in [0, 1]: 0 for None and for what cannot be read. The entry says its level and split.
 
         Raises:
-            AdapterError: the entry does not say which instance it is, or is one of another world.
+            AdapterError: the entry does not say which instance it is, or is one of another world, or its difficulty is none.
         """
         facts = entry.get("metadata") if isinstance(entry, Mapping) else None
         if not isinstance(facts, Mapping) or "seed" not in facts:
@@ -111,8 +111,13 @@ class WorldDataset:
             )
         if (of := facts.get("source_dataset", self._name())) != self._name():
             raise AdapterError(f"the entry is of {of!r:.80}, this dataset {self._name()}; give an entry of this one")
-        level = facts.get("difficulty", {}).get("level", self.play.level)
-        told = self.play.begin(facts["seed"], {"level": level, "split": facts.get("split", self.play.split)})
+        chosen = facts.get("difficulty", {})
+        if not isinstance(chosen, Mapping):
+            raise AdapterError(
+                f"the difficulty of the entry is {chosen!r:.80}; it is a mapping such as {{'level': 3}}: give an entry of this dataset"
+            )
+        options = {"level": chosen.get("level", self.play.level), "split": facts.get("split", self.play.split)}
+        told = self.play.begin(facts["seed"], options)
         posed = self.ask.pose(self.play, told[self.play.movers[0]])
         return self.ask.grade(self.play, answer) if posed is not None else 0.0
 

@@ -25,11 +25,13 @@ class Table:
         """Start an episode: of the seed, or of the next one drawn.
 
         Raises:
-            AdapterError: there is no such seed or option. The option `options` alone is left aside, as PettingZoo's own tests send it.
+            AdapterError: there is no such seed or option, or the level has actions that are not numbered. The option `options` alone is
+                left aside, as PettingZoo's own tests send it.
         """
         self.rng = self.rng if seed is None else np.random.default_rng(check_seed(seed))
         chosen = {name: value for name, value in (options or {}).items() if name != "options"}
-        self.heard = self.play.begin(int(self.rng.integers(SEEDS)) if seed is None else seed, chosen)
+        drawn = int(self.rng.integers(SEEDS)) if seed is None else seed
+        self.heard = self.play.begin(drawn, chosen, bool(self.words))
 
     def seat(self, name: str) -> str:
         """The seat of that name.

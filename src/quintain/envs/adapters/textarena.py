@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quintain.envs.adapters.packages import peer
-from quintain.envs.adapters.play import Heard, Play, Row, scaffold_of
+from quintain.envs.adapters.play import Heard, Play, Row, check_shown, scaffold_of
 from quintain.envs.adapters.shipped import shipped
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import NoEpisode
@@ -37,6 +37,7 @@ class Arena:
 
     Raises:
         MissingExtra: textarena is not installed.
+        AdapterError: the scaffold has a picture, which TextArena does not show.
     """
 
     state: Any = None  # a `textarena.State` from the first reset on
@@ -55,6 +56,7 @@ class Arena:
         **knobs: Any,
     ) -> None:
         self.play, self.row = Play(world, level, scaffold_of(scaffold, "free"), split, knobs, Arena.__init__), Row()
+        check_shown(self.play, "TextArena")
         self.waiting: dict[str, str] = {}
 
     def reset(self, num_players: int = 1, seed: int | None = None) -> None:

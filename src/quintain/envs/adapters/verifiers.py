@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from quintain.envs.adapters.packages import peer
 from quintain.envs.adapters.play import AdapterError, Play
-from quintain.envs.suites import suite_of
+from quintain.envs.suites import worlds_named
 from quintain.ports import SOLO
 
 
@@ -26,7 +26,7 @@ class Types(NamedTuple):
 
 @functools.cache
 def types() -> Types:
-    """The classes. The taskset is configured by `worlds` (names, or one name of a suite), `levels`, `split`, `count` (instances of each
+    """The classes. The taskset is configured by `worlds` (names of worlds or suites), `levels`, `split`, `count` (instances of each
     world and level; 0 goes on for ever; less, or no world or level, is an `AdapterError`), `caption` and `grammar`; the environment has
     the role `player`, a plain chat in a local process unless told otherwise.
 
@@ -68,7 +68,7 @@ def _taskset(vf: Any, config: Any, data: Any) -> type:
 
         def load(self) -> Iterator[Any]:
             chosen, seeds = self.config, itertools.count() if not self.config.count else range(self.config.count)
-            names = [w for name in chosen.worlds for w in (suite_of(name).worlds if name.islower() else (name,))]
+            names = [world for name in chosen.worlds for world in worlds_named(name)]
             for seed in seeds:
                 for world, level in itertools.product(names, chosen.levels):
                     info = {"world": world, "level": level, "split": chosen.split, "seed": seed}

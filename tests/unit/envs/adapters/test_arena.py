@@ -12,7 +12,7 @@ import pytest
 
 ta = pytest.importorskip("textarena")
 
-from quintain.envs.adapters.play import Play  # noqa: E402
+from quintain.envs.adapters.play import AdapterError, Play  # noqa: E402
 from quintain.envs.adapters.shipped import shipped  # noqa: E402
 from quintain.envs.adapters.textarena import BRACKETS, Arena, WrongPlayers, register_envs  # noqa: E402
 from quintain.envs.world import NoEpisode, world_of  # noqa: E402
@@ -133,3 +133,11 @@ def test_the_page_shows_code_that_runs() -> None:
     said: dict[str, Any] = {}
     exec(compile(block, PAGE.name, "exec"), said)
     assert (said["player"], said["done"]) == (0, False) and "[GAME]" in said["text"]
+
+
+def test_a_picture_is_refused_as_no_player_would_see_it() -> None:
+    for scaffold in ({"image": 256, "caption": 0}, {"image": 256}):
+        with pytest.raises(
+            AdapterError, match="the scaffold has image=256, and TextArena shows texts alone; leave image out"
+        ):
+            Arena("KeyDoor", scaffold=scaffold)

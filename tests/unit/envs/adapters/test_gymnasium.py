@@ -109,6 +109,33 @@ def test_masks_and_numbers_say_what_may_be_done() -> None:
     assert tagged.step(0)[4]["events"] != ("malformed",)
 
 
+def test_numbered_actions_are_all_of_the_level_that_is_played() -> None:
+    env = make("KeyDoor", level=2, actions="words")
+    assert env.reset(seed=3, options={"level": 9})[1]["action_mask"].any(), "it has the same actions"
+    low, high = (make("CopsRobber", level=level, actions="words") for level in (0, 9))
+    low.reset(seed=1)
+    high.reset(seed=1)
+    before, told = (
+        low.snapshot(),
+        "CopsRobber: actions are numbered as those of level 0, and level 9 has others .*; make",
+    )
+    with pytest.raises(AdapterError, match=told):
+        low.reset(seed=3, options={"level": 9})
+    with pytest.raises(AdapterError, match=told):
+        low.restore(high.snapshot())
+    assert low.snapshot() == before, "the episode under way goes on"
+    assert high.reset(seed=3, options={"level": 9})[1]["action_mask"].any()
+    assert make("CopsRobber").reset(seed=3, options={"level": 9})[1]["legal"], "texts say all"
+    plain, wide = make("LightsOut", actions="words"), make("LightsOut", actions="words", width=5)
+    for env in (plain, wide):
+        env.reset(seed=1)
+    with pytest.raises(AdapterError, match=r"of level 0, and level 0 width=5 has others \(e1\)"):
+        plain.restore(json.loads(json.dumps(wide.snapshot())))
+    assert wide.restore(plain.snapshot()) is None and wide.action_masks().any()
+    with pytest.raises(AdapterError, match="numbered as those of level 0"):
+        copy.deepcopy(low).reset(seed=3, options={"level": 9})
+
+
 def test_an_episode_goes_on_elsewhere_from_its_snapshot() -> None:
     one, two = make("Game2048", level=2), make("Game2048", level=2)
     one.reset(seed=1)

@@ -32,7 +32,7 @@ from quintain.envs.suites import suite_of
 from quintain.envs.world import world_of
 from quintain.ports import EpisodeLost
 from quintain.registry import build
-from quintain.types import Message, Role, Stop, Task, ToolCall
+from quintain.types import Message, QuintainError, Role, Stop, Task, ToolCall
 from quintain.worlds.knobs import BadKnob
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what peers warn of is theirs
@@ -547,8 +547,9 @@ def test_verifiers_there_and_back(tmp_path) -> None:
         ({"count": -1}, "count is -1; it is at least 1, or 0 to go on for ever"),
         ({"levels": [], "count": 0}, r"levels \[\]; name at least one of each"),
         ({"worlds": []}, r"worlds is \[\], levels"),
+        ({"worlds": ["keydoor"]}, "unknown world or suite 'keydoor'; did you mean 'KeyDoor'"),
     ):
-        with pytest.raises(AdapterError, match=said):
+        with pytest.raises(QuintainError, match=said):
             write({"taskset": {"id": "quintain-worlds", "worlds": ["KeyDoor"], **more}}, tmp_path / "none.jsonl")
     with pytest.raises(PeerError, match="count is -1; it is a whole number of at least 1"):
         write(block, tmp_path / "none.jsonl", -1)

@@ -62,6 +62,16 @@ def test_a_duel_is_played_to_its_end_turn_by_turn_and_at_once() -> None:
     assert earned == totals and sorted(earned.values()) == [0.0, 1.0] and order[:2] == ["first", "second"]
 
 
+@pytest.mark.parametrize("shape", [aec, parallel])
+def test_a_level_whose_actions_are_not_all_numbered_is_refused(shape: Any) -> None:
+    env = shape("NimDuel", level=1, actions="words")
+    with pytest.raises(AdapterError, match="NimDuel: actions are numbered as those of level 1, and level 9 has others"):
+        env.reset(seed=3, options={"level": 9})
+    env.reset(seed=3, options={"level": 0})
+    assert env.table.sight("first")["action_mask"].any()
+    shape("NimDuel", level=1).reset(seed=3, options={"level": 9})
+
+
 def test_only_a_world_whose_seats_move_together_says_that_it_can_be_made_parallel() -> None:
     both = conversions.aec_to_parallel(aec("KeyDoor", level=1, actions="words"))
     both.reset(seed=3)

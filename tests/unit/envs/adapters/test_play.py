@@ -15,8 +15,11 @@ from quintain.envs.adapters.play import AdapterError, Play, Row
 from quintain.envs.adapters.reasoning_gym import WorldDataset
 from quintain.envs.world import NoEpisode
 from quintain.registry import UnknownName, names
+from quintain.serve.agentgym import Games
 from quintain.worlds.kernel import Plan, UnknownLevel
 from quintain.worlds.knobs import BadKnob
+from quintain.worlds.noise import Rng
+from quintain.worlds.own import solved
 
 
 @pytest.mark.parametrize("world", names("world"))
@@ -96,6 +99,42 @@ def test_what_cannot_be_had_is_named() -> None:
     assert Play("Hanoi").words() == ("ab", "ac", "ba", "bc", "ca", "cb")
 
 
+@pytest.mark.parametrize("world", names("world"))
+def test_a_list_of_actions_has_each_that_a_random_player_or_the_oracle_takes(world: str) -> None:
+    for level in (0, 5):
+        play = Play(world, level)
+        try:
+            words = set(play.words())
+        except AdapterError:
+            continue
+        for seed in range(50, 54):
+            heard, rng = play.begin(seed), Rng("played", seed)
+            for _ in range(20):
+                best = solved(play.env.world, play.env.state, play.movers[0]) if seed % 2 else None
+                legal = {seat: heard[seat].info["legal"] for seat in play.movers}
+                said = {seat: rng.pick(keys) for seat, keys in legal.items()}
+                if isinstance(best, Plan) and best.moves:
+                    said[play.movers[0]] = best.moves[0].key
+                assert words.issuperset([*said.values(), *(key for keys in legal.values() for key in keys)])
+                write = play.env.reader.grammar.write
+                heard = play.say({seat: write(key).text for seat, key in said.items()})
+                if play.env.stop is not None or not all(heard[seat].info["legal"] for seat in play.movers):
+                    break
+
+
+def test_a_list_of_actions_is_whole_or_there_is_none() -> None:
+    # stones are one word each, slides two; whole answers are no list, though some are one word of it
+    for world in ("TakLite", "TakLiteDuel", "CutMin", "MazePlan"):
+        for level in range(10):
+            with pytest.raises(AdapterError, match=f"{world} has no fixed list"):
+                Play(world, level).words()
+    ladder = Play("WordLadder", 9)
+    assert {"to able", "to hint", "to done"} <= set(ladder.words()), (
+        "also what is not read alone, as it is said for other reasons"
+    )
+    assert all(ladder.env.world.read(word, "agent").key == word for word in ladder.words())
+
+
 def test_a_dataset_repeats_itself_and_scores_by_the_rules() -> None:
     data, again = WorldDataset("MiniSudoku", 2, seed=4, size=5), WorldDataset("MiniSudoku", 2, seed=4, size=5)
     entries = list(data)
@@ -122,6 +161,11 @@ def test_an_entry_is_scored_at_its_own_level_and_split_and_only_by_its_own_world
     assert hard.score_answer(entry["answer"], entry) == 1.0 and hard.score_answer("up", entry) == 0.0
     with pytest.raises(AdapterError, match="the entry is of 'quintain/KeyDoor', this dataset quintain/MiniSudoku"):
         WorldDataset("MiniSudoku").score_answer("x", entry)
+    for none in (None, 2, "2"):
+        with pytest.raises(AdapterError, match=f"the difficulty of the entry is {none!r}; it is a mapping such as"):
+            easy.score_answer("x", {**entry, "metadata": {**entry["metadata"], "difficulty": none}})
+    bare = {name: entry["metadata"][name] for name in ("seed", "split")}
+    assert easy.score_answer(entry["answer"], {"metadata": bare}) == 1.0, "one that says no level has the dataset's"
 
 
 def test_a_plan_is_not_asked_for_in_fewer_turns_than_it_has() -> None:
@@ -153,6 +197,17 @@ def test_a_dataset_has_pictures_and_asks_for_whole_plans() -> None:
         assert "in their order" in entry["question"] and data.score_answer(entry["answer"], entry) == 1.0
         assert data.score_answer(entry["answer"].partition("\n")[0], entry) == 0.0
     assert "image" not in WorldDataset("KeyDoor", 2, size=1)[0]
+
+
+@pytest.mark.parametrize("scaffold", [{"image": 256, "caption": 0}, {"image": 256}])
+def test_a_picture_is_refused_where_the_player_would_not_see_it(scaffold: dict[str, int]) -> None:
+    told = (
+        "the scaffold has image=256, and {} shows texts alone; leave image out, with caption=1 or 2, or play it through"
+    )
+    with pytest.raises(AdapterError, match=told.format("GEM")):
+        make_gem("KeyDoor", scaffold=scaffold)
+    with pytest.raises(AdapterError, match=told.format("a game here")):
+        Games(lambda: Play("KeyDoor", scaffold=scaffold))
 
 
 @pytest.fixture

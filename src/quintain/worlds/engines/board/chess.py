@@ -184,7 +184,7 @@ def after(position: Ints, path: Ints) -> Ints:
     return (*cells, rights, passed, position[66])
 
 
-@functools.lru_cache(maxsize=1 << 16)
+@functools.lru_cache(maxsize=1 << 14)
 def over(board: Ints, side: int) -> int | None:
     """-1 if the side to move is mated, 0 if nothing can be won any more or it has no legal move, else None."""
     if next(moves((*board, side)), None) is None:

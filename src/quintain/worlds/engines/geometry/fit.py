@@ -22,6 +22,7 @@ from quintain.worlds.engines.geometry.pieces import (
     Place,
     cells_of,
     cover,
+    fits,
     mirrored,
     place_of,
     plan,
@@ -69,10 +70,10 @@ def take(piece: int) -> Move:
     return Move(f"take {NAMES[piece]}", (piece, ()))
 
 
-@functools.lru_cache(maxsize=1 << 13)
+@functools.lru_cache(maxsize=1 << 11)
 def _legal(kit: Kit, places: tuple[Ints, ...]) -> tuple[Move, ...]:
-    rest = rest_of(kit, places)
-    puts = [put(i, place) for (i, place), bits in kit.ways.items() if not places[i] and not bits & ~rest]
+    off = [i for i, place in enumerate(places) if not place]
+    puts = [put(i, place) for i, _, place in fits(kit, rest_of(kit, places), off)]
     return (*(take(i) for i, place in enumerate(places) if place), *puts)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from quintain.types import Ints
@@ -40,31 +40,21 @@ class Kit:
         return bits_of(cells_of(self.goal), self.width)
 
     @functools.cached_property
-    def ways(self) -> dict[tuple[int, Place], int]:
-        """(piece, place) -> the quarters that it fills, of all places inside the silhouette."""
+    def shapes(self) -> dict[tuple[int, int], tuple[int, int, int]]:
+        """(piece, quarter turns) -> the quarters that it fills in the upper left corner, its columns, its rows."""
         out = {}
         for i, piece in enumerate(self.pieces):
             cells = cells_of(piece)
             for spin in range(self.spins):
                 wide, high = max(x for x, _, _ in cells) + 1, max(y for _, y, _ in cells) + 1
-                bits = bits_of(cells, self.width)
-                for y in range(len(self.goal) - high + 1):
-                    for x in range(self.width - wide + 1):
-                        moved = bits << 4 * (y * self.width + x)
-                        if not moved & ~self.bits:
-                            out[i, (x, y, spin)] = moved
+                out[i, spin] = bits_of(cells, self.width), wide, high
                 cells = turned(cells)
         return out
 
-    @functools.cached_property
-    def by_first(self) -> dict[int, list[tuple[int, int, Place]]]:
-        """The lowest quarter that is filled -> piece, quarters and place; turns that look the same come once."""
-        seen, out = set(), dict[int, list[tuple[int, int, Place]]]()
-        for (i, place), bits in self.ways.items():
-            if (i, bits) not in seen:
-                seen.add((i, bits))
-                out.setdefault(bits & -bits, []).append((i, bits, place))
-        return out
+    def filled(self, piece: int, place: Place) -> int:
+        """The quarters that a piece fills at a place."""
+        x, y, spin = place
+        return self.shapes[piece, spin][0] << 4 * (y * self.width + x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +99,33 @@ def bits_of(cells: Cells, width: int) -> int:
     return sum(part << 4 * (y * width + x) for x, y, part in cells)
 
 
+def fits(kit: Kit, rest: int, pieces: Iterable[int]) -> Iterator[tuple[int, int, Place]]:
+    """Each of these pieces with the quarters and the place, wherever it lies within the quarters `rest`, the pieces in turn."""
+    shapes, width, height, taken = kit.shapes, kit.width, len(kit.goal), ~rest
+    for i in pieces:
+        for spin in range(kit.spins):
+            bits, wide, high = shapes[i, spin]
+            for y in range(height + 1 - high):
+                for x in range(width + 1 - wide):
+                    moved = bits << 4 * (y * width + x)
+                    if not moved & taken:
+                        yield i, moved, (x, y, spin)
+
+
+@functools.lru_cache(maxsize=64)  # some hundred kB each
+def by_first(kit: Kit) -> dict[int, list[tuple[int, int, Place]]]:
+    """The lowest quarter that is filled -> piece, quarters and place, inside the silhouette; turns that look the same come once."""
+    seen, out = set(), dict[int, list[tuple[int, int, Place]]]()
+    for i, bits, place in fits(kit, kit.bits, range(len(kit.pieces))):
+        if (i, bits) not in seen:
+            seen.add((i, bits))
+            out.setdefault(bits & -bits, []).append((i, bits, place))
+    return out
+
+
 def cover(kit: Kit, rest: int, left: frozenset[int], limit: int) -> tuple[list[tuple[int, Place]] | None, int]:
     """Places for the pieces `left` that fill the quarters `rest`, or None; and the nodes that took. More than `limit`: it gave up."""
-    nodes, dead = 0, set[tuple[int, frozenset[int]]]()
+    nodes, dead, firsts = 0, set[tuple[int, frozenset[int]]](), by_first(kit)
 
     def go(rest: int, left: frozenset[int]) -> list[tuple[int, Place]] | None:
         nonlocal nodes
@@ -119,7 +133,7 @@ def cover(kit: Kit, rest: int, left: frozenset[int], limit: int) -> tuple[list[t
             return [] if not left else None
         if (rest, left) in dead:
             return None
-        for i, bits, place in kit.by_first.get(rest & -rest, ()):
+        for i, bits, place in firsts.get(rest & -rest, ()):
             if i in left and not bits & ~rest:
                 nodes += 1
                 if nodes > limit:
@@ -133,7 +147,7 @@ def cover(kit: Kit, rest: int, left: frozenset[int], limit: int) -> tuple[list[t
     return go(rest, left), nodes
 
 
-@functools.lru_cache(maxsize=1 << 14)
+@functools.lru_cache(maxsize=1 << 12)
 def plan(kit: Kit, places: tuple[Ints, ...]) -> tuple[tuple[int, ...], tuple[tuple[int, Place], ...]] | None:
     """The fewest pieces to take back and then where to put all that are off the board; None at the limit of nodes."""
     rest, off = rest_of(kit, places), frozenset(i for i, p in enumerate(places) if not p)
@@ -142,7 +156,7 @@ def plan(kit: Kit, places: tuple[Ints, ...]) -> tuple[tuple[int, ...], tuple[tup
         for back in itertools.combinations(on, count):
             if nodes > NODES and count < len(on):
                 break
-            freed = sum(kit.ways[i, place_of(places[i])] for i in back)
+            freed = sum(kit.filled(i, place_of(places[i])) for i in back)
             found, spent = cover(kit, rest + freed, off | frozenset(back), NODES)
             nodes += spent
             if found is not None:
@@ -158,4 +172,4 @@ def place_of(place: Ints) -> Place:
 
 def rest_of(kit: Kit, places: tuple[Ints, ...]) -> int:
     """The quarters that are still to be filled."""
-    return kit.bits ^ sum(kit.ways[i, place_of(p)] for i, p in enumerate(places) if p)
+    return kit.bits ^ sum(kit.filled(i, place_of(p)) for i, p in enumerate(places) if p)

@@ -152,7 +152,7 @@ class GraphWorld:
         return scene_of(state.graph, state.answer, self.style)
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=1024)
 def _truth(truth: Callable[[Graph], Any], graph: Graph) -> Any:
     return truth(graph)
 

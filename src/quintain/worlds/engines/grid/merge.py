@@ -64,7 +64,7 @@ class Merge:
     noise: Noise
 
 
-@functools.lru_cache(maxsize=200_000)
+@functools.lru_cache(maxsize=1 << 16)
 def swept(line: Line) -> Line:
     """A line after a sweep towards its start; each number merges at most once.
 
@@ -241,7 +241,7 @@ def expected(cells: Line, side: int, depth: int) -> float:
     return total / len(empty)
 
 
-@functools.lru_cache(maxsize=200_000)
+@functools.lru_cache(maxsize=1 << 16)
 def _best(cells: Line, side: int, depth: int) -> float:
     boards = {b for b in [sweep(cells, side, d) for d in range(4)] if b != cells}
     return max((expected(b, side, depth - 1) for b in boards), default=LOST)
@@ -253,7 +253,7 @@ def worth_of(cells: Line, side: int) -> float:
     return rows + sum(line_worth(cells[i::side]) for i in range(side))
 
 
-@functools.lru_cache(maxsize=200_000)
+@functools.lru_cache(maxsize=1 << 16)
 def line_worth(line: Line) -> float:
     """Room and possible merges are good; big steps between neighbours, and a line that rises and falls, are bad."""
     steps = list(itertools.pairwise(line))
