@@ -9,6 +9,7 @@ from pathlib import Path
 
 from quintain import config as configs
 from quintain.cli.args import agree, sources
+from quintain.cli.evaluation import warn
 from quintain.cli.paths import empty
 from quintain.registry import require_extra
 
@@ -49,6 +50,7 @@ async def _teach(config: configs.Config, out: Path, count: int, advice: str) -> 
     from quintain.learn.sft import imitate
     from quintain.runtime import policy
     from quintain.runtime.evaluate import play
+    from quintain.runtime.failures import cut_of
     from quintain.runtime.playing import make_cast, make_reward, make_rollout
     from quintain.runtime.stage import make_stage, need_demos
     from quintain.runtime.words import fitted
@@ -69,4 +71,5 @@ async def _teach(config: configs.Config, out: Path, count: int, advice: str) -> 
         cast = make_cast(config, stage, policy.make_engine(config, model))
         groups = await play(held_out(config, count, 7919), cast, make_rollout(config, 1), make_reward(config))
         print(table("after the supervised steps", summary(groups)))
+        warn(cut_of(t for group in groups for t in group.trajectories).told())
     policy.export(model, stage.renderer, out)

@@ -29,8 +29,10 @@ from quintain.runtime.beside import Beside
 from quintain.runtime.check import check
 from quintain.runtime.crew import Crew
 from quintain.runtime.crew_engine import CrewEngine, PinnedCrewEngine
+from quintain.runtime.drawn import drawn_places
 from quintain.runtime.env_pool import EnvPool
 from quintain.runtime.evaluate import Evaluator, make_evaluator
+from quintain.runtime.fits import cramped
 from quintain.runtime.keeper import Keeper
 from quintain.runtime.launch import Place, groups_of_rank
 from quintain.runtime.leading import leading
@@ -253,6 +255,8 @@ async def _train(
     run, scores = opened.run, {}
     if narrow := policy.narrower(config, opened.model):
         run.say(narrow)
+    if tight := cramped(config, opened.stage.renderer, drawn_places(config)):
+        run.say(f"WARNING: {tight}")
     resumed = place.resume and run.restore(place.step)
     watch.went_on = True
     if resumed:

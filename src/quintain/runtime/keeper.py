@@ -18,12 +18,12 @@ from quintain.types import Event, Group, QuintainError, Stop, Ticket
 from quintain.waits import waiting
 
 MEMBERS = ("members_added", "members_forked", "members_started", "members_lost", "tokens_lost")
-RARE = ("retries", "rebuilt", "unscored", "busy_s", *MEMBERS, *TALLIES)
+RARE = ("retries", "rebuilt", "unscored", "answers_cut", "busy_s", *MEMBERS, *TALLIES)
 COUNTS = (
     *("episodes", "groups_played", "groups_trained", "tokens_sampled", "tokens_context"),
     *("groups_withheld", "groups_refilled_for_lag"),
     *("engine_interrupted", "engine_carried", "engine_discarded", "engine_moved"),
-    *("retries", "rebuilt", "unscored", "busy_s", *MEMBERS, *TALLIES),
+    *("retries", "rebuilt", "unscored", "answers_cut", "busy_s", *MEMBERS, *TALLIES),
 )  # sums over ranks
 GAPS = ("canary_gap_max", "canary_gap_mean", "audit_gap_max", "audit_gap_mean", "audit_stale_mean", "proof_seconds")
 LARGEST = ("deadline_s", "lag_max", "groups_waiting_max", "engine_versions", *GAPS)
