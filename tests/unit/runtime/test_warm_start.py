@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -135,6 +136,14 @@ def test_answers_of_several_words_ask_for_room():
     ):
         make_stage(make("tiny", overrides=words))
     make_stage(make("tiny", overrides=[*words[:-1], "rollout.max_tokens=30"]))
+
+
+@pytest.mark.parametrize(("grammar", "said"), [("json", True), ("tagged", True), ("free", False), ("word", False)])
+def test_a_model_of_words_says_an_action_alone(grammar, said):
+    config = make("words", overrides=["world=LightsOut", f"env.scaffold.grammar={grammar}"])
+    for use in (fitted, make_stage):
+        with pytest.raises(ConfigError, match=f"grammar is {grammar}, and .* leave it out") if said else nullcontext():
+            use(config)
 
 
 def test_so_do_those_of_text(tmp_path):
