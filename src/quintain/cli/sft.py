@@ -43,6 +43,16 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def told(steps: int) -> list[int]:
+    """The steps whose loss is printed: about ten, the first and the last among them.
+
+    Example:
+        >>> told(1), told(3), told(11)[-2:], told(95)[:3], told(95)[-2:]
+        ([1], [1, 2, 3], [10, 11], [1, 10, 19], [91, 95])
+    """
+    return sorted({*range(1, steps + 1, max(1, steps // 10)), steps})
+
+
 async def _teach(config: configs.Config, out: Path, count: int, advice: str) -> None:
     from quintain.evals.players import held_out
     from quintain.evals.stats import summary, table
@@ -64,9 +74,8 @@ async def _teach(config: configs.Config, out: Path, count: int, advice: str) -> 
     teacher = policy.make_teacher(config, model, Ranks())
     demos = policy.readable(model, need_demos(stage)(section.demos, config.run.seed))
     history = await imitate(teacher, demos, steps=section.steps, size=section.batch)
-    for step in range(0, len(history), max(1, len(history) // 10)):
-        print(f"step {step + 1}/{len(history)}  loss {history[step]['loss']:.3f}")
-    print(f"step {len(history)}/{len(history)}  loss {history[-1]['loss']:.3f}")
+    for step in told(len(history)):
+        print(f"step {step}/{len(history)}  loss {history[step - 1]['loss']:.3f}")
     if count:
         cast = make_cast(config, stage, policy.make_engine(config, model))
         groups = await play(held_out(config, count, 7919), cast, make_rollout(config, 1), make_reward(config))
