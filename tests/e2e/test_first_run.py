@@ -24,6 +24,12 @@ def test_a_run_that_learns_nothing_says_so_once_and_shows_no_numbers_that_nobody
     shown = capsys.readouterr().out
     assert "reward 0   parse_error after 1 turn\n" in shown and "parse_error: an action could not be read" in shown
     assert "Map: P you, G goal" in shown and "reward: what the turn earned" not in shown, "a legend of what is there"
+    config = tmp_path / "a" / "config.toml"
+    config.write_text((kept := config.read_text()).replace('style = "words"', 'style = "plain"'))
+    assert main(["show", str(tmp_path / "a")]) == 0
+    plain = capsys.readouterr().out
+    assert "words: signs" in shown and "words: signs" not in plain and "Map: P you, G goal" in plain
+    config.write_text(kept)
     (last,) = [line for line in told if "step 3/3" in line]
     assert "entropy -" in last and "mismatch -" in last and "lag -" in last
     with RunDir.open(tmp_path / "a") as store:
