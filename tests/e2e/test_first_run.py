@@ -64,3 +64,25 @@ def test_an_algorithm_that_compares_states_across_episodes_trains(tmp_path, caps
     """Its digests are recorded by the rollout: nobody asks the learner for them."""
     short = ("algorithm=gigpo", "algorithm.options={}", "steps=1", "run.name=a", f"run.folder={tmp_path}")
     assert main(["train", "tiny", *UNSEEN, *short]) == 0, capsys.readouterr().err
+
+
+def test_going_on_plays_the_last_evaluation_again_only_where_it_would_be_another(tmp_path, capsys):
+    run = str(tmp_path / "a")
+    words = (
+        "warm_start.steps=0",
+        "eval.instances=2",
+        "eval.final_instances=3",
+        "eval.every=2",
+        "run.groups_per_step=1",
+    )
+    assert main(["train", "tiny", *words, "steps=2", "run.name=a", f"run.folder={tmp_path}"]) == 0
+    with RunDir.open(tmp_path / "a") as store:
+        before = [(e.time, e.step, dict(e.payload)) for e in store.events(["eval"])]
+    capsys.readouterr()
+    assert main(["train", "--resume", run, "steps=3"]) == 0
+    assert "evaluating after step 2" not in capsys.readouterr().out
+    with RunDir.open(tmp_path / "a") as store:
+        after = [(e.time, e.step, dict(e.payload)) for e in store.events(["eval"])]
+    assert after[:2] == before and [step for _, step, _ in after] == [0, 2, 3]
+    assert main(["train", "--resume", run, "steps=4", "level=1", "eval.every=3"]) == 0
+    assert "evaluating after step 3" in capsys.readouterr().out, "in another place"

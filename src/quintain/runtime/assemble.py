@@ -50,6 +50,8 @@ from quintain.types import Weights
 from quintain.waits import waiting
 
 Say = Callable[[str], None]
+# settings that an evaluation depends on: with others than it had, it tells of something else
+JUDGED = ("env.", "eval.", "reward", "rollout.", "model.", "engine.", "data", "columns")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -257,7 +259,8 @@ async def _train(
         run.say(narrow)
     if tight := cramped(config, opened.stage.renderer, drawn_places(config)):
         run.say(f"WARNING: {tight}")
-    resumed = place.resume and run.restore(place.step)
+    alike = not any(key.startswith(JUDGED) for key in place.changed)
+    resumed = place.resume and run.restore(place.step, alike)
     watch.went_on = True
     if resumed:
         if place.changed:

@@ -192,11 +192,13 @@ class Keeper:
         if not self.alone:
             self.ranks.barrier()
 
-    def restore(self, load: Callable[[str], None], step: int | None = None) -> dict[str, Any] | None:
+    def restore(
+        self, load: Callable[[str], None], step: int | None = None, alike: bool = False
+    ) -> dict[str, Any] | None:
         """Load the checkpoint of `step`, or the newest, into the learner, and give its boundary; None when there is none yet.
 
         What came after it is played again, so its events are superseded: once every rank has found its boundary and
-        loaded, and not before.
+        loaded, and not before. The evaluation of this very policy still counts where evaluations are `alike` to what they were.
 
         Raises:
             LostBoundary: on every rank, where the stream of one has lost what it needs to go on.
@@ -209,7 +211,11 @@ class Keeper:
         if not self.alone:
             self.ranks.barrier()
         if self.first:
+            scores = self.store.lines(["eval"], step=found.step) if found is not None and alike else ()
+            last = [line.event for line in scores][-1:]
             self.store.rewind(found)
+            if last and found is not None and not self.scored(found.step):
+                self.store.append(*last)
         if not self.alone:
             self.ranks.barrier()
         return boundary

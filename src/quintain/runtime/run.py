@@ -372,8 +372,8 @@ class LocalRun:
         self.keeper.boundary({**self._state, "beside": beside.step})
         self.keeper.checkpoint(self.step, save, assist)
 
-    def restore(self, step: int | None = None) -> bool:
-        """Continue from the checkpoint of `step` (None: the newest): learner, states, counters, pending tickets.
+    def restore(self, step: int | None = None, alike: bool = False) -> bool:
+        """Continue from the checkpoint of `step` (None: the newest): learner, states, counters, pending tickets; see `Keeper.restore`.
 
         False when there is none. What does not fit is an error that leaves the ledger as it was.
         """
@@ -383,7 +383,7 @@ class LocalRun:
             self.learner.load(folder)
             found.append(folder)
 
-        boundary = self.keeper.restore(load, step)
+        boundary = self.keeper.restore(load, step, alike)
         if boundary is None:
             return False
         if boundary.get("beside") is not None:
