@@ -176,6 +176,9 @@ def _charts(rows: Rows, evals: Rows) -> str:
     ):
         series = {name: _series(rows, key) for name, key in keys.items() if _series(rows, key)[0]}
         made.append(chart.lines(title, series, floor=floor) if series else "")
+    climbed = sorted({k for _, m in rows for k in m if k.startswith("level/")})
+    levels = {key.removeprefix("level/"): _series(rows, key) for key in climbed}
+    made.append(chart.lines("Level of the curriculum", levels, floor=0.0) if levels else "")
     made.append(_ratios(rows))
     steps = [step + 1.0 for step, _ in rows]
     for title, prefix in (("How episodes stopped", "stop/"), ("Seconds of a step", "seconds/")):

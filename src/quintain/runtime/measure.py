@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from quintain.parts import Cast
+from quintain.given import numbers_of
+from quintain.parts import Cast, Sampler, State
 from quintain.runtime.failures import cut_of
 from quintain.runtime.opponents import AGAINST, ITSELF, PLAYERS, seats_in
 from quintain.types import Group, Kind, Stop
@@ -176,3 +177,8 @@ def engines(cast: Cast) -> dict[str, float]:
     """What the engines that learn have counted since the last call, as far as they count."""
     learning = [engine for role, engine in cast.engines.items() if role not in cast.frozen]
     return summed([engine.counters() for engine in learning if hasattr(engine, "counters")])  # pyrefly: ignore
+
+
+def counted(cast: Cast, sampler: Sampler, state: State) -> dict[str, float]:
+    """What engines have counted (see `engines`), and what the sampler adds."""
+    return engines(cast) | numbers_of(sampler, state)

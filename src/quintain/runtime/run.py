@@ -189,7 +189,7 @@ class LocalRun:
         self.sampler_state = self.keeper.observed(self.parts.sampler, ended, self.sampler_state)
         self.care.see(ended, lambda kind, fact: self.keeper.write(step, kind, fact))
         proof = self.parts.proof.row() if self.parts.proof is not None else {}
-        counted = self.window.counts() | measure.engines(self.cast) | proof
+        counted = self.window.counts() | measure.counted(self.cast, self.parts.sampler, self.sampler_state) | proof
         row = self.keeper.reduce(measure.played(fresh, shown, groups, step) | counted)
         row = measure.by_opponent(row, self.plan.rivals) | dict(metrics)
         row |= self.care.row(self.keeper.sums, self.plan.racing) | measure.timing(self.clock.restart(), row)

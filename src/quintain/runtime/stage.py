@@ -14,7 +14,7 @@ from quintain.config import Config, ConfigError
 from quintain.envs.demos import Manner
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
-from quintain.given import lacks, next_of, whole
+from quintain.given import lacks, next_of, spread_out, whole
 from quintain.learn.pack import Demo
 from quintain.parts import Sampler
 from quintain.ports import Env, Renderer
@@ -132,7 +132,7 @@ def _world_stage(config: Config, hold: Hold | None) -> Stage:
     sampler = partial(world_sampler, config)
 
     def demos(count: int, seed: int) -> Iterable[Demo]:
-        own, tasks = WorldEnv(world, scaffold), drawn(sampler("train", seed, (0, 1)))
+        own, tasks = WorldEnv(world, scaffold), drawn(spread_out(sampler("train", seed, (0, 1))))
         share = cores(config.runtime.processes)
         made = spread(own, tasks, count, share, Manner(seed=seed, reward=config.warm_start.reward))
         for demo in write_demos(made, renderer, turn_tokens(config), own.tools):

@@ -129,6 +129,12 @@ def test_what_a_demonstration_must_have_earned_is_a_setting(reward, lost):
     assert (list(need_demos(stage)(30, 7)) == every) is lost
 
 
+def test_a_warm_start_has_all_levels_that_a_curriculum_may_come_to():
+    words = ["level=0-2", "sampler=curriculum", "env.scaffold.style=words"]
+    climbs, stays = (make_stage(make("tiny", overrides=each)) for each in (words, words[::2]))
+    assert list(need_demos(climbs)(12, 7)) == list(need_demos(stays)(12, 7)) != []
+
+
 def test_answers_of_several_words_ask_for_room():
     words = ["world=MiniSudoku", "level=0", "env.scaffold.style=words", "rollout.max_tokens=1"]
     with pytest.raises(
