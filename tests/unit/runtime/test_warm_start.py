@@ -164,7 +164,7 @@ def test_so_do_those_of_text(tmp_path):
     assert len(list(need_demos(fits)(2, 0))) == 2
 
 
-def test_a_turn_without_room_for_the_oracle_is_told_of_before_anything_is_played(tmp_path):
+def test_a_turn_without_room_for_the_oracle_is_told_of_before_anything_is_played(tmp_path, monkeypatch):
     """An error where the oracle could not play one instance of those looked at, wherever they are; also with nothing to imitate."""
     words = [f"model={tmp_path / 'model'}", "world=Room3D", "level=0", "warm_start.steps=0"]
     write_model(config := make("keydoor_text", overrides=[*words[:1], "level=0"]), tmp_path / "model", 300)
@@ -176,6 +176,11 @@ def test_a_turn_without_room_for_the_oracle_is_told_of_before_anything_is_played
     told = cramped(make("keydoor_text", overrides=words), renderer, [key, room])
     assert re.match(f"{tight}: it had no room in 4 of 8 instances", told)
     assert not cramped(make("keydoor_text", overrides=[*words, f"rollout.max_tokens={size - 1}"]), renderer, [room])
+    with monkeypatch.context() as patch:
+        patch.setattr("quintain.runtime.fits.solved", lambda *asked: 1 / 0)
+        assert not cramped(make("keydoor_text", overrides=words), renderer, [room]), (
+            "an oracle that fails is not needed"
+        )
     assert not cramped(config, renderer, [key]) and not cramped(make("tiny"), renderer, [room])
     run = [*words, "eval.final_instances=0", "runtime.processes=1", f"run.folder={tmp_path}", "run.steps=1"]
     with pytest.raises(ConfigError, match=tight):
