@@ -87,6 +87,18 @@ def seen_by(sampler: Sampler, state: State, group: Group) -> State:
     return after
 
 
+def spread_out(sampler: Sampler) -> Sampler:
+    """The sampler, or, where what it draws follows what it saw, one that draws from all its places alike: for who shows it nothing."""
+    spread = getattr(sampler, "spread", None)
+    return spread() if callable(spread) else sampler
+
+
+def numbers_of(sampler: Sampler, state: State) -> dict[str, float]:
+    """What a sampler adds to the metrics of a step, such as the level that it has come to; nothing of most."""
+    numbers = getattr(sampler, "numbers", None)
+    return numbers(state) if callable(numbers) else {}
+
+
 def written(part: Any, state: State) -> State:
     """The state of a part as a checkpoint keeps it.
 

@@ -106,7 +106,8 @@ class Sampler(Protocol):
     """Draws tasks. Its state is JSON and is checkpointed; drawing is a function of the state alone.
 
     In a run of several processes it observes the groups of all, those of others without the messages of their task; one that has
-    an attribute `everyones` that is false observes those of its own process alone, which spares an exchange.
+    an attribute `everyones` that is false observes those of its own process alone, which spares an exchange. One whose draws follow what
+    it saw may have `spread()`, a sampler of the same tasks that needs to see nothing, and `numbers(state)`, which steps have as metrics.
     """
 
     def init(self) -> State:

@@ -24,6 +24,12 @@ def test_a_run_that_learns_nothing_says_so_once_and_shows_no_numbers_that_nobody
     shown = capsys.readouterr().out
     assert "reward 0   parse_error after 1 turn\n" in shown and "parse_error: an action could not be read" in shown
     assert "Map: P you, G goal" in shown and "reward: what the turn earned" not in shown, "a legend of what is there"
+    config = tmp_path / "a" / "config.toml"
+    config.write_text((kept := config.read_text()).replace('style = "words"', 'style = "plain"'))
+    assert main(["show", str(tmp_path / "a")]) == 0
+    plain = capsys.readouterr().out
+    assert "words: signs" in shown and "words: signs" not in plain and "Map: P you, G goal" in plain
+    config.write_text(kept)
     (last,) = [line for line in told if "step 3/3" in line]
     assert "entropy -" in last and "mismatch -" in last and "lag -" in last
     with RunDir.open(tmp_path / "a") as store:
@@ -58,3 +64,25 @@ def test_an_algorithm_that_compares_states_across_episodes_trains(tmp_path, caps
     """Its digests are recorded by the rollout: nobody asks the learner for them."""
     short = ("algorithm=gigpo", "algorithm.options={}", "steps=1", "run.name=a", f"run.folder={tmp_path}")
     assert main(["train", "tiny", *UNSEEN, *short]) == 0, capsys.readouterr().err
+
+
+def test_going_on_plays_the_last_evaluation_again_only_where_it_would_be_another(tmp_path, capsys):
+    run = str(tmp_path / "a")
+    words = (
+        "warm_start.steps=0",
+        "eval.instances=2",
+        "eval.final_instances=3",
+        "eval.every=2",
+        "run.groups_per_step=1",
+    )
+    assert main(["train", "tiny", *words, "steps=2", "run.name=a", f"run.folder={tmp_path}"]) == 0
+    with RunDir.open(tmp_path / "a") as store:
+        before = [(e.time, e.step, dict(e.payload)) for e in store.events(["eval"])]
+    capsys.readouterr()
+    assert main(["train", "--resume", run, "steps=3"]) == 0
+    assert "evaluating after step 2" not in capsys.readouterr().out
+    with RunDir.open(tmp_path / "a") as store:
+        after = [(e.time, e.step, dict(e.payload)) for e in store.events(["eval"])]
+    assert after[:2] == before and [step for _, step, _ in after] == [0, 2, 3]
+    assert main(["train", "--resume", run, "steps=4", "level=1", "eval.every=3"]) == 0
+    assert "evaluating after step 3" in capsys.readouterr().out, "in another place"

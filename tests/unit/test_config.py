@@ -198,6 +198,11 @@ def test_later_sources_win_and_parts_are_replaced_whole():
         ("model.sizes.hidden=-4", ConfigError, "hidden is -4, and sizes are at least 1"),
         ("env.levels=[]", ConfigError, "env.levels is .*at least 1"),
         ("warm_start.reward=nan", ConfigError, "warm_start.reward is nan"),
+        (
+            "env.name=['KeyDoor', 'Hanoi']",
+            ConfigError,
+            r"env.name is .*: input should be a valid string; several worlds are drawn by the sampler: \"sampler={name='worlds', env=",
+        ),
         ("learner.lr=inf", ConfigError, "learner.lr is inf: input should be a finite number"),
         ("eval.temperature=inf", ConfigError, "eval.temperature is inf"),
         ("runtime.stall_s=nan", ConfigError, "runtime.stall_s is nan"),

@@ -67,6 +67,8 @@ def main(arguments: list[str]) -> int:
         )
     if given.n < 1:
         raise QuintainError(f"-n is {given.n}; at least one demonstration of each world must be asked for")
+    if given.seed < 0:
+        raise QuintainError(f"--seed is {given.seed}; it must be at least 0")
     from quintain.envs.files import whole
 
     envs, levels = _envs(given), levels_of(given.levels)

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from quintain import config as configs
+from quintain import registry
 from quintain.cli.args import sources
 from quintain.cli.places import worlds_in
 from quintain.parts import Cast
@@ -137,6 +138,9 @@ class _Prepared:
 def _prepared(given: argparse.Namespace, player: str, against: str, items: Sequence[str]) -> _Prepared:
     from quintain.evals.players import called, held_out, named, opposed
     from quintain.runtime.check import check_playing
+    from quintain.runtime.fits import cramped
+    from quintain.runtime.stage import env_of
+    from quintain.runtime.words import Place
 
     files, overrides = sources(worlds_in(list(items)))
     config = configs.make(*files, overrides=overrides)
@@ -149,6 +153,8 @@ def _prepared(given: argparse.Namespace, player: str, against: str, items: Seque
         casts = [calm(cast) for cast in casts]
     check_playing(config, config.eval.split)
     drawn = held_out(config, given.n, given.seed)
+    if (renderer := casts[0].renderers.get("policy")) and env_of(config) in registry.names("world"):
+        warn(cramped(config, renderer, [Place.played(config)], config.eval.split))
     rival = named(against or config.eval.against)
     where = _where(config, drawn)
     if casts[0].frozen:
@@ -169,7 +175,7 @@ def _play(one: _Prepared) -> tuple[dict[str, Any], list[Group]]:
     """Play and sum up."""
     from quintain.evals.stats import summary
     from quintain.runtime.evaluate import play
-    from quintain.runtime.failures import refuse_failures, too_few
+    from quintain.runtime.failures import cut_of, refuse_failures, too_few
     from quintain.runtime.playing import make_reward, make_rollout
 
     config, casts, k = one.config, one.casts, one.given.k
@@ -188,6 +194,7 @@ def _play(one: _Prepared) -> tuple[dict[str, Any], list[Group]]:
         raise
     warn(refuse_failures(groups))
     warn(too_few(groups, config.rollout.name, k * len(casts)))
+    warn(cut_of(t for group in groups for t in group.trajectories).told())
     found = {
         "player": one.name,
         **steps_of(casts[0]),
@@ -271,12 +278,11 @@ def steps_of(cast: Cast) -> dict[str, int]:
 
 def used(cast: Cast) -> dict[str, Any]:
     """What a server says of its use, as `used`, and that of the other side, as `used_against`; nothing of players without one."""
+    from quintain.runtime.failures import Cut
+
     used = getattr(cast.engines.get("policy"), "used", {})
     if cut := used.get("cut_answers"):
-        warn(
-            f"{cut:,.0f} of {used['requests']:,.0f} answers were cut at {cast.sampling.max_tokens:,} tokens, and count as they stand; "
-            "rollout.max_tokens gives them more"
-        )
+        warn(Cut(int(cut), int(used["requests"]), cast.sampling.max_tokens).told())
     theirs = next((other for name in cast.frozen if (other := getattr(cast.engines.get(name), "used", {}))), {})
     return {
         # a cost has a fraction, tokens have none

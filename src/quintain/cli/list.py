@@ -188,6 +188,20 @@ def _made(place: Path) -> float:
         return 0.0
 
 
+def _drawn(tree: dict[str, Any]) -> dict[str, str]:
+    """The worlds and levels of a run whose sampler may draw others than its env names; nothing where that cannot be told here."""
+    from quintain import config as configs
+    from quintain.runtime.drawn import titled
+    from quintain.types import QuintainError
+
+    if tree.get("sampler", {}).keys() <= {"name"}:
+        return {}
+    try:
+        return dict(zip(("world", "level"), titled(configs.make(tree)), strict=True))
+    except QuintainError:  # such as a world of a file that is gone
+        return {}
+
+
 def runs(folder: Path = Path("runs")) -> list[dict[str, Any]]:
     """The runs in a folder, the one that was begun last at the end: where each plays, steps taken, success at its last evaluation and
     when that was.
@@ -213,7 +227,7 @@ def runs(folder: Path = Path("runs")) -> list[dict[str, Any]]:
                 tree = tomllib.loads(store.config if (place / "config.toml").exists() else store.agreed)
                 env, steps = tree.get("env", {}), tree.get("run", {}).get("steps", "?")
                 row |= {"world": tree.get("data") or env.get("name", "?")}
-                row |= {"level": ",".join(map(str, env.get("levels", [])))}
+                row |= {"level": ",".join(map(str, env.get("levels", [])))} | _drawn(tree)
                 row |= {"algorithm": tree.get("algorithm", {}).get("name", "?")}
                 newest = store.latest_checkpoint()
                 whole = not newest or store.offset >= newest.offsets.get(0, 0)

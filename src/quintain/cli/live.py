@@ -132,6 +132,7 @@ class Lines:
         cells = [
             f"{SHORT.get(k, k)} {told[k]}" + f" ({by})" * (k == "success" and bool(by)) for k in BRIEF if k in told
         ]
+        cells += [f"{k.replace('/', ' of ')} {v:g}" for k, v in metrics.items() if k.startswith("level/")]
         phases = {k.split("/", 1)[1]: v for k, v in metrics.items() if k.startswith("seconds/")}
         where = " ".join(f"{k} {v:.2f}" for k, v in phases.items() if v >= 0.005)
         self.seconds.append(metrics.get("seconds", 0.0))

@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> int:
     for line in lines(group, trajectory, colour=colour):
         print(line)
     print()
-    for line in legend(group, trajectory):
+    for line in legend(group, trajectory, words=_in_words(given.run)):
         print(f"\x1b[2m{line}\x1b[0m" if colour else line)
     return 0
 
@@ -92,6 +92,16 @@ def _kept(run: Path, only: int | None) -> tuple[list[tuple[Group, Trajectory]], 
             f"{shlex.quote(str(run))} --list` has those of other steps"
         )
     return kept, off or f"{run} has no trajectory: no episode is over yet"
+
+
+def _in_words(run: Path) -> bool:
+    """Whether a run is played in style words, as far as its config can be read."""
+    from quintain import config as configs
+
+    try:
+        return configs.make(run / "config.toml").env.scaffold.get("style") == "words"
+    except (QuintainError, OSError):
+        return False
 
 
 def _off(store: Any) -> str:
@@ -198,8 +208,8 @@ def role_of(node: Node, turned: Mapping[int, str]) -> str:
     return f"{node.role}: " if turned or own else ""
 
 
-def legend(group: Group, trajectory: Trajectory) -> Iterator[str]:
-    """What stands where in `lines`, as far as this trajectory has it, and the signs of a world whose rules it does not hold."""
+def legend(group: Group, trajectory: Trajectory, *, words: bool = False) -> Iterator[str]:
+    """What stands where in `lines`, as far as this trajectory has it, and what it does not hold: rules, and signs if it is in `words`."""
     t = trajectory
     yield f"{t.id}: ticket.member, of the group that tried the same task; {t.stop}: {STOPS[t.stop]}"
     yield "turn: what the policy said; p: how likely its tokens were, all together; version: step of the weights that drew them"
@@ -214,7 +224,8 @@ def legend(group: Group, trajectory: Trajectory) -> Iterator[str]:
     facts = _facts(group.task.env)
     if facts is not None and facts.rules not in shown:
         yield "\n  ".join((f"{facts.name}, which this policy learnt without its rules:", *facts.rules.splitlines()))
-        yield "words: signs, most with their place (on a map row and column, from 0); first all of them, then what may have changed"
+        if words:
+            yield "words: signs, most with their place (on a map row and column, from 0); first all of them, then what may have changed"
 
 
 def _facts(world: str) -> Facts | None:

@@ -22,6 +22,7 @@ from quintain.cli.restarts import EXPLAINED, FORKS, STEPPED, Supervisor
 from quintain.ledger import RunDir, RunMoved
 from quintain.registry import require_extra
 from quintain.runtime.check import check
+from quintain.runtime.drawn import titled
 from quintain.runtime.opponents import heeded, rival
 from quintain.runtime.transport import LearnerLost
 from quintain.runtime.watch import STALLED, StallError, go_on
@@ -354,7 +355,7 @@ def run(
     from quintain.runtime.launch import ranks
     from quintain.runtime.signals import DRAINED, Asked, Drain, StoppedEarly
 
-    shown = screen(config.run.steps, f"{config.env.name}  {config.algorithm.name}  {folder}")
+    shown = screen(config.run.steps, f"{titled(config)[0]}  {config.algorithm.name}  {folder}")
     sinks = [shown, Stepped(tell), *sinks, *trackers(config.track.sinks, folder)]
     say = shown.say
     if (count := config.runtime.processes) > 1 or config.runtime.actors:

@@ -82,8 +82,17 @@ ELSEWHERE = {
     "resume resume_from_checkpoint": "`quintain train --resume RUN`",
 }
 ELSEWHERE = {name: key for names, key in ELSEWHERE.items() for name in names.split()}
+SEVERAL = {
+    "env.name": "; several worlds are drawn by the sampler: \"sampler={name='worlds', env=['KeyDoor', 'FourRooms']}\""
+}
 FORM = Form(
-    model=Config, key="config key", example="run.steps=200", wrong=ConfigError, short=SHORT, elsewhere=ELSEWHERE
+    model=Config,
+    key="config key",
+    example="run.steps=200",
+    wrong=ConfigError,
+    short=SHORT,
+    elsewhere=ELSEWHERE,
+    several=SEVERAL,
 )
 
 

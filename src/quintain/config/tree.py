@@ -32,6 +32,9 @@ class Form(Generic[Model]):
     wrong: type[QuintainError]  # raised for what is no TOML, no override, or a value out of range
     short: Mapping[str, str] = field(default_factory=dict)  # shorthand -> key
     elsewhere: Mapping[str, str] = field(default_factory=dict)  # what others call it, alone or with its section -> key
+    several: Mapping[str, str] = field(
+        default_factory=dict
+    )  # key of one word -> what to write where a list is given for it
 
 
 def parse(path: Path, form: Form[Any]) -> dict[str, Any]:
@@ -106,6 +109,8 @@ def fit(tree: Mapping[str, Any], form: Form[Model]) -> Model:
         said = f"it is a table of settings; write {'.'.join(path)}.KEY=VALUE, or in a file [{'.'.join(path)}] and below it KEY = VALUE"
     if first["type"] == "list_type" and isinstance(first["input"], str):
         said += f"; write '{'.'.join(path)}=[\"{first['input']}\"]' (with the outer quotes)"
+    if first["type"] == "string_type" and isinstance(first["input"], list):
+        said += form.several.get(".".join(path), "")
     if first["type"] == "dict_type":
         name = ".".join(path)
         said += f"; write '{name}={{KEY=VALUE}}' (with the quotes; 0.5, not .5), or {name}.KEY=VALUE"

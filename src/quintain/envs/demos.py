@@ -191,7 +191,7 @@ def check(env: WorldEnv, how: Manner) -> None:
         )
     if how.slips and env.facts.seats != (SOLO,):
         raise CannotDemonstrate(
-            f"{env.facts.name} has the seats {env.facts.seats}; slips are for one player: take slips=0"
+            f"{env.facts.name} has the seats {env.facts.seats}; slips are for one player: take none (`--slips 0`)"
         )
     if how.why and env.scaffold.grammar not in ROOMY:
         raise CannotDemonstrate(

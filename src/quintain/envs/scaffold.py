@@ -13,6 +13,8 @@ from quintain.types import QuintainError, Stop
 from quintain.worlds.kernel import CAPTION_LEVELS, Facts, View
 
 KINDS: dict[Any, str] = {bool: "true or false", int: "an integer", float: "a number", str: "a word"}
+# what style words has none of, whatever a scaffold says
+UNSAID = {"history": "no past actions", "rules": "no rules", "feedback": "no sentences"}
 
 
 class ScaffoldError(QuintainError):
@@ -27,13 +29,14 @@ class Scaffold:
         image: side of the picture in pixels, 32 to 2048; 0 shows none.
         caption: 0 no text, 1 the essentials, 2 all that is visible.
         rules: open with the rules and the form of an answer.
-        history: how many of the seat's own last actions each observation repeats.
-        turns: of an episode, where they are to be fewer than the world's own, of which its oracle knows; 0 for all; the opening tells them.
+        history: how many of the seat's own last actions each observation repeats; not in words.
+        turns: of an episode, where they are to be fewer than the world's own, of which its oracle knows; 0 for all; the opening tells them,
+            but not in words.
         countdown: say after each turn how many are left; not in words.
         grammar: how an action is written: `free`, `tagged`, `json`, `word`, `tool`.
         feedback: say in a sentence what the last action did.
         style: `plain` for text; `words` for one word per thing, where the first message holds all and later ones only
-            what can move. Words come without rules and feedback.
+            what can move. Words come without rules, feedback, history and countdown, and always with the full caption.
         penalty: taken from the reward, as the component `malformed`, for each unreadable or forbidden action, >= 0.
         strict: an unreadable action ends the episode.
 
@@ -78,6 +81,13 @@ class Scaffold:
         if self.caption != 2 and self.style == "words":
             raise ScaffoldError(
                 f"caption is {self.caption}, and style words has words in its place; leave caption out or set style=plain"
+            )
+        changed = [f.name for f in dataclasses.fields(self) if getattr(self, f.name) != f.default]
+        if self.style == "words" and (unsaid := [name for name in changed if name in UNSAID]):
+            name, value = unsaid[0], getattr(self, unsaid[0])
+            told = str(value).lower() if isinstance(value, bool) else value
+            raise ScaffoldError(
+                f"{name} is {told}, and style words, which has {UNSAID[name]}, would be the same; leave {name} out or set style=plain"
             )
         if not self.image and not self.caption:
             raise ScaffoldError(

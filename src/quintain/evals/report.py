@@ -17,6 +17,8 @@ from quintain.evals.diagnose import findings
 from quintain.evals.page import PAGE, STYLE
 from quintain.ledger import ReadOnlyRun, RunDir
 from quintain.messages import png_of
+from quintain.runtime.drawn import titled
+from quintain.runtime.drawn import where as drawn
 from quintain.runtime.opponents import AGAINST, ITSELF, rival
 from quintain.types import Group, Kind, Message, Node, QuintainError, Trajectory
 
@@ -39,7 +41,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
         wall = _seconds(store)
         told = "".join(_finding(*f) for f in findings(store, _told(rows), _groups(config, rows)))
     page = PAGE.format(
-        title=html.escape(f"{config.run.name}: {config.algorithm.name} on {config.data or config.env.name}"),
+        title=html.escape(f"{config.run.name}: {config.algorithm.name} on {titled(config)[0]}"),
         style=STYLE,
         sub=html.escape(_sub(config, rows, wall) + moved),
         tiles="".join(_tile(*t) for t in _tiles(rows, here)),
@@ -89,9 +91,8 @@ def _moved(store: RunDir) -> tuple[float, str]:
 
 
 def _sub(config: configs.Config, rows: Rows, wall: float) -> str:
-    level = ",".join(map(str, config.env.levels))
     episodes = sum(m.get("episodes", 0.0) for _, m in rows)
-    where = config.data or f"{config.env.name} level {level}"
+    where = drawn(config)
     where += f" (held out: against {against})" if (against := rival(config)) else ""
     return f"{where} · seed {config.run.seed} · {len(rows)} of {config.run.steps} steps · {episodes:,.0f} episodes · {wall:.0f} s"
 
@@ -175,6 +176,9 @@ def _charts(rows: Rows, evals: Rows) -> str:
     ):
         series = {name: _series(rows, key) for name, key in keys.items() if _series(rows, key)[0]}
         made.append(chart.lines(title, series, floor=floor) if series else "")
+    climbed = sorted({k for _, m in rows for k in m if k.startswith("level/")})
+    levels = {key.removeprefix("level/"): _series(rows, key) for key in climbed}
+    made.append(chart.lines("Level of the curriculum", levels, floor=0.0) if levels else "")
     made.append(_ratios(rows))
     steps = [step + 1.0 for step, _ in rows]
     for title, prefix in (("How episodes stopped", "stop/"), ("Seconds of a step", "seconds/")):

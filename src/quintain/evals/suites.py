@@ -16,7 +16,7 @@ from quintain.evals.stats import compared, effective, interval, paired
 from quintain.parts import Cast
 from quintain.registry import build
 from quintain.runtime.evaluate import play, succeeded
-from quintain.runtime.failures import refuse_failures, too_few
+from quintain.runtime.failures import Cut, cut_of, refuse_failures, too_few
 from quintain.runtime.playing import close_engines, make_reward, make_rollout
 from quintain.types import Group, Task
 
@@ -80,11 +80,12 @@ async def play_suite(
         tries: episodes of each instance.
         change: what becomes of a cast before it plays.
         far: is told after each instance how far it is.
-        warn: is told after each world of its episodes that failed, "" where none did.
+        warn: is told after each world of its episodes that failed, and at the end of answers that were cut, "" where there are none.
         found: takes each world as it ends; those that it has are not played.
     """
     found = {} if found is None else found
     cast: Cast | None = None
+    cut = Cut()
     try:
         for world in [world for world in suite.worlds if world not in found]:
             config, cast = casts(world)
@@ -92,7 +93,9 @@ async def play_suite(
             groups = await _world(suite.tasks(world), config, change(cast), tries, partial(_told, far, where))
             warn(refuse_failures(groups))
             warn(too_few(groups, config.rollout.name, tries))
+            cut = cut.plus(cut_of(t for group in groups for t in group.trajectories))
             found[world] = [_of(group) for group in groups]
+        warn(cut.told())
     finally:
         if cast is not None:
             await close_engines(cast)

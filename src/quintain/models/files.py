@@ -168,6 +168,8 @@ def save_model(model: nn.Module, folder: str | Path) -> None:
     try:
         with _quiet():
             writable.save_pretrained(folder)
+        for weights in Path(folder).glob("*.safetensors"):  # its writer makes them their owner's alone
+            weights.chmod((Path(folder) / "config.json").stat().st_mode & 0o777)
     except OSError as error:
         raise ModelFolderError(f"{folder} cannot be written: {error}") from error
 

@@ -29,8 +29,10 @@ from quintain.runtime.beside import Beside
 from quintain.runtime.check import check
 from quintain.runtime.crew import Crew
 from quintain.runtime.crew_engine import CrewEngine, PinnedCrewEngine
+from quintain.runtime.drawn import drawn_places
 from quintain.runtime.env_pool import EnvPool
 from quintain.runtime.evaluate import Evaluator, make_evaluator
+from quintain.runtime.fits import cramped
 from quintain.runtime.keeper import Keeper
 from quintain.runtime.launch import Place, groups_of_rank
 from quintain.runtime.leading import leading
@@ -48,6 +50,8 @@ from quintain.types import Weights
 from quintain.waits import waiting
 
 Say = Callable[[str], None]
+# settings that an evaluation depends on: with others than it had, it tells of something else
+JUDGED = ("env.", "eval.", "reward", "rollout.", "model.", "engine.", "data", "columns")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -253,7 +257,10 @@ async def _train(
     run, scores = opened.run, {}
     if narrow := policy.narrower(config, opened.model):
         run.say(narrow)
-    resumed = place.resume and run.restore(place.step)
+    if tight := cramped(config, opened.stage.renderer, drawn_places(config)):
+        run.say(f"WARNING: {tight}")
+    alike = not any(key.startswith(JUDGED) for key in place.changed)
+    resumed = place.resume and run.restore(place.step, alike)
     watch.went_on = True
     if resumed:
         if place.changed:

@@ -37,11 +37,21 @@ def write_demos(
                 )
             said = renderer.say(turn.answer)
             if len(said) > room:
-                raise ConfigError(
-                    f"rollout.max_tokens is {room}, but an answer of the oracle, {turn.text[:60]!r}, has {len(said)} tokens; set "
-                    f"rollout.max_tokens={len(said) + SPARE}"
-                )
+                raise ConfigError(more_room(room, turn.text, len(said)))
             tokens += (*more, *said)
             mask += [False] * len(more) + [not turn.slip] * len(said)
             history += (*turn.messages, renderer.parse(said) if tools else turn.answer)
         yield Demo(tuple(tokens), tuple(mask))
+
+
+def more_room(room: int, text: str, tokens: int) -> str:
+    """That an answer of the oracle has more tokens than a turn, and what mends it.
+
+    Example:
+        >>> more_room(3, "turn around", 5)
+        "rollout.max_tokens is 3, but an answer of the oracle, 'turn around', has 5 tokens; set rollout.max_tokens=15"
+    """
+    return (
+        f"rollout.max_tokens is {room}, but an answer of the oracle, {text[:60]!r}, has {tokens} tokens; set "
+        f"rollout.max_tokens={tokens + SPARE}"
+    )

@@ -24,6 +24,20 @@ def drawn_places(config: Config) -> list[Place]:
     return told_places(config) or ([Place.played(config)] if env_of(config) in names("world") else [])
 
 
+def titled(config: Config) -> tuple[str, str]:
+    """The worlds (or data) that a run trains in and their levels, as titles and lists name them.
+
+    Example:
+        >>> from quintain import config as configs
+        >>> two = {"name": "worlds", "env": ["KeyDoor", "FourRooms"], "levels": [0, 2]}
+        >>> titled(configs.make({"sampler": two})), titled(configs.make(overrides=["level=1-3"]))
+        (('KeyDoor, FourRooms', '0,2'), ('KeyDoor', '1,2,3'))
+    """
+    drawn = told_places(config)
+    levels = dict.fromkeys(",".join(map(str, each)) for each in [p.levels for p in drawn] or [config.env.levels])
+    return ", ".join(dict.fromkeys(place.world for place in drawn)) or config.data or config.env.name, "; ".join(levels)
+
+
 def check_drawn(config: Config) -> None:
     """Refuse what would end the episodes of a task as failures, or the run in the middle.
 

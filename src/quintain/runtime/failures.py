@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from quintain.rewards.env import RewardError
-from quintain.types import Group, QuintainError, Stop, Trajectory
+from quintain.types import Group, Kind, QuintainError, Stop, Trajectory
 
 STEPS = 3  # steps in which not one episode may get through before the run ends
 SHARE = 0.9  # of a step's episodes: from here on nearly all
@@ -24,6 +25,7 @@ COUNTED = (
     "tokens",
     "episodes",
     "unscored",
+    "answers_cut",
 )  # summed over such steps
 MEANT = ("reward", "solved_some", "malformed", "turns")  # means of a step, averaged over them
 
@@ -204,6 +206,11 @@ def _idle(total: Mapping[str, float], steps: int, folder: Path) -> str:
             f"{why}nothing scores the answers that the agent gives: set reward=exact, which compares them with the column `answer`, or a "
             "reward of your own (quintain new reward NAME), or have the agent return a number"
         )
+    if total["answers_cut"] >= HALF * max(total["turns"] / steps * total["episodes"], 1.0):
+        return (
+            f"{why}most answers are cut at the token limit of a turn before they end: set rollout.max_tokens higher; `{shown}` has an "
+            "episode"
+        )
     if total["malformed"] >= SHARE * max(total["turns"], 1e-9):
         return (
             f"{why}nearly all that the policy says cannot be read as an action: show it how with warm_start.steps=50 (in a world) or "
@@ -226,6 +233,38 @@ def too_few(groups: Sequence[Group], rollout: str, members: int) -> str:
         f"the rollout {rollout!r} gave fewer trajectories than it was asked for ({members} a task) in {len(few)} of {len(groups)} groups "
         f"(the first: {len(few[0].trajectories)} of task {few[0].task.key}); scores are over those that it gave"
     )
+
+
+class Cut(NamedTuple):
+    """Answers that ended at the limit of a turn and not with its end, of how many, and that limit in tokens."""
+
+    count: int = 0
+    answers: int = 0
+    limit: int = 0
+
+    def plus(self, other: Cut) -> Cut:
+        """Both together."""
+        return Cut(self.count + other.count, self.answers + other.answers, max(self.limit, other.limit))
+
+    def told(self) -> str:
+        """What to say of them; "" where there is none.
+
+        Example:
+            >>> Cut(3, 40, 16).told()
+            '3 of 40 answers were cut at 16 tokens, and count as they stand; rollout.max_tokens gives them more'
+        """
+        return (
+            f"{self.count:,} of {self.answers:,} answers were cut at {self.limit:,} tokens, and count as they stand; "
+            "rollout.max_tokens gives them more"
+        ) * bool(self.count)
+
+
+def cut_of(trajectories: Iterable[Trajectory]) -> Cut:
+    """The answers of a policy that is sampled in tokens; a turn of a fixed number of words has no end that could be cut off."""
+    said = [node for t in trajectories for node in t.nodes if node.kind is Kind.sampled]
+    ends = [(node, node.sampling) for node in said if node.sampling and node.sampling.stop]
+    cut = [s.max_tokens for n, s in ends if len(n.tokens) >= s.max_tokens and n.tokens[-1] not in s.stop]
+    return Cut(len(cut), len(said), max(cut, default=0))
 
 
 def refuse_failures(groups: Sequence[Group], sums: Callable[[Mapping[str, float]], Mapping[str, float]] = dict) -> str:

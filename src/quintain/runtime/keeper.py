@@ -18,12 +18,12 @@ from quintain.types import Event, Group, QuintainError, Stop, Ticket
 from quintain.waits import waiting
 
 MEMBERS = ("members_added", "members_forked", "members_started", "members_lost", "tokens_lost")
-RARE = ("retries", "rebuilt", "unscored", "busy_s", *MEMBERS, *TALLIES)
+RARE = ("retries", "rebuilt", "unscored", "answers_cut", "busy_s", *MEMBERS, *TALLIES)
 COUNTS = (
     *("episodes", "groups_played", "groups_trained", "tokens_sampled", "tokens_context"),
     *("groups_withheld", "groups_refilled_for_lag"),
     *("engine_interrupted", "engine_carried", "engine_discarded", "engine_moved"),
-    *("retries", "rebuilt", "unscored", "busy_s", *MEMBERS, *TALLIES),
+    *("retries", "rebuilt", "unscored", "answers_cut", "busy_s", *MEMBERS, *TALLIES),
 )  # sums over ranks
 GAPS = ("canary_gap_max", "canary_gap_mean", "audit_gap_max", "audit_gap_mean", "audit_stale_mean", "proof_seconds")
 LARGEST = ("deadline_s", "lag_max", "groups_waiting_max", "engine_versions", *GAPS)
@@ -192,11 +192,13 @@ class Keeper:
         if not self.alone:
             self.ranks.barrier()
 
-    def restore(self, load: Callable[[str], None], step: int | None = None) -> dict[str, Any] | None:
+    def restore(
+        self, load: Callable[[str], None], step: int | None = None, alike: bool = False
+    ) -> dict[str, Any] | None:
         """Load the checkpoint of `step`, or the newest, into the learner, and give its boundary; None when there is none yet.
 
         What came after it is played again, so its events are superseded: once every rank has found its boundary and
-        loaded, and not before.
+        loaded, and not before. The evaluation of this very policy still counts where evaluations are `alike` to what they were.
 
         Raises:
             LostBoundary: on every rank, where the stream of one has lost what it needs to go on.
@@ -209,7 +211,11 @@ class Keeper:
         if not self.alone:
             self.ranks.barrier()
         if self.first:
+            scores = self.store.lines(["eval"], step=found.step) if found is not None and alike else ()
+            last = [line.event for line in scores][-1:]
             self.store.rewind(found)
+            if last and found is not None and not self.scored(found.step):
+                self.store.append(*last)
         if not self.alone:
             self.ranks.barrier()
         return boundary

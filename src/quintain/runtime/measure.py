@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from quintain.parts import Cast
+from quintain.given import numbers_of
+from quintain.parts import Cast, Sampler, State
+from quintain.runtime.failures import cut_of
 from quintain.runtime.opponents import AGAINST, ITSELF, PLAYERS, seats_in
 from quintain.types import Group, Kind, Stop
 
@@ -31,6 +33,7 @@ class Seen(NamedTuple):
     unscored: int
     tags: Mapping[str, Any]
     alone: bool  # it was played in a world of one seat, where other groups have opponents
+    cut: int  # answers, at the token limit of a turn
 
 
 def seen(group: Group, rivals: bool = False) -> Seen:
@@ -50,6 +53,7 @@ def seen(group: Group, rivals: bool = False) -> Seen:
         unscored=sum(not t.rewards and t.nodes[-1].kind is Kind.forced for t in each if t.nodes),
         tags=group.tags,
         alone=rivals and len(seats_in(group.task.env)) == 1,
+        cut=cut_of(each).count,
     )
 
 
@@ -61,7 +65,8 @@ def played(finished: Sequence[Seen], shown: Sequence[Seen], trained: Sequence[Gr
 
     What is rare is there only where it happened: `retries`, envs `rebuilt` on another worker, the largest learned `deadline_s`,
     `busy_s` that episodes had their slots, members started in races, those that lost, and their tokens, members that were added to
-    groups or forked from others; answers of agents that nothing scored (`unscored`); episodes and successes by who played the other
+    groups or forked from others; answers of agents that nothing scored (`unscored`), and that were cut at the token limit of a turn
+    (`answers_cut`); episodes and successes by who played the other
     seats.
 
     Args:
@@ -133,6 +138,7 @@ def _cared(groups: Sequence[Seen]) -> dict[str, float]:
         "retries": float(sum(g.retries for g in groups)),
         "rebuilt": float(sum(g.rebuilt for g in groups)),
         "unscored": float(sum(g.unscored for g in groups)),
+        "answers_cut": float(sum(g.cut for g in groups)),
         "deadline_s": max((g.tags.get("deadline_s", 0.0) for g in groups), default=0.0),
         "busy_s": sum(g.tags.get("busy_s", 0.0) for g in groups),
         "members_added": float(sum(g.tags.get("added", 0) for g in groups)),
@@ -171,3 +177,8 @@ def engines(cast: Cast) -> dict[str, float]:
     """What the engines that learn have counted since the last call, as far as they count."""
     learning = [engine for role, engine in cast.engines.items() if role not in cast.frozen]
     return summed([engine.counters() for engine in learning if hasattr(engine, "counters")])  # pyrefly: ignore
+
+
+def counted(cast: Cast, sampler: Sampler, state: State) -> dict[str, float]:
+    """What engines have counted (see `engines`), and what the sampler adds."""
+    return engines(cast) | numbers_of(sampler, state)

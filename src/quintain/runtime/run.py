@@ -189,7 +189,7 @@ class LocalRun:
         self.sampler_state = self.keeper.observed(self.parts.sampler, ended, self.sampler_state)
         self.care.see(ended, lambda kind, fact: self.keeper.write(step, kind, fact))
         proof = self.parts.proof.row() if self.parts.proof is not None else {}
-        counted = self.window.counts() | measure.engines(self.cast) | proof
+        counted = self.window.counts() | measure.counted(self.cast, self.parts.sampler, self.sampler_state) | proof
         row = self.keeper.reduce(measure.played(fresh, shown, groups, step) | counted)
         row = measure.by_opponent(row, self.plan.rivals) | dict(metrics)
         row |= self.care.row(self.keeper.sums, self.plan.racing) | measure.timing(self.clock.restart(), row)
@@ -372,8 +372,8 @@ class LocalRun:
         self.keeper.boundary({**self._state, "beside": beside.step})
         self.keeper.checkpoint(self.step, save, assist)
 
-    def restore(self, step: int | None = None) -> bool:
-        """Continue from the checkpoint of `step` (None: the newest): learner, states, counters, pending tickets.
+    def restore(self, step: int | None = None, alike: bool = False) -> bool:
+        """Continue from the checkpoint of `step` (None: the newest): learner, states, counters, pending tickets; see `Keeper.restore`.
 
         False when there is none. What does not fit is an error that leaves the ledger as it was.
         """
@@ -383,7 +383,7 @@ class LocalRun:
             self.learner.load(folder)
             found.append(folder)
 
-        boundary = self.keeper.restore(load, step)
+        boundary = self.keeper.restore(load, step, alike)
         if boundary is None:
             return False
         if boundary.get("beside") is not None:

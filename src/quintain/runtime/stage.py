@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from quintain.config import Config, ConfigError
-from quintain.envs.demos import Manner
+from quintain.envs.demos import Manner, Turn
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
-from quintain.given import lacks, next_of, whole
+from quintain.given import lacks, next_of, spread_out, whole
 from quintain.learn.pack import Demo
 from quintain.parts import Sampler
 from quintain.ports import Env, Renderer
@@ -26,9 +26,10 @@ from quintain.runtime.env_pool import Schema
 from quintain.runtime.env_process import local
 from quintain.runtime.spread import cores, spread
 from quintain.runtime.words import renderer_of, turn_tokens
-from quintain.types import Task
+from quintain.types import Task, Tool
 
 Envs = Callable[[Task], Env]
+Demonstration = tuple[Task, tuple[Turn, ...]]
 Hold = Callable[
     [dict[str, Any], Schema], Envs
 ]  # envs elsewhere: what `make_envs` reads there, and the type of private states
@@ -132,18 +133,29 @@ def _world_stage(config: Config, hold: Hold | None) -> Stage:
     sampler = partial(world_sampler, config)
 
     def demos(count: int, seed: int) -> Iterable[Demo]:
-        own, tasks = WorldEnv(world, scaffold), drawn(sampler("train", seed, (0, 1)))
+        own, tasks = WorldEnv(world, scaffold), drawn(spread_out(sampler("train", seed, (0, 1))))
         share = cores(config.runtime.processes)
         made = spread(own, tasks, count, share, Manner(seed=seed, reward=config.warm_start.reward))
-        for demo in write_demos(made, renderer, turn_tokens(config), own.tools):
-            if len(demo.tokens) > config.model.context:
-                raise ConfigError(
-                    f"model.context is {config.model.context}, but a demonstration of the oracle has {len(demo.tokens)} "
-                    "tokens; set model.context higher, or an easier level"
-                )
-            yield demo
+        return written(config, made, renderer, own.tools)
 
     return Stage(env=env, renderer=renderer, sampler=sampler, demos=demos)
+
+
+def written(
+    config: Config, made: Iterable[Demonstration], renderer: Renderer, tools: Sequence[Tool] = ()
+) -> Iterator[Demo]:
+    """Demonstrations as tokens (see `write_demos`), none longer than a path may be.
+
+    Raises:
+        ConfigError: an answer or a whole demonstration has no room.
+    """
+    for demo in write_demos(made, renderer, turn_tokens(config), tools):
+        if len(demo.tokens) > config.model.context:
+            raise ConfigError(
+                f"model.context is {config.model.context}, but a demonstration of the oracle has {len(demo.tokens)} "
+                "tokens; set model.context higher, or an easier level"
+            )
+        yield demo
 
 
 def _world_renderer(config: Config, scaffold: Scaffold) -> Renderer:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from quintain.codec import digest_of
 from quintain.config import Config, ConfigError, make, ranges
+from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import world_of
 from quintain.ledger import RunDir
 from quintain.registry import names, unknown
@@ -23,6 +24,7 @@ from quintain.worlds.own import solved
 
 # instances of a level (a quarter of them where they have turns), and turns of each, that tell how long answers are
 LOOKS, TURNS = 32, 4
+BARE = ("word", "free")  # grammars that write an action as it is
 
 
 class Place(NamedTuple):
@@ -140,12 +142,27 @@ def turn_tokens(config: Config) -> int:
     return config.rollout.max_tokens or (128 if config.model.folder else 1)
 
 
+def check_written(config: Config) -> None:
+    """Refuse a way to write actions that a model of words has no words for.
+
+    Raises:
+        ConfigError: the grammar puts something around an action.
+    """
+    scaffold = Scaffold.of(config.env.scaffold)
+    if of_words(config) and scaffold.style == "words" and scaffold.grammar not in BARE:
+        raise ConfigError(
+            f"env.scaffold.grammar is {scaffold.grammar}, and a model of words says an action alone: leave it out "
+            f"({' or '.join(BARE)}), or train a model with a tokenizer (quintain new model)"
+        )
+
+
 def renderer_of(config: Config) -> WordRenderer:
     """The renderer of a model of words.
 
     Raises:
-        ConfigError: it lacks words of where it plays, or the room for an answer there.
+        ConfigError: it lacks words of where it plays, or the room for an answer there, or actions are written in others.
     """
+    check_written(config)
     one, words = 1 if turn_tokens(config) == 1 else 0, known(config)
     _enough(config, words)
     renderer = WordRenderer(words, turn_tokens=one)
@@ -164,7 +181,7 @@ def fitted(config: Config) -> Config:
     """A config with what a model of words needs: the words of where it begins, and the tokens of a turn where it leaves them open.
 
     Raises:
-        ConfigError: `model.words` is set for another model, or has what is no place.
+        ConfigError: `model.words` is set for another model, or has what is no place; or see `check_written`.
 
     Example:
         >>> from quintain import config as configs
@@ -177,6 +194,7 @@ def fitted(config: Config) -> Config:
                 f"model.words is {config.model.words}, but only a model of words has such: one without a model folder and data, in a world"
             )
         return config
+    check_written(config)
     config = config.model_copy(deep=True)
     if not config.model.words or _lacking(config, known(config)):
         config.model.words.append(str(Place.played(config)))

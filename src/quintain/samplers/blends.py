@@ -6,11 +6,11 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from quintain.given import next_of, seen_by, whole
+from quintain.given import next_of, numbers_of, seen_by, spread_out, whole
 from quintain.parts import Sampler, State
 from quintain.registry import build, entry, named, register, unknown
 from quintain.samplers.draws import choice, mixed, uniform
-from quintain.samplers.worlds import SEEDS, Place, SamplerError, check_shard, task_of
+from quintain.samplers.worlds import SEEDS, Place, SamplerError, Worlds, check_shard, task_of
 from quintain.types import Group, Task
 
 # tag of groups in which the policy played every seat of a contest: half of them win, however well they play
@@ -31,6 +31,15 @@ class Mixture:
         """What the parts draw from; nothing where one does not tell."""
         each = [getattr(part, "places", []) for part in self.parts]
         return [place for told in each for place in told] if all(each) else []
+
+    def spread(self) -> Sampler:
+        """The same mixture, whose parts draw from all their places alike."""
+        return Mixture([spread_out(part) for part in self.parts], self.weights, self.seed, self.shard)
+
+    def numbers(self, state: State) -> dict[str, float]:
+        """Those of the parts."""
+        each = [numbers_of(part, own) for part, own in zip(self.parts, state["parts"], strict=True)]
+        return {name: value for numbers in each for name, value in numbers.items()}
 
     def init(self) -> State:
         """Nothing was drawn."""
@@ -114,6 +123,16 @@ class Curriculum:
         """The world at all levels, as it may come to each."""
         return [(self.env, self.levels, self.params)]
 
+    def spread(self) -> Sampler:
+        """Instances of all levels alike, whatever was seen."""
+        sampler = Worlds([self.env], self.levels, self.split, (self.seed, 0))
+        sampler.shard, sampler.params = self.shard, self.params
+        return sampler
+
+    def numbers(self, state: State) -> dict[str, float]:
+        """Where it is."""
+        return {f"level/{self.env}": float(self.levels[self._at(state)])}
+
     def init(self) -> State:
         """The first level, nothing seen."""
         return {"drawn": 0, "at": 0, "recent": []}
@@ -164,7 +183,8 @@ def curriculum(
 
     With p the share of episodes with a reward above 1/2 among the last `window` groups of the current level: p >=
     `high` moves one level up, p < `low` one down. One task in five is of an earlier level, so that nothing is
-    forgotten. Several processes climb together, by the groups of all. Where others play seats of a game in some groups
+    forgotten. The metric `level/WORLD` is the current one; a warm start has demonstrations of all levels alike. Several processes climb
+    together, by the groups of all. Where others play seats of a game in some groups
     (`rollout.opponents`), only those count.
 
     Args:

@@ -442,6 +442,7 @@ def _demos(capsys, *words: str) -> list[tuple[dict, list[str]]]:
         (["play", "nowhere.py"], "there is no file"),
         (["play", "KeyDoor", "--size", "-3"], "--size is -3; it is how many lines the picture has, 0 for none"),
         (["demos", "KeyDoor", "size=3"], "only env.scaffold.KEY=VALUE, env.params.KNOB=VALUE"),
+        (["demos", "KeyDoor", "--seed", "-4"], "--seed is -4; it must be at least 0"),
         (["demos", "KeyDoor", "--levels", "²"], "--levels ²: give one level or a range"),
         (["demos", "KeyDoor", "--levels", "٣"], "--levels ٣: give one level or a range"),
         (["eval", "oracle", "KeyDoor", "Sokoban"], "one world is played at a time, not KeyDoor, Sokoban"),

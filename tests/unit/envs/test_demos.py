@@ -320,7 +320,7 @@ def test_what_can_never_be_demonstrated_is_told_at_once(name, options, asked, to
 
 
 def test_slips_are_for_one_player() -> None:
-    with pytest.raises(CannotDemonstrate, match="slips are for one player: take slips=0"):
+    with pytest.raises(CannotDemonstrate, match="slips are for one player: take none .`--slips 0`"):
         next(demonstrations(WorldEnv(world_of("NimDuel")), iter([]), 1, Manner(slips=0.1)))
 
 

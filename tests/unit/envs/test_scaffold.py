@@ -69,11 +69,27 @@ def test_words_name_static_things_once() -> None:
             ScaffoldError,
             "caption is 0, and style words has words in its place",
         ),
+        (
+            {"history": 2, "style": "words"},
+            ScaffoldError,
+            "history is 2, and style words, which has no past actions, would",
+        ),
+        (
+            {"rules": False, "style": "words"},
+            ScaffoldError,
+            "rules is false, and .* leave rules out or set style=plain",
+        ),
+        ({"feedback": False, "style": "words"}, ScaffoldError, "feedback is false, and style words, which has no sent"),
     ],
 )
 def test_impossible_scaffolds_are_refused(options: dict, error: type[Exception], match: str) -> None:
     with pytest.raises(error, match=match):
         Scaffold.of(options)
+
+
+def test_words_take_what_plain_text_has_by_itself() -> None:
+    options = {"history": 0, "rules": True, "feedback": True, "countdown": False, "caption": 2, "turns": 5}
+    assert Scaffold.of({**options, "style": "words"}).turns == 5
 
 
 def test_events_become_sentences_in_order() -> None:

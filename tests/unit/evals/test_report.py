@@ -43,6 +43,17 @@ def test_the_page_counts_the_seconds_of_the_run_and_not_its_breaks(run):
     assert " · 50 s</p>" in page and "tokens/s, last 10 steps" in page and "bands are one standard deviation" in page
 
 
+def test_all_worlds_that_are_played_are_named_on_the_page_and_in_the_list(tmp_path, monkeypatch, capsys):
+    two = {"name": "worlds", "env": ["FrozenLake", "NimGame"], "levels": [0, 1]}
+    RunDir.create(tmp_path / "runs" / "two", make("tiny", {"sampler": two, "run": {"name": "two"}}).toml()).close()
+    page = write_report(tmp_path / "runs" / "two").read_text()
+    assert "<title>two: grpo on FrozenLake, NimGame</title>" in page
+    assert "FrozenLake, NimGame level 0-1; evaluated in KeyDoor level 0 · seed" in page
+    monkeypatch.chdir(tmp_path)
+    assert main(["list", "runs"]) == 0
+    assert "runs/two  FrozenLake, NimGame  0,1    grpo" in capsys.readouterr().out
+
+
 def test_a_step_without_a_group_has_no_entropy_and_rewards_start_at_0(run):
     page = write_report(run).read_text()
     chart = {

@@ -15,6 +15,9 @@ from quintain.models import ModelFolderError, UnsupportedModel, load_model, save
 @pytest.fixture
 def folder(make, tmp_path):
     save_model(make("qwen3", tie=True), tmp_path / "model")
+    assert len({path.stat().st_mode for path in (tmp_path / "model").iterdir()}) == 1, (
+        "the weights are read by who reads the rest"
+    )
     return tmp_path / "model"
 
 

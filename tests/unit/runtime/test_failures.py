@@ -144,6 +144,16 @@ IDLE = {"tokens": 0.0, "grad_norm": 0.0, "groups_played": 8.0, "turns": 4.0, "re
     ("row", "cause", "fix"),
     [
         ({}, "left out every one of 80 groups", "a lower level"),
+        (
+            {"malformed": 4.0, "episodes": 8.0, "answers_cut": 17.0},
+            "most answers are cut",
+            "set rollout.max_tokens higher",
+        ),
+        (
+            {"malformed": 4.0, "episodes": 8.0, "answers_cut": 15.0},
+            "cannot be read as an action",
+            "warm_start.steps=50",
+        ),
         ({"malformed": 4.0}, "cannot be read as an action", "warm_start.steps=50"),
         ({"reward": 1.0, "solved_some": 1.0}, "tell its episodes apart no more", "a higher level"),
         ({"episodes": 32.0, "unscored": 32.0}, "nothing scores the answers that the agent gives", "reward=exact"),

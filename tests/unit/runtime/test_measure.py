@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from quintain.runtime.failures import Cut, cut_of
 from quintain.runtime.measure import played, seen
-from quintain.types import Completion, Group, Kind, Node, Role, Span, Stop, Task, Trajectory
+from quintain.types import Completion, Group, Kind, Node, Role, Sampling, Span, Stop, Task, Trajectory
 
 
 def group(ticket: int, reward: float) -> Group:
@@ -39,3 +40,15 @@ def test_answers_of_agents_that_nothing_scored_are_counted():
     members = (one, silent, replace(one, nodes=(*one.nodes, said)), replace(silent, nodes=(*one.nodes, said)))
     row = played([seen(replace(scored, trajectories=members))], [], [], 4)
     assert row["unscored"] == 1 and "unscored" not in played([seen(scored)], [], [], 4)
+
+
+def test_answers_that_end_at_the_limit_and_not_by_themselves_are_counted():
+    (one,) = (said := group(0, 0.0)).trajectories
+
+    def limited(most: int, *stop: int) -> Trajectory:
+        return replace(one, nodes=(one.nodes[0], replace(one.nodes[1], sampling=Sampling(max_tokens=most, stop=stop))))
+
+    members = (limited(2, 9), limited(2, 9), limited(3, 9), limited(2, 2), limited(2), one)
+    assert cut_of(members) == Cut(2, 6, 2) and not cut_of([limited(2, 2)]).told()
+    row = played([seen(replace(said, trajectories=members))], [], [], 4)
+    assert row["answers_cut"] == 2 and "answers_cut" not in played([seen(said)], [], [], 4)

@@ -213,7 +213,7 @@ async def test_players_without_a_setting_take_that_of_the_run_they_play(runs):
 
 
 def test_runs_that_read_other_things_do_not_meet(runs):
-    with RunDir.create(runs / "three", duel("rollout.max_tokens=1", "env.scaffold.history=2").toml(full=True)) as store:
+    with RunDir.create(runs / "three", duel("rollout.max_tokens=1", "env.scaffold.turns=9").toml(full=True)) as store:
         store.checkpoint(1, lambda folder: None)
     with pytest.raises(configs.ConfigError, match="a game is told in one way"):
         opposed(str(runs / "one"), str(runs / "three"), configs.make(), [], {})

@@ -70,7 +70,7 @@ def test_what_other_parts_left_is_not_taken_over():
     run.say = said.append
     run.parts.sampler = run._stateful["sampler"] = worlds("A")
     left = {"step": 2, "index": 4, "sampler": {"drawn": 4}, "advantage": None, "gate": None, "pending": []}
-    run.keeper.restore = lambda load, step: left
+    run.keeper.restore = lambda load, step, alike: left
     assert run.restore() and run.sampler_state == {"drawn": 4} and not said, "of before it was written who left it"
     left["made"] = {"sampler": made_of(curriculum())}
     assert run.restore() and run.sampler_state == {"drawn": 0} and "the sampler begins anew" in said[0]

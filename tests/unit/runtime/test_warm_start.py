@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
 
 from quintain import waits
-from quintain.cli import sft
+from quintain.cli import eval as evaluate
+from quintain.cli import sft, train
 from quintain.config import ConfigError, make
 from quintain.envs.demos import Manner, demonstrations
 from quintain.envs.scaffold import Scaffold
+from quintain.envs.suites import Suite
 from quintain.envs.world import WorldEnv, world_of
+from quintain.evals import suites
 from quintain.learn.ranks import Ranks
 from quintain.registry import register
 from quintain.runtime import assemble, policy, warm
 from quintain.runtime.demos import write_demos
+from quintain.runtime.fits import cramped
 from quintain.runtime.newmodel import write_model
 from quintain.runtime.ray_learner import LearnWorker
 from quintain.runtime.stage import drawn, make_stage, need_demos
-from quintain.runtime.words import fitted
+from quintain.runtime.words import Place, fitted
+from quintain.types import Message
 from quintain.worlds.kernel import Choices, Facts, Move, Outcome, Plan, View
 
 
@@ -122,6 +129,12 @@ def test_what_a_demonstration_must_have_earned_is_a_setting(reward, lost):
     assert (list(need_demos(stage)(30, 7)) == every) is lost
 
 
+def test_a_warm_start_has_all_levels_that_a_curriculum_may_come_to():
+    words = ["level=0-2", "sampler=curriculum", "env.scaffold.style=words"]
+    climbs, stays = (make_stage(make("tiny", overrides=each)) for each in (words, words[::2]))
+    assert list(need_demos(climbs)(12, 7)) == list(need_demos(stays)(12, 7)) != []
+
+
 def test_answers_of_several_words_ask_for_room():
     words = ["world=MiniSudoku", "level=0", "env.scaffold.style=words", "rollout.max_tokens=1"]
     with pytest.raises(
@@ -129,6 +142,14 @@ def test_answers_of_several_words_ask_for_room():
     ):
         make_stage(make("tiny", overrides=words))
     make_stage(make("tiny", overrides=[*words[:-1], "rollout.max_tokens=30"]))
+
+
+@pytest.mark.parametrize(("grammar", "said"), [("json", True), ("tagged", True), ("free", False), ("word", False)])
+def test_a_model_of_words_says_an_action_alone(grammar, said):
+    config = make("words", overrides=["world=LightsOut", f"env.scaffold.grammar={grammar}"])
+    for use in (fitted, make_stage):
+        with pytest.raises(ConfigError, match=f"grammar is {grammar}, and .* leave it out") if said else nullcontext():
+            use(config)
 
 
 def test_so_do_those_of_text(tmp_path):
@@ -141,6 +162,42 @@ def test_so_do_those_of_text(tmp_path):
         next(iter(need_demos(stage)(1, 0)))
     fits = make_stage(make("keydoor_text", overrides=[*words, "rollout.max_tokens=60"]))
     assert len(list(need_demos(fits)(2, 0))) == 2
+
+
+def test_a_turn_without_room_for_the_oracle_is_told_of_before_anything_is_played(tmp_path, monkeypatch):
+    """An error where the oracle could not play one instance of those looked at, wherever they are; also with nothing to imitate."""
+    words = [f"model={tmp_path / 'model'}", "world=Room3D", "level=0", "warm_start.steps=0"]
+    write_model(config := make("keydoor_text", overrides=[*words[:1], "level=0"]), tmp_path / "model", 300)
+    renderer, room, key = make_stage(config).renderer, Place("Room3D", (0,), {}), Place("KeyDoor", (0,), {})
+    size = len(renderer.say(Message.of("assistant", "forward")))
+    tight = rf"Room3D: rollout.max_tokens is 3, but an answer of the oracle, '\w+', has {size} tokens; set rollout.max_tokens={size + 10}"
+    with pytest.raises(ConfigError, match=f"{tight}: without it no episode"):
+        cramped(make("keydoor_text", overrides=words), renderer, [room])
+    told = cramped(make("keydoor_text", overrides=words), renderer, [key, room])
+    assert re.match(f"{tight}: it had no room in 4 of 8 instances", told)
+    assert not cramped(make("keydoor_text", overrides=[*words, f"rollout.max_tokens={size - 1}"]), renderer, [room])
+    with monkeypatch.context() as patch:
+        patch.setattr("quintain.runtime.fits.solved", lambda *asked: 1 / 0)
+        assert not cramped(make("keydoor_text", overrides=words), renderer, [room]), (
+            "an oracle that fails is not needed"
+        )
+    assert not cramped(config, renderer, [key]) and not cramped(make("tiny"), renderer, [room])
+    run = [*words, "eval.final_instances=0", "runtime.processes=1", f"run.folder={tmp_path}", "run.steps=1"]
+    with pytest.raises(ConfigError, match=tight):
+        train.main(["keydoor_text", *run])
+    assert not (tmp_path / "keydoor-text").exists()
+    with pytest.raises(ConfigError, match=tight):
+        evaluate.main([str(tmp_path / "model"), "keydoor_text", "world=Room3D", "level=0", "-n", "2"])
+
+
+def test_evaluations_of_models_with_a_tokenizer_tell_what_was_cut(tmp_path, capsys):
+    write_model(make("keydoor_text"), tmp_path / "model", 300)
+    assert evaluate.main([str(tmp_path / "model"), "keydoor_text", "level=0", "-n", "2"]) == 0
+    assert "2 of 2 answers were cut at 3 tokens, and count as they stand" in capsys.readouterr().err
+    suite = Suite(name="small", domains={"spatial": ("EmptyRoom", "KeyDoor")}, levels=(0,))
+    casts, said = suites.casting(str(tmp_path / "model"), suite, ["keydoor_text"], [], {}), list[str]()
+    asyncio.run(suites.play_suite(suite, casts, warn=said.append))
+    assert said[-1].startswith("20 of 20 answers were cut at 3 tokens") and not any(said[:-1])
 
 
 def test_demonstrations_longer_than_the_model_reads_are_refused_with_what_mends_it(tmp_path):

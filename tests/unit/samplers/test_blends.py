@@ -3,6 +3,7 @@ from collections import Counter
 
 import pytest
 
+from quintain.given import numbers_of, spread_out
 from quintain.registry import build
 from quintain.samplers.blends import curriculum, mixture
 from quintain.samplers.worlds import SamplerError, worlds
@@ -69,6 +70,18 @@ def test_a_mixture_hands_groups_to_the_curriculum_inside():
     task = next(t for t in draw(sampler, 20)[0] if t.env == "B")
     assert sampler.observe(state, played(task, [1.0]))["parts"][1]["at"] == 1
     assert sampler.observe(state, played(worlds("A").task(0), [1.0]))["parts"][1]["at"] == 0
+
+
+def test_a_curriculum_tells_where_it_is_and_draws_all_levels_where_nobody_shows_it_anything():
+    climbing = {"name": "curriculum", "env": "B", "levels": [2, 5], "params": {"size": 3}, "control": {"window": 1}}
+    sampler = mixture(worlds("A"), climbing, seed=3)
+    state = sampler.init()
+    assert numbers_of(sampler, state) == {"level/B": 2.0} and not numbers_of(worlds("A"), {"drawn": 0})
+    task = next(t for t in draw(sampler, 20)[0] if t.env == "B")
+    assert numbers_of(sampler, sampler.observe(state, played(task, [1.0]))) == {"level/B": 5.0}
+    assert {(t.env, t.level) for t in draw(sampler, 40)[0]} == {("A", 0), ("B", 2)}
+    found = draw(spread_out(sampler), 40)[0]
+    assert {(t.env, t.level, t.params.get("size")) for t in found} == {("A", 0, None), ("B", 2, 3), ("B", 5, 3)}
 
 
 def test_the_level_rises_with_success_falls_with_failure_and_stays_between():
