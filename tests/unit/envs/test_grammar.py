@@ -195,6 +195,8 @@ def test_free_text_is_searched_from_the_likeliest_place() -> None:
         ("JumpRunner", "Now I wait", "wait"),
         ("Corridor3D", "Let's think step by step.", None),
         ("Corridor3D", "step back", None),
+        ("Corridor3D", "I would go north", None),
+        ("Corridor3D", "Now I go left", "left"),
         ("CliqueMax", "I don't know.", None),
         ("CliqueMax", "As an AI language model, I play no games.", None),
         ("ConnectK", "This is a tough position.", None),

@@ -210,6 +210,7 @@ def test_marks_are_read_cell_by_cell(name: str, text: str, key: str | None) -> N
         ("Nonogram", "clear the cell a1", "clear a1"),
         ("Nonogram", "leave b2 blank", "clear b2"),
         ("Nonogram", "b2 is white", "clear b2"),
+        ("Nonogram", "paint b2 white", "clear b2"),
         ("Nonogram", "cross out b2", "clear b2"),
         ("Nonogram", "paint", None),
         ("Battleships", "- b1\n- E1\n- e2", "b1 e1 e2"),  # a list, and no ranges
@@ -243,6 +244,11 @@ def test_marks_are_read_cell_by_cell(name: str, text: str, key: str | None) -> N
             "| 1 | 2 | 3 |\n|---|---|---|\n| 3 | 1 | 2 |\n| 2 | 3 | 1 |",
             "1 2 3 / 3 1 2 / 2 3 1",
         ),  # its first row
+        (
+            "ReflectRay",
+            "| 1 | 2 |\n|---|---|\n| 3 | 4 |\n| 5 | 6 |",
+            "1 2 3 4 5 6",
+        ),  # three rows, of which none is a heading
         ("KenKen", "- 3 1 2\n- 1 2 3\n- 2 3 1", "3 1 2 / 1 2 3 / 2 3 1"),
         ("KenKen", "grid = [[3, 1, 2], [1, 2, 3], [2, 3, 1]]", "3 1 2 / 1 2 3 / 2 3 1"),
         ("CutMin", "T = {A-B, B-C}", "A-B B-C"),
