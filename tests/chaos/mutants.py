@@ -188,7 +188,7 @@ MUTANTS = (
     Mutant(
         "what came after the checkpoint is not superseded",
         "runtime/keeper.py",
-        "        if self.first:\n            self.store.rewind(found)\n",
+        "            self.store.rewind(found)\n",
         "",
         "faults",
     ),
