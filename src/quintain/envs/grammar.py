@@ -128,10 +128,9 @@ def _json(message: Message) -> Iterator[str]:
         with contextlib.suppress(ValueError, RecursionError):
             value, length = json.JSONDecoder().raw_decode(text[start:])
             end = start + length
+            # an earlier object is not what was said last, but for one behind which `action` is only spoken of
             if _holds(value) and (end > at or (not tried and text[end:].lstrip()[:1] not in (",", "}"))):
-                said = (
-                    value  # an earlier object is not what was said last, but for one behind which it is only spoken of
-                )
+                said = value
             elif end > at and len(_ACTION.findall(text, start, end)) > 1:
                 return
     yield from _value(said)

@@ -52,7 +52,11 @@ _IDLE = re.compile(
     ),
     re.IGNORECASE,
 )
-_SMALL = {"or", "here"}  # words that are actions of some worlds, and too common to name one among others
+SMALL = {  # words of speech that some worlds read as an action, a route or a code: they count where nothing else is said
+    *("or", "here", "go"),
+    *("add", "bad", "each", "had", "head"),
+    *("dud", "dull", "en", "es", "lull", "ne", "new", "news", "see", "seen", "sees", "sense", "we"),
+}
 
 
 def telling(text: str) -> Iterator[str]:
@@ -60,6 +64,6 @@ def telling(text: str) -> Iterator[str]:
 
     Example:
         >>> list(telling("Right, let me see. I have 3 turns left, up is blocked, so down")), list(telling("Left? It is not left: up"))
-        (['let', 'me', 'see', 'so', 'down'], ['It', 'is', 'up'])
+        (['let', 'me', 'so', 'down'], ['It', 'is', 'up'])
     """
-    yield from (word for word in _WORD.findall(_NOT.sub(" ", _IDLE.sub(" ", text))) if word.lower() not in _SMALL)
+    yield from (word for word in _WORD.findall(_NOT.sub(" ", _IDLE.sub(" ", text))) if word.lower() not in SMALL)

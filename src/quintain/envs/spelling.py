@@ -9,6 +9,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from quintain.envs.speech import SMALL
 from quintain.worlds.cells import NESTED
 from quintain.worlds.kernel import Move
 
@@ -120,7 +121,11 @@ def spelt(text: str, read: Callable[[str], Move | None]) -> Move | None:
             letter = _abbreviates(spelling, move) and _SMALL.search(text)
             verb = move.key in _STEPS and _VERB.match(_fold(_MARKS.sub(" ", text)))
             handles = verb and verb[1].lower() in _HANDLES and "step" not in text.lower() and read("take")
-            among = move.named and spelling.isalpha() and " " in [*_undressed(usual(text.strip()))][-1]
+            among = (
+                (move.named or spelling.lower() in SMALL)
+                and spelling.isalpha()
+                and " " in [*_undressed(usual(text.strip()))][-1]
+            )
             return None if letter or handles or among else move
     return None
 

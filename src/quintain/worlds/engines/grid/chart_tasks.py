@@ -7,7 +7,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from quintain.worlds.cells import labelled, name_of, names_of, read_cell
@@ -40,19 +40,6 @@ SAYINGS = {
 _BETWEEN = re.compile(r"[\s,;/|\[\](){}]+")
 _STEP = re.compile(r"(\d{0,3})(up|down|left|right|north|south|east|west|[udlrnsew])(\d{0,3})", re.ASCII)
 _RUNS = re.compile(r"(?:[udlr]\d{0,3})+|(?:[nsew]\d{0,3})+", re.ASCII)  # letters, each with a count or none
-_SPEECH = {
-    "dud",
-    "dull",
-    "lull",
-    "ne",
-    "new",
-    "news",
-    "see",
-    "seen",
-    "sees",
-    "sense",
-    "we",
-}  # routes where nothing else is said
 _TURN = {"n": "u", "s": "d", "w": "l", "e": "r"}
 STEPS = {"u": (-1, 0), "d": (1, 0), "l": (0, -1), "r": (0, 1)}
 
@@ -94,8 +81,7 @@ class Route:
             else:
                 return None
         steps = "".join([_TURN.get(sign, sign) for one in out for sign in one[:1000]])
-        route = _route(steps) if 0 < len(steps) <= 1000 else None
-        return replace(route, named=True) if route and text in _SPEECH else route
+        return _route(steps) if 0 < len(steps) <= 1000 else None
 
     def truth(self, chart: Chart) -> Move:
         return _route(shortest_way(chart))

@@ -19,7 +19,7 @@ from quintain.worlds.engines.raycast.look import (
     parse_caption,
     scene_of,
 )
-from quintain.worlds.engines.raycast.roam import CHOICES, chosen, layout_of
+from quintain.worlds.engines.raycast.roam import CHOICES, layout_of
 from quintain.worlds.engines.raycast.rooms import flat
 from quintain.worlds.engines.raycast.rules import FORWARD, REACH, RIGHT, ahead, known, stood
 from quintain.worlds.engines.raycast.things import COLOURS, SHAPES, kind_of, named, tile_of, word
@@ -159,7 +159,7 @@ class RecallGame:
 
     def read(self, text: str) -> Move | None:
         text = text.replace("−", "-")
-        move = chosen(CHOICES, text)
+        move = CHOICES.read(text)
         if move is not None:
             return move
         text = _TOWARDS.sub(_spot, re.sub(r"^(?:- |1[.)] +(?=[a-z]))", "", text))

@@ -86,12 +86,6 @@ LEGEND = """You see ahead from the back of your cell, 45 degrees to either side,
 lie there), `#` wall, `?` not seen; letters are things."""
 
 
-def chosen(choices: Choices, text: str) -> Move | None:
-    """The choice that a text names; `go` counts where nothing else is said."""
-    move = choices.read(text)
-    return replace(move, named=True) if move and text.strip().lower() == "go" else move
-
-
 @seated
 @dataclass(frozen=True, kw_only=True)
 class RoamWorld:
@@ -140,7 +134,7 @@ class RoamWorld:
         return View(self, state, seat)
 
     def read(self, text: str, seat: str) -> Move | None:
-        move = chosen(self.choices, text)
+        move = self.choices.read(text)
         if move is None and self.task == BESIDE and (thing := handling(" ".join(text[:64].lower().split()))):
             return Move(" ".join(thing), thing, True) if " " not in thing.thing or thing.thing in NAMES else None
         return move

@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from quintain.types import QuintainError
@@ -22,7 +22,6 @@ from quintain.worlds.scene import Box, Disc, Run, Scene
 
 SAYINGS = {"marks": "Marks: {}.", "won": "That is it.", "lost": "That was the last try."}
 PEGS = "abcdefgh"
-_SPEECH = {"add", "bad", "each", "had", "head"}  # codes where nothing else is said
 _FILLS = ("blue", "brick", "gold", "forest", "plum", "ink", "white", "sky")
 HIT, NEAR, MISS = "+", "o", "-"
 SPARE = 3  # turns for answers that are no tries
@@ -155,10 +154,8 @@ class GuessGame:
         runs = re.findall("[a-z]+", text)
         if len(runs) > 1 and any(run in words_of(len(run)) for run in runs if 3 <= len(run) <= 6):
             return None  # other words are among the letters
-        word = text in _SPEECH
         text = re.sub(r"[\s,;:./>-]+", "", text)
-        code = _move(" ".join(text)) if 3 <= len(text) <= 8 and not set(text) - set(PEGS) else None
-        return replace(code, named=True) if code and word else code
+        return _move(" ".join(text)) if 3 <= len(text) <= 8 and not set(text) - set(PEGS) else None
 
     def play(self, state: Guessing, move: Move) -> After[Guessing] | None:
         form, tried = state.form, move.key.removeprefix("try ").replace(" ", "")
