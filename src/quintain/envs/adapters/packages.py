@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 from types import ModuleType
 
 from quintain.envs.adapters.globals import Noise
@@ -37,7 +38,9 @@ def peer(module: str) -> ModuleType:
     if root in PINNED:
         require_extra("adapters", root)
     try:
-        with Noise().inside():  # some draw when they are imported
+        with Noise().inside(), warnings.catch_warnings():  # some draw when they are imported
+            for theirs in (SyntaxWarning, DeprecationWarning):  # of their code: where warnings are errors, half of them
+                warnings.simplefilter("ignore", theirs)  # would be imported, and the next import find the wreck
             return importlib.import_module(module)
     except ModuleNotFoundError as error:
         lacking = error.name or root

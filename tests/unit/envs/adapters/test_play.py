@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import pickle
+import sys
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -208,6 +211,23 @@ def test_a_picture_is_refused_where_the_player_would_not_see_it(scaffold: dict[s
         make_gem("KeyDoor", scaffold=scaffold)
     with pytest.raises(AdapterError, match=told.format("a game here")):
         Games(lambda: Play("KeyDoor", scaffold=scaffold))
+
+
+@pytest.mark.parametrize("warns", ["was = 1 is 'a'", "import warnings\nwarnings.warn('soon gone', DeprecationWarning)"])
+def test_a_library_that_warns_of_its_code_is_imported_whole(
+    warns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stale_peer.py").write_text(f"{warns}\nwhole = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert peer("stale_peer").whole
+            with pytest.raises(DeprecationWarning):  # ours are errors still
+                warnings.warn("of ours", DeprecationWarning, stacklevel=1)
+    finally:
+        sys.modules.pop("stale_peer", None)
 
 
 @pytest.fixture
