@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
-from quintain.runtime.opponents import ITSELF
+from quintain.runtime.opponents import ITSELF, PLAYERS
 
 # metric key -> what people read, number format
 ROWS = {
@@ -35,6 +35,7 @@ LEARNED = (
     "grad_norm",
     "lag_max",
 )  # what only a trained group has
+SHOWN = 6  # places whose success stands in a line or in a table
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -64,15 +65,21 @@ def shown(metrics: Mapping[str, float]) -> dict[str, str]:
     return {k: "-" if k in unknown else ROWS[k][1].format(v) for k, v in metrics.items() if k in ROWS}
 
 
-def rivals(metrics: Mapping[str, float]) -> dict[str, str]:
-    """Success by who played the other seats, as text.
+def apart(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Success by who played the other seats, and by world or level: of many the two lowest and the highest.
 
     Example:
-        >>> rivals({"success": 0.5, "success/oracle": 0.1, "success/policy": 0.5})
-        {'oracle': '0.100', 'itself': '0.500'}
+        >>> apart({"success": 0.5, "success/oracle": 0.1, "success/policy": 0.5, "success/KeyDoor": 0.3})
+        {'against oracle': 0.1, 'against itself': 0.5, 'KeyDoor': 0.3}
+        >>> apart({f"success/World{n}": n / 10 for n in range(9)})
+        {'World0': 0.0, 'World1': 0.1, 'World8': 0.8}
     """
     found = {k.partition("/")[2]: v for k, v in metrics.items() if k.startswith("success/")}
-    return {"itself" if who == ITSELF else who: ROWS["success"][1].format(v) for who, v in found.items()}
+    rivals = {
+        f"against {'itself' if who == ITSELF else who}": found.pop(who) for who in [*found] if who in (ITSELF, *PLAYERS)
+    }
+    order = sorted(found, key=lambda place: found[place])
+    return rivals | ({place: found[place] for place in [*order[:2], order[-1]]} if len(order) > SHOWN else found)
 
 
 def left(seconds: Sequence[float], steps: int) -> str:
@@ -128,7 +135,7 @@ class Lines:
             self.say(evaluated(step, metrics))
             return
         told = shown(metrics)
-        by = "  ".join(f"against {who} {share}" for who, share in rivals(metrics).items())
+        by = "  ".join(f"{name} {ROWS['success'][1].format(share)}" for name, share in apart(metrics).items())
         cells = [
             f"{SHORT.get(k, k)} {told[k]}" + f" ({by})" * (k == "success" and bool(by)) for k in BRIEF if k in told
         ]
@@ -157,7 +164,6 @@ class Table:
         self.steps, self.title, self.start = steps, title, time.perf_counter()
         self.history: dict[str, list[float]] = {}
         self.now: dict[str, str] = {}
-        self.by: dict[str, str] = {}
         self.notes: list[str] = []
         self.step = 0
         self.live = Live(console=Console(), refresh_per_second=4, transient=False)
@@ -168,7 +174,7 @@ class Table:
         if "reward" not in metrics:
             self.say(evaluated(step, metrics))
             return
-        self.step, self.now, self.by = step + 1, shown(metrics), rivals(metrics)
+        self.step, self.now = step + 1, shown(metrics)
         for key, value in metrics.items():
             if self.now.get(key) != "-":
                 self.history.setdefault(key, []).append(float(value))
@@ -198,8 +204,10 @@ class Table:
             if key in self.now:
                 last = self.history.get(key, [])[-10:]
                 grid.add_row(name, self.now[key], form.format(sum(last) / len(last)) if last else "-")
-        for who, share in self.by.items():
-            grid.add_row(f"success against {who}", share, "")
+        recent = {k: v[-10:] for k, v in self.history.items() if k.startswith("success/")}
+        means = apart({k: sum(v) / len(v) for k, v in recent.items()})
+        for name, mean in means.items():
+            grid.add_row(f"success {name}", "", ROWS["success"][1].format(mean))
         phases = {k.split("/", 1)[1]: v[-1] for k, v in self.history.items() if k.startswith("seconds/")}
         total = sum(phases.values()) or 1.0
         where = "  ".join(f"{name} {100 * v / total:.0f} %" for name, v in phases.items() if v / total >= 0.01)

@@ -19,7 +19,7 @@ from quintain.ledger import ReadOnlyRun, RunDir
 from quintain.messages import png_of
 from quintain.runtime.drawn import titled
 from quintain.runtime.drawn import where as drawn
-from quintain.runtime.opponents import AGAINST, ITSELF, rival
+from quintain.runtime.opponents import AGAINST, ITSELF, PLAYERS, rival
 from quintain.types import Group, Kind, Message, Node, QuintainError, Trajectory
 
 Rows = Sequence[tuple[int, Mapping[str, float]]]
@@ -146,12 +146,26 @@ def _series(rows: Rows, key: str) -> tuple[list[float], list[float]]:
 
 def _successes(rows: Rows) -> dict[str, tuple[list[float], list[float]]]:
     """Success in training; by who played the other seats in the steps in which somebody else did in some group."""
-    stem = "success/"
-    found = {"training": _series([(step, m) for step, m in rows if not any(k.startswith(stem) for k in m)], "success")}
-    for key in sorted({k for _, m in rows for k in m if k.startswith(stem)}):
-        who = key.removeprefix(stem)
-        found[f"training against {'itself' if who == ITSELF else who}"] = _series(rows, key)
+    rivals = {f"success/{who}": "itself" if who == ITSELF else who for who in sorted((ITSELF, *PLAYERS))}
+    found = {"training": _series([(step, m) for step, m in rows if not rivals.keys() & m.keys()], "success")}
+    found |= {f"training against {who}": _series(rows, key) for key, who in rivals.items()}
     return {name: series for name, series in found.items() if series[0]}
+
+
+def _by_place(title: str, stem: str, rows: Rows) -> str:
+    """Charts of a number by world or level, six lines each; of more than twelve its means over ten steps at both ends, as a table."""
+    rivals, most = {f"success/{who}" for who in (ITSELF, *PLAYERS)}, len(chart.COLOURS)
+    keys = sorted({k for _, m in rows for k in m if k.startswith(stem)} - rivals)
+    series = {key.removeprefix(stem): _series(rows, key) for key in keys}
+    if len(keys) <= 2 * most:
+        each = [[*series.items()][at : at + most] for at in range(0, len(keys), most)]
+        return "".join(chart.lines(title, dict(few), floor=0.0) for few in each)
+    lines = [(name, sum(ys[:10]) / len(ys[:10]), sum(ys[-10:]) / len(ys[-10:])) for name, (_, ys) in series.items()]
+    told = "".join(
+        _finding(name, f"{first:.2f} → {last:.2f}") for name, first, last in sorted(lines, key=lambda one: one[2])
+    )
+    head = f"{title}: the first ten steps that have it → the last ten"
+    return f'<figure class="chart"><figcaption>{head}</figcaption><table class="found">{told}</table></figure>'
 
 
 def _charts(rows: Rows, evals: Rows) -> str:
@@ -163,6 +177,7 @@ def _charts(rows: Rows, evals: Rows) -> str:
         if points:
             held[name] = ([x for x, _ in points], [y for _, y in points])
     made = [chart.lines("Success", _successes(rows), held, floor=0.0)]
+    made.append(_by_place("Success in training, by world or level", "success/", rows))
     for title, keys, floor in (
         ("Reward", {"reward": "reward"}, 0.0),
         ("Entropy in nats", {"entropy": "entropy"}, 0.0),
@@ -176,9 +191,7 @@ def _charts(rows: Rows, evals: Rows) -> str:
     ):
         series = {name: _series(rows, key) for name, key in keys.items() if _series(rows, key)[0]}
         made.append(chart.lines(title, series, floor=floor) if series else "")
-    climbed = sorted({k for _, m in rows for k in m if k.startswith("level/")})
-    levels = {key.removeprefix("level/"): _series(rows, key) for key in climbed}
-    made.append(chart.lines("Level of the curriculum", levels, floor=0.0) if levels else "")
+    made.append(_by_place("Level of the curriculum", "level/", rows))
     made.append(_ratios(rows))
     steps = [step + 1.0 for step, _ in rows]
     for title, prefix in (("How episodes stopped", "stop/"), ("Seconds of a step", "seconds/")):

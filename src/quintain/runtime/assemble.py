@@ -37,8 +37,8 @@ from quintain.runtime.keeper import Keeper
 from quintain.runtime.launch import Place, groups_of_rank
 from quintain.runtime.leading import leading
 from quintain.runtime.learner_group import GroupLearner
+from quintain.runtime.measure import apart
 from quintain.runtime.memory import settle
-from quintain.runtime.opponents import mixture
 from quintain.runtime.playing import close_engines, make_cast, make_reward, rollouts_of, training_only
 from quintain.runtime.processes import Processes
 from quintain.runtime.run import LocalRun, Parts, Plan
@@ -164,7 +164,7 @@ def open_run(config: Config, store: RunDir, ranks: Ranks, sinks: Sequence[Sink] 
     care = {"quarantine": played.quarantine, "drop_failed": played.drop_failed}
     asked = (played.name, played.group_size)
     every = {"eval_every": config.eval.every, "checkpoint_every": section.checkpoint_every}
-    kinds = {"racing": config.rollout.redundancy > 0, "rivals": bool(mixture(config))}
+    kinds = {"racing": config.rollout.redundancy > 0, "apart": apart(config)}
     plan = Plan(steps=section.steps, asked=asked, **kinds, **every, **care)
     run = LocalRun(parts, window, plan, Keeper(store, ranks), sinks)
     return Open(run=run, stage=stage, model=model, ranks=ranks, learner=learner)

@@ -13,17 +13,17 @@ from quintain.ledger import Checkpoint, CorruptCheckpoint, PackedGroup, RunDir
 from quintain.ledger.groups import pack_group
 from quintain.ledger.plain import pack, unpack
 from quintain.parts import Advantage, Sampler, applied
-from quintain.runtime.measure import TALLIES, counted_by
+from quintain.runtime.measure import EPISODES, GROUPS, TALLIES, counted_by
 from quintain.types import Event, Group, QuintainError, Stop, Ticket
 from quintain.waits import waiting
 
 MEMBERS = ("members_added", "members_forked", "members_started", "members_lost", "tokens_lost")
-RARE = ("retries", "rebuilt", "unscored", "answers_cut", "busy_s", *MEMBERS, *TALLIES)
+RARE = ("retries", "rebuilt", "unscored", "answers_cut", "busy_s", *MEMBERS, EPISODES, GROUPS)
 COUNTS = (
     *("episodes", "groups_played", "groups_trained", "tokens_sampled", "tokens_context"),
     *("groups_withheld", "groups_refilled_for_lag"),
     *("engine_interrupted", "engine_carried", "engine_discarded", "engine_moved"),
-    *("retries", "rebuilt", "unscored", "answers_cut", "busy_s", *MEMBERS, *TALLIES),
+    *RARE,
 )  # sums over ranks
 GAPS = ("canary_gap_max", "canary_gap_mean", "audit_gap_max", "audit_gap_mean", "audit_stale_mean", "proof_seconds")
 LARGEST = ("deadline_s", "lag_max", "groups_waiting_max", "engine_versions", *GAPS)
@@ -130,7 +130,7 @@ class Keeper:
         summed = self.ranks.sums({k: v * own.get(counted_by(k), 1.0) for k, v in own.items()})
         largest = self.ranks.largest({k: metrics.get(k, -1.0) for k in LARGEST})  # none is below 0
         over = {k: max(1.0, summed[of]) if (of := counted_by(k)) else float(self.ranks.size) for k in summed}
-        every = {k: v if k in COUNTS else v / over[k] for k, v in summed.items()}
+        every = {k: v if k in COUNTS or k.startswith(TALLIES) else v / over[k] for k, v in summed.items()}
         return {k: v for k, v in every.items() if v or k not in rare} | {k: v for k, v in largest.items() if v >= 0}
 
     def sums(self, values: Mapping[str, float]) -> Mapping[str, float]:

@@ -6,16 +6,40 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from quintain.config import Config
 from quintain.given import numbers_of
 from quintain.parts import Cast, Sampler, State
+from quintain.runtime.drawn import told_places
 from quintain.runtime.failures import cut_of
-from quintain.runtime.opponents import AGAINST, ITSELF, PLAYERS, seats_in
+from quintain.runtime.opponents import AGAINST, ITSELF, PLAYERS, mixture, seats_in
 from quintain.types import Group, Kind, Stop
 
 EPISODES, GROUPS = "tally/episodes", "tally/groups"  # what the means of a step are over, here
-PLAYED = tuple(f"{what}/{who}" for what in ("tally", "won") for who in (ITSELF, *sorted(PLAYERS)))
-TALLIES = (*PLAYED, EPISODES, GROUPS)
+TALLIES = ("tally/", "won/")  # how counts begin that add up over ranks and become shares
 NEWEST = ("engine_versions",)  # counts of engines that are states: the largest counts
+
+
+class Apart(NamedTuple):
+    """What the success of a run is told by, besides: who plays the other seats where others than the policy may, and where it is played.
+
+    `places` are names of worlds, or of the levels of one: `KeyDoor:2`.
+    """
+
+    rivals: bool = False
+    places: tuple[str, ...] = ()
+
+    def names(self) -> tuple[str, ...]:
+        """All there may be in a step."""
+        return (*((ITSELF, *sorted(PLAYERS)) if self.rivals else ()), *self.places)
+
+    def of(self, group: Group) -> tuple[str, ...]:
+        """Those that a group counts for."""
+        task, who = group.task, group.tags.get(AGAINST, ITSELF)
+        against = (who,) if self.rivals and len(seats_in(task.env)) > 1 else ()
+        return (*against, *(place for place in (task.env, f"{task.env}:{task.level}") if place in self.places))
+
+
+WHOLE = Apart()  # by nothing
 
 
 class Seen(NamedTuple):
@@ -32,12 +56,27 @@ class Seen(NamedTuple):
     rebuilt: int
     unscored: int
     tags: Mapping[str, Any]
-    alone: bool  # it was played in a world of one seat, where other groups have opponents
+    apart: tuple[str, ...]  # what its success is told by, besides
     cut: int  # answers, at the token limit of a turn
 
 
-def seen(group: Group, rivals: bool = False) -> Seen:
-    """What `played` needs of a finished group; `rivals` where others than the policy may play seats of some."""
+def apart(config: Config) -> Apart:
+    """What the success of a run is told by, besides: its opponents, its worlds where there are several, else the levels of the one.
+
+    Example:
+        >>> from quintain import config as configs
+        >>> two = {"name": "worlds", "env": ["KeyDoor", "FourRooms"], "levels": [0, 2]}
+        >>> apart(configs.make({"sampler": two})).places, apart(configs.make(overrides=["level=1-2"])).places
+        (('KeyDoor', 'FourRooms'), ('KeyDoor:1', 'KeyDoor:2'))
+    """
+    places = told_places(config)
+    worlds = dict.fromkeys(place.world for place in places)
+    at = dict.fromkeys(f"{place.world}:{level}" for place in places for level in place.levels)
+    return Apart(bool(mixture(config)), tuple(worlds if len(worlds) > 1 else at if len(at) > 1 else ()))
+
+
+def seen(group: Group, apart: Apart = WHOLE) -> Seen:
+    """What `played` needs of a finished group."""
     each = group.trajectories
     events = [e for t in each for e in t.events]
     return Seen(
@@ -52,12 +91,14 @@ def seen(group: Group, rivals: bool = False) -> Seen:
         rebuilt=sum(e.startswith("rebuilt") for e in events),
         unscored=sum(not t.rewards and t.nodes[-1].kind is Kind.forced for t in each if t.nodes),
         tags=group.tags,
-        alone=rivals and len(seats_in(group.task.env)) == 1,
+        apart=apart.of(group),
         cut=cut_of(each).count,
     )
 
 
-def played(finished: Sequence[Seen], shown: Sequence[Seen], trained: Sequence[Group], version: int) -> dict[str, float]:
+def played(
+    finished: Sequence[Seen], shown: Sequence[Seen], trained: Sequence[Group], version: int, apart: Apart = WHOLE
+) -> dict[str, float]:
     """Sums and means over the groups of one step: reward, success, lag, turns, tokens, stops.
 
     Means are over the tickets of the step, whenever they were played: over what happened to finish meanwhile they would show
@@ -66,14 +107,14 @@ def played(finished: Sequence[Seen], shown: Sequence[Seen], trained: Sequence[Gr
     What is rare is there only where it happened: `retries`, envs `rebuilt` on another worker, the largest learned `deadline_s`,
     `busy_s` that episodes had their slots, members started in races, those that lost, and their tokens, members that were added to
     groups or forked from others; answers of agents that nothing scored (`unscored`), and that were cut at the token limit of a turn
-    (`answers_cut`); episodes and successes by who played the other
-    seats.
+    (`answers_cut`).
 
     Args:
         finished: what was played since the last step; sums are theirs.
         shown: the groups of the tickets that this step concluded, also what a gate dropped; means are theirs.
         trained: what the step trained on; the lag is theirs.
         version: the policy version at consumption.
+        apart: what episodes and successes are counted by, besides, as `told_apart` takes them.
     """
     stops = Counter(stop for g in shown for stop in g.stops)
     n = max(1, stops.total())
@@ -92,7 +133,7 @@ def played(finished: Sequence[Seen], shown: Sequence[Seen], trained: Sequence[Gr
         "lag_max": float(max(lags, default=0)),
         "malformed": sum(sum(g.malformed) for g in shown) / n,
     }
-    out |= _tallies(shown) | {EPISODES: float(stops.total()), GROUPS: float(len(shown))}
+    out |= _tallies(shown, apart.names()) | {EPISODES: float(stops.total()), GROUPS: float(len(shown))}
     out |= {f"stop/{stop}": stops[stop] / n for stop in Stop if stops[stop]}
     return out | {name: value for name, value in _cared(finished).items() if value}
 
@@ -109,26 +150,25 @@ def counted_by(name: str) -> str:
     return EPISODES if name.startswith("stop/") else over.get(name, "")
 
 
-def _tallies(groups: Sequence[Seen]) -> dict[str, float]:
-    """Episodes and successes by who played the other seats; as counts, which add up over ranks."""
-    out: Counter[str] = Counter()
-    for group in (g for g in groups if not g.alone):
-        who = group.tags.get(AGAINST, ITSELF)
-        out.update({f"tally/{who}": len(group.successes), f"won/{who}": sum(group.successes)})
+def _tallies(groups: Sequence[Seen], names: Sequence[str]) -> dict[str, float]:
+    """Episodes and successes by each of `names`; as counts, which add up over ranks, of which all give the same."""
+    out = Counter({f"{what}{name}": 0 for what in TALLIES for name in names})
+    for group in groups:
+        for name in group.apart:
+            out.update({f"tally/{name}": len(group.successes), f"won/{name}": sum(group.successes)})
     return {name: float(count) for name, count in out.items()}
 
 
-def by_opponent(row: Mapping[str, float], told: bool) -> dict[str, float]:
-    """A row with `success/NAME`, by who played the other seats, for the tallies of that; where not `told`, with neither.
+def told_apart(row: Mapping[str, float], apart: Apart = WHOLE) -> dict[str, float]:
+    """A row with `success/NAME` in place of its tallies, for the names that had an episode.
 
     Example:
-        >>> by_opponent({"reward": 0.5, "tally/random": 4.0, "won/random": 3.0, "tally/policy": 0.0}, True)
+        >>> told_apart({"reward": 0.5, "tally/random": 4.0, "won/random": 3.0, "tally/policy": 0.0}, Apart(rivals=True))
         {'reward': 0.5, 'success/random': 0.75}
     """
-    kept = {name: value for name, value in row.items() if name not in TALLIES}
-    counts = {who: row.get(f"tally/{who}", 0.0) for who in (ITSELF, *sorted(PLAYERS))}
-    shares = {f"success/{who}": row.get(f"won/{who}", 0.0) / count for who, count in counts.items() if count}
-    return kept | shares if told else kept
+    kept = {name: value for name, value in row.items() if not name.startswith(TALLIES)}
+    counts = {name: row.get(f"tally/{name}", 0.0) for name in apart.names()}
+    return kept | {f"success/{name}": row[f"won/{name}"] / count for name, count in counts.items() if count}
 
 
 def _cared(groups: Sequence[Seen]) -> dict[str, float]:

@@ -50,8 +50,8 @@ class Parts:
 class Plan:
     """The counts of a run: total steps, steps between evaluations (0 is never) and between checkpoints (0 is at the end).
 
-    `quarantine`, `drop_failed` and `asked` are those of `Care`; `racing` says that groups have redundant members, `rivals` that others than
-    the policy play seats of some.
+    `quarantine`, `drop_failed` and `asked` are those of `Care`; `racing` says that groups have redundant members, `apart` what
+    success is told by besides.
     """
 
     steps: int
@@ -61,7 +61,7 @@ class Plan:
     drop_failed: bool = False
     asked: tuple[str, int] = ("", 0)
     racing: bool = False
-    rivals: bool = False
+    apart: measure.Apart = measure.WHOLE
 
 
 class LocalRun:
@@ -136,7 +136,7 @@ class LocalRun:
         self.keeper.played(self.window.step, group)
         self._finished.append(group.ticket)
         self._groups[group.ticket] = group
-        self._seen[group.ticket] = measure.seen(group, self.plan.rivals)
+        self._seen[group.ticket] = measure.seen(group, self.plan.apart)
         self.failures.see(group)
         return group
 
@@ -190,8 +190,8 @@ class LocalRun:
         self.care.see(ended, lambda kind, fact: self.keeper.write(step, kind, fact))
         proof = self.parts.proof.row() if self.parts.proof is not None else {}
         counted = self.window.counts() | measure.counted(self.cast, self.parts.sampler, self.sampler_state) | proof
-        row = self.keeper.reduce(measure.played(fresh, shown, groups, step) | counted)
-        row = measure.by_opponent(row, self.plan.rivals) | dict(metrics)
+        row = self.keeper.reduce(measure.played(fresh, shown, groups, step, self.plan.apart) | counted)
+        row = measure.told_apart(row, self.plan.apart) | dict(metrics)
         row |= self.care.row(self.keeper.sums, self.plan.racing) | measure.timing(self.clock.restart(), row)
         self._write_dropped()
         self.keeper.trained(step, row)

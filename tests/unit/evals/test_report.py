@@ -13,7 +13,7 @@ from quintain.config import make
 from quintain.envs.scaffold import Scaffold
 from quintain.envs.world import WorldEnv, world_of
 from quintain.evals.chart import lines
-from quintain.evals.report import _pictures, _sample, write_report
+from quintain.evals.report import _by_place, _pictures, _sample, write_report
 from quintain.learn.ranks import Ranks
 from quintain.ledger import RunDir
 from quintain.runtime.keeper import Keeper
@@ -198,3 +198,14 @@ def test_a_clock_that_is_set_back_costs_a_run_no_time(run):
         for seconds in (3650, 50, 55):
             store.append(Event(time=begun + seconds, step=3, actor="run", kind="issued", payload={"ticket": seconds}))
     assert " · 55 s</p>" in write_report(run).read_text()
+
+
+@pytest.mark.parametrize("many", [1, 6, 7, 12, 13, 40])
+def test_every_world_of_a_mixed_run_has_a_line_or_a_row(many):
+    worlds = [f"World{n:02}" for n in range(many)]
+    shares = [{f"success/{w}": min(1.0, n / 40 + step / 100) for n, w in enumerate(worlds)} for step in range(30)]
+    rows = [(step, {"success": 0.5, "success/policy": 0.5, **each}) for step, each in enumerate(shares)]
+    told = _by_place("Success by world", "success/", rows)
+    assert [told.count(f">{w}<") for w in worlds] == [1] * many and "policy" not in told
+    assert told.count("<polyline") == (many if many <= 12 else 0)
+    assert ("<th>World01</th><td>0.07 → 0.27</td>" in told) == (many > 12), "lowest first, means of ten steps"

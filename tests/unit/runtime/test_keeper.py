@@ -164,9 +164,9 @@ def test_the_means_of_a_step_are_over_the_episodes_of_all_ranks(share, run):
 
     def row(keeper):
         part = slice(share) if keeper.ranks.rank == 0 else slice(share, None)
-        return measure.by_opponent(keeper.reduce(measure.played(shown[part], shown[part], every[part], 3)), False)
+        return measure.told_apart(keeper.reduce(measure.played(shown[part], shown[part], every[part], 3)))
 
-    whole = measure.by_opponent(measure.played(shown, shown, every, 3), False)
+    whole = measure.told_apart(measure.played(shown, shown, every, 3))
     for found in together(run, row):
         assert found == pytest.approx(whole)
     assert whole["stop/done"] == 1.0 and whole["lag_mean"] == 3.0 and whole["deadline_s"] == 34.0

@@ -29,7 +29,7 @@ from quintain.registry import UnknownName
 from quintain.runtime.check import check
 from quintain.runtime.evaluate import make_evaluator, play
 from quintain.runtime.keeper import Keeper
-from quintain.runtime.measure import by_opponent
+from quintain.runtime.measure import Apart, apart, told_apart
 from quintain.runtime.measure import played as by_step
 from quintain.runtime.measure import seen as measured
 from quintain.runtime.newmodel import write_model
@@ -393,23 +393,30 @@ def test_redundant_members_and_opponents_go_together():
     assert options["redundancy"] == 2 and len(options["others"]) == 1
 
 
-def measured_group(who: str, *rewards: float, world: str = "NimDuel") -> Any:
+APART = Apart(True, ("NimDuel", "KeyDoor"))
+
+
+def measured_group(who: str, *rewards: float, world: str = "NimDuel", apart: Apart = APART) -> Any:
     one = Trajectory(id="a", agent="first", nodes=(), stop=Stop.done)
     rows = tuple(replace(one, rewards={"success": r}) for r in rewards)
-    task = held_out(duel(), 1, 5)[0]
-    tags = {"against": who} if who else {}
-    return measured(Group(task=replace(task, env=world), trajectories=rows, ticket=0, tags=tags), rivals=True)
+    task = replace(held_out(duel(), 1, 5)[0], env=world, level=2)
+    return measured(Group(task=task, trajectories=rows, ticket=0, tags={"against": who} if who else {}), apart)
+
+
+def apart_of(shown: list[Any], apart: Apart) -> dict[str, float]:
+    found = told_apart(by_step([], shown, [], 0, apart), apart)
+    assert not [k for k in found if k.startswith(("tally/", "won/"))]
+    return {k: v for k, v in found.items() if k.startswith("success")}
 
 
 def test_success_in_training_is_told_by_opponent_where_there_is_one():
-    plain = by_step([], [measured_group("", 1.0, 0.0)], [], 0)
-    assert not [k for k in by_opponent(plain, False) if k.startswith(("success/", "tally/", "won/"))]
-    assert by_opponent(plain, True)["success/policy"] == 0.5, "also in a step in which nobody else was drawn"
-    shown = [measured_group("", 1.0, 0.0), measured_group("oracle", 0.0, 0.0, 0.0, 1.0), measured_group("random", 1.0)]
-    solo = by_step([], [measured_group("", 1.0, world="KeyDoor")], [], 0)  # neither against itself
-    assert by_opponent(solo, True) == by_opponent(solo, False)
-    found = by_opponent(by_step([], shown, [], 0), True)
-    assert {k: v for k, v in found.items() if k.startswith("success")} == {
+    alone, rivals = Apart(), Apart(rivals=True)
+    assert apart_of([measured_group("", 1.0, 0.0, apart=alone)], alone) == {"success": 0.5}
+    found = apart_of([measured_group("", 1.0, 0.0, apart=rivals)], rivals)
+    assert found == {"success": 0.5, "success/policy": 0.5}, "also in a step in which nobody else was drawn"
+    assert apart_of([measured_group("", 1.0, world="KeyDoor", apart=rivals)], rivals) == {"success": 1.0}, "nor itself"
+    shown = [("", 1.0, 0.0), ("oracle", 0.0, 0.0, 0.0, 1.0), ("random", 1.0)]
+    assert apart_of([measured_group(*each, apart=rivals) for each in shown], rivals) == {
         "success": 3 / 7,
         "success/oracle": 0.25,
         "success/policy": 0.5,
@@ -417,9 +424,26 @@ def test_success_in_training_is_told_by_opponent_where_there_is_one():
     }
 
 
-def test_ranks_that_met_other_opponents_give_the_same_names_and_the_shares_of_all_episodes(tmp_path):
-    shown = [[measured_group("", 1.0, 0.0)], [measured_group("oracle", 0.0, 0.0, 1.0), measured_group("", 1.0)]]
-    rows, given = [by_step([], groups, [], 0) for groups in shown], list[dict[str, float]]()
+def test_success_in_training_is_told_by_world_or_by_level_where_there_are_several():
+    def told(*parts: dict[str, Any]) -> Apart:
+        return apart(configs.make({"sampler": {"name": "mixture", "parts": [{"name": "worlds", **p} for p in parts]}}))
+
+    nim = {"env": "NimDuel", "levels": [0, 2]}
+    both, levels = told(nim, {"env": "KeyDoor"}), told(nim)
+    assert both.places == ("NimDuel", "KeyDoor") and levels.places == ("NimDuel:0", "NimDuel:2")
+    assert told({"env": "KeyDoor"}) == Apart() and apart(duel("rollout.opponents.random=0.5")) == Apart(rivals=True)
+    shown = [("NimDuel", 1.0, 0.0), ("KeyDoor", 1.0, 1.0, 0.0, 1.0), ("NimDuel", 0.0, 0.0)]
+    groups = [measured_group("", *rewards, world=world, apart=both) for world, *rewards in shown]
+    assert apart_of(groups, both) == {"success": 0.5, "success/NimDuel": 0.25, "success/KeyDoor": 0.75}
+    assert apart_of(groups[1:2], both) == {"success": 0.75, "success/KeyDoor": 0.75}, "the other was not played"
+    assert apart_of([measured_group("", 1.0, 0.0, apart=levels)], levels) == {"success": 0.5, "success/NimDuel:2": 0.5}
+
+
+def test_ranks_that_met_other_opponents_and_worlds_give_the_same_names_and_the_shares_of_all_episodes(tmp_path):
+    met = [[("", 1.0, 0.0)], [("oracle", 0.0, 0.0, 1.0), ("", 1.0)]]
+    shown = [[measured_group(*each) for each in groups] for groups in met]
+    shown[1].append(measured_group("", 1.0, world="KeyDoor"))
+    rows, given = [by_step([], groups, [], 0, APART) for groups in shown], list[dict[str, float]]()
 
     peers = SimpleNamespace(rank=0, size=2, sums=lambda values: given.append(dict(values)) or values, largest=dict)
     with RunDir.create(tmp_path / "run", "") as store:
@@ -428,10 +452,12 @@ def test_ranks_that_met_other_opponents_give_the_same_names_and_the_shares_of_al
             keeper.reduce(row)
         assert given[0].keys() == given[1].keys()
         peers.sums = lambda values: {k: given[0][k] + given[1][k] for k in given[0]}
-        found = by_opponent(keeper.reduce(rows[0]), True)
+        found = told_apart(keeper.reduce(rows[0]), APART)
     assert {k: v for k, v in found.items() if k.startswith("success/")} == {
         "success/oracle": 1 / 3,
         "success/policy": 2 / 3,
+        "success/NimDuel": 0.5,
+        "success/KeyDoor": 1.0,
     }
 
 
