@@ -195,9 +195,9 @@ def entry(kind: str, name: str) -> Entry:
 
 
 def entries(kind: str) -> list[Entry]:
-    """Every entry of a kind, by name."""
+    """Every entry of a kind, by name; of "", every one that was registered so far."""
     load(kind)
-    return sorted((e for (k, _), e in _entries.items() if k == kind), key=lambda e: e.name)
+    return sorted((e for (k, _), e in _entries.items() if kind in (k, "")), key=lambda e: e.name)
 
 
 def names(kind: str) -> list[str]:

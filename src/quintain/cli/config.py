@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 
 from quintain import config as configs
-from quintain.cli.args import one_of, sources
+from quintain.cli.args import one_of
+from quintain.cli.places import setting
 from quintain.runtime.check import check
 from quintain.types import QuintainError
 
@@ -33,7 +34,7 @@ def main(arguments: list[str]) -> int:
             else "\n".join(f"{r['key']:<28} {r['default']:<24} {r['help']}" for r in rows)
         )
         return 0
-    files, overrides = sources(given.items)
+    files, overrides = setting(given.items)
     files = [str(Path(w) / "config.toml") if (Path(w) / "run.json").is_file() else w for w in files]
     config = configs.make(*files, overrides=overrides)
     refused = why_refused(config)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import sys
 import time
@@ -36,12 +37,18 @@ def main(arguments: list[str]) -> int:
     if given.out is not None:
         raise configs.ConfigError(f"--out {given.out} keeps evaluations of a suite; name one, such as --suite quick")
     given.n, given.seed = 200 if given.n is None else given.n, APART if given.seed is None else given.seed
-    found = evaluate(given)
+    with _quiet(given):
+        found = evaluate(given)
     if given.json:
         print(json.dumps(found))
     else:
         told(found)
     return 0
+
+
+def _quiet(given: argparse.Namespace) -> contextlib.AbstractContextManager[Any]:
+    """What a world or a reward prints is no part of the JSON that is asked for."""
+    return contextlib.redirect_stdout(sys.stderr if given.json else sys.stdout)
 
 
 def _agree(given: argparse.Namespace) -> None:
@@ -117,9 +124,10 @@ def _suite(given: argparse.Namespace) -> int:
     suite = suite_of(given.suite)
     if given.out is not None:
         suite_page.ready(given.out, suite.name)  # before anything is played
-    found, mine = _played(given, given.player, suite, files, overrides)
+    with _quiet(given):
+        found, mine = _played(given, given.player, suite, files, overrides)
+        other, theirs = _played(given, given.over, suite, files, overrides) if given.over else (found, mine)
     if given.over:
-        other, theirs = _played(given, given.over, suite, files, overrides)
         found = {**found, "compared": over(other, suites.gained(suite, mine, theirs))}
         print(end="" if given.json else f"{suites.gains(found)}\n")
     if given.json:

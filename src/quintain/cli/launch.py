@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from quintain import config as configs
-from quintain.cli.args import one_of, sources
+from quintain.cli.args import one_of
 from quintain.cli.paths import absolute
+from quintain.cli.places import setting
 from quintain.config import Config, ConfigError
 
 TEMPLATES = Path(__file__).parent / "launchers"
@@ -51,7 +52,7 @@ def main(arguments: list[str]) -> int:
         help="kuberay: CPUs, GiB and GPUs of the head (4,16,1; 4,16,0 where it does not learn, or learns on the CPU)",
     )
     given = parser.parse_intermixed_args(arguments)
-    files, overrides = sources(given.items)
+    files, overrides = setting(given.items)
     config = configs.make(*files, overrides=overrides)
     if given.where == "slurm":
         options = {key: getattr(given, key) for key in ("nodes", "time", "partition", "port", "activate")}

@@ -14,9 +14,10 @@ import sys
 from pathlib import Path
 
 from quintain import config as configs
-from quintain.cli.args import one_of, sources
+from quintain.cli.args import one_of
 from quintain.cli.catalogue import written
 from quintain.cli.paths import empty
+from quintain.cli.places import setting
 from quintain.cli.templates import TEMPLATES
 from quintain.registry import names, require_extra
 from quintain.types import QuintainError
@@ -51,7 +52,7 @@ def _model(folder: Path, items: list[str], vocab: int) -> int:
     require_extra("train", "torch", "transformers", "tokenizers")
     from quintain.runtime.newmodel import write_model
 
-    files, overrides = sources(items)
+    files, overrides = setting(items)
     config = configs.make(*files, overrides=overrides)
     size = write_model(config, empty(folder), vocab)
     few = "" if size == vocab else f" ({vocab} were asked for; the texts give no more)"

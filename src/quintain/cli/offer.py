@@ -8,6 +8,7 @@ import contextlib
 import io
 import os
 import sys
+from typing import TextIO
 
 from quintain.cli.places import place
 from quintain.envs.adapters.play import Play
@@ -43,22 +44,28 @@ def main(arguments: list[str]) -> int:
             setattr(given, name, usual)
         elif given.how not in hows:
             raise QuintainError(f"{given.how} takes no --{name}; that is for {' and '.join(hows)}")
+    out = sys.stdout
+    with contextlib.redirect_stdout(sys.stderr if given.how == "mcp" else out):  # what a world prints is no message
+        _offer(given, out)
+    return 0
+
+
+def _offer(given: argparse.Namespace, out: TextIO) -> None:
     there = place(given.items)
     given.world, given.params = there.worlds[0], there.params
     if given.how == "http":
         require_extra("serve", "starlette", "uvicorn")
         asyncio.run(_http(given))
-        return 0
+        return
     if given.how == "openenv":
         _openenv(given)
-        return 0
+        return
     from quintain.serve.mcp import WorldTools, serve
 
     play = Play(given.world, given.level, {"image": given.image}, knobs=given.params)
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # a line of other bytes is no JSON, and ends nothing
-    serve(WorldTools(play, given.seed), sys.stdin, sys.stdout)
-    return 0
+    serve(WorldTools(play, given.seed), sys.stdin, out)
 
 
 async def _http(given: argparse.Namespace) -> None:

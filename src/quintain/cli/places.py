@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ PLACED = (
     "data",
     "reward",
 )  # keys of where is played, and for what reward
+ENVS = (("env", ""), ("env", "name"))  # keys that say which env
 WORDS = "WORLD|FILE.py|key=value"
 TOLD = (
     "worlds (`quintain list worlds` names them), a file of yours that registers some, and as key=value: env.params.KNOB of the worlds' "
@@ -104,9 +105,48 @@ def place(items: Sequence[str]) -> Places:
 
 
 def own_worlds(files: Sequence[str]) -> tuple[str, ...]:
-    """The worlds that Python files register."""
-    modules = {import_file(file).__name__ for file in files}
-    return tuple(e.name for e in entries("world") if modules and inspect.unwrap(e.make).__module__ in modules)
+    """The worlds that Python files register.
+
+    Raises:
+        QuintainError: one registers nothing at all, so that it was given for nothing.
+    """
+    own: list[str] = []
+    for file in files:
+        module = import_file(file).__name__
+        made = {e.name: e for e in entries("") if inspect.unwrap(getattr(e.make, "func", e.make)).__module__ == module}
+        if not made:
+            raise QuintainError(
+                f"{file} registers nothing; a file of a world has @register('world', NAME) (quintain new world NAME)"
+            )
+        own += [e.name for e in entries("world") if e is made.get(e.name)]
+    return tuple(dict.fromkeys(own))
+
+
+def setting(items: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Recipes and TOML files, and overrides, of a verb that trains; where none says in which world, the one that a file registers is meant.
+
+    Raises:
+        ConfigError: the files register several.
+    """
+    files, overrides = sources(items)
+    own = own_worlds([item for item in items if item.endswith(".py") and "=" not in item])
+    if not own:
+        return files, overrides
+    said = [word.partition("=")[0].partition(".")[::2] for word in overrides]
+    trees = [configs.read(file) for file in files]
+    told = any(section in ("world", "data", "sampler") or (section, key) in ENVS for section, key in said)
+    told = told or any("data" in t or _env(t) or {*t.get("sampler", ())} - {"name"} for t in trees)
+    if told:
+        return files, overrides
+    if len(own) > 1:
+        raise configs.ConfigError(f"the files register {', '.join(own)}; name the one to train in: world={own[0]}")
+    return files, [*overrides, f"world={own[0]}"]
+
+
+def _env(tree: Mapping[str, Any]) -> bool:
+    """Whether a tree says which env is played."""
+    env = tree.get("env", {})
+    return isinstance(env, str) or "name" in env
 
 
 def worlds_in(items: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from quintain import config as configs
-from quintain.cli.args import sources
+from quintain.cli.places import setting
 from quintain.config import Config, EvalSection
 from quintain.registry import require_extra
 from quintain.runtime.check import check
@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("items", nargs="*", metavar="RECIPE|FILE|key=value")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)
-    files, overrides = sources(given.items)
+    files, overrides = setting(given.items)
     config = configs.make(*files, overrides=overrides)
     found = plan(config)
     if given.json:

@@ -83,11 +83,13 @@ class Table:
         self.feedback = self.env.begin(self.task)
         self.past: list[Any] = []
         self.earned = dict.fromkeys(self.env.facts.seats, 0.0)
+        self.said: dict[str, Message] = {}  # by seats that move at once, until the last of them has
         self._take_seat()
 
     def _take_seat(self) -> None:
         """Sit where the next move is made, or stay where there is none."""
-        self.seat = next((seat for seat, told in self.feedback.items() if told.acts), self.seat)
+        due = (seat for seat, told in self.feedback.items() if told.acts and seat not in self.said)
+        self.seat = next(due, self.seat)
 
     def _rewards(self) -> str:
         """What was earned so far: a number, or one for each seat."""
@@ -191,7 +193,10 @@ class Table:
                 f"this gives up turn {self.env.turn} of {self.env.limit}; r once more restarts, anything else goes on"
             )
             return True
-        if word == "undo" and self.past:
+        if word == "undo" and self.said:
+            self.said.popitem()
+            self._take_seat()
+        elif word == "undo" and self.past:
             self.env, self.feedback, self.earned = self.past.pop()
             self._take_seat()
         elif word == "restart" or self.env.stop is not None:
@@ -208,8 +213,13 @@ class Table:
         return True
 
     def _advance(self, word: str) -> None:
+        self.said[self.seat] = Message.of("assistant", word)
+        if self.env.movers - self.said.keys():
+            self._take_seat()
+            return
         self.past.append((self.env.fork(), self.feedback, dict(self.earned)))
-        self.feedback = self.env.advance({self.seat: Message.of("assistant", word)})
+        self.feedback = self.env.advance(self.said)
+        self.said = {}
         for seat, told in self.feedback.items():
             self.earned[seat] += sum(told.reward.values())
         self._take_seat()

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from quintain import config as configs
-from quintain.cli.args import agree, sources
+from quintain.cli.args import agree
 from quintain.cli.evaluation import warn
 from quintain.cli.paths import empty
+from quintain.cli.places import setting
 from quintain.registry import require_extra
 
 WORDS = """This writes a model of whole words without a tokenizer, which `eval` and `model=` cannot read from a folder. Instead:
@@ -32,7 +33,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("-n", type=int, default=200, help="held-out instances to evaluate on; 0 is none")
     given = parser.parse_intermixed_args(arguments)
     require_extra("train", "torch", "transformers", "safetensors")
-    files, overrides = sources(given.items)
+    files, overrides = setting(given.items)
     for file in files:
         if file.endswith(".jsonl"):
             raise configs.ConfigError(f"{file} is no recipe; where it has demonstrations, write --demos {file}")

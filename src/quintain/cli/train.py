@@ -18,6 +18,7 @@ from typing import Any
 from quintain import config as configs
 from quintain.cli.args import sources
 from quintain.cli.paths import absolute, unused, worthless
+from quintain.cli.places import setting
 from quintain.cli.restarts import EXPLAINED, FORKS, STEPPED, Supervisor
 from quintain.ledger import RunDir, RunMoved
 from quintain.registry import require_extra
@@ -76,7 +77,7 @@ def main(arguments: list[str]) -> int:
     try:
         if given.resume:
             return resume(given.resume, given.items, given.step, tell=given.tell)
-        files, overrides = sources(given.items)
+        files, overrides = setting(given.items)
         return begin(heeded(configs.make(*files, overrides=overrides), overrides), fresh=given.fresh, tell=given.tell)
     except (StallError, LearnerLost) as error:  # not told: another start may go on
         print(f"quintain train: {type(error).__name__}: {error}", file=sys.stderr)

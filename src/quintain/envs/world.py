@@ -82,7 +82,7 @@ class Reader:
         if state is None:
             state = started(self.world, task.seed, task.level, task.split, params)
             if self.own:
-                check_start(self.world, state)
+                check_start(self.world, state, first=not self.starts)
             if len(self.starts) >= STARTS:
                 self.starts.clear()
             self.starts[key] = state
@@ -166,7 +166,7 @@ class WorldEnv:
             own = self.world.turns(self.state)
             self.limit = min(own, self.scaffold.turns or own)
             out = self.seen()
-        except Exception:
+        except (Exception, SystemExit):
             check_gifts(self.world, self.state)
             raise
         self.movers = {seat for seat, said in out.items() if said.acts}
@@ -225,7 +225,7 @@ class WorldEnv:
             if self.stop is None and self.turn >= self.limit:
                 self.stop = Stop.truncated_turns
             return self._answers(readings, rewards, events)
-        except Exception:
+        except (Exception, SystemExit):
             check_gifts(self.world, before, readings)
             raise
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -45,6 +46,17 @@ def checked(world: Any, name: str) -> Any:
         raise _wrong(world, "facts", seats, "a tuple of names as `seats`, such as ('agent',)")
     if len(set(seats)) < len(seats):
         raise _wrong(world, "facts", seats, "each of its `seats` a name of its own")
+    if world.facts.name != name:
+        raise _wrong(world, "facts", world.facts.name, f"the registered name, {name!r}, as `name`")
+    for event, said in world.facts.sayings.items():
+        if not isinstance(said, str):
+            raise _wrong(world, "facts", said, f"a sentence for {event!r} in its `sayings`")
+    try:
+        inspect.signature(world.start).bind(0, 0, split="train")
+    except TypeError as error:
+        raise BadWorld(
+            f"{name}: `start` takes {inspect.signature(world.start)}; it is called as start(seed, level, split='train'): {error}"
+        ) from None
     if levels is not None and len(levels) != LEVELS:
         raise BadWorld(f"{name}: `levels` has {len(levels)} rows; it should have {LEVELS}, a row for each level from 0")
     if not is_dataclass(schema) or not schema.__dataclass_params__.frozen:
@@ -101,6 +113,8 @@ def check_gifts(world: Any, state: Any, moves: Mapping[str, Move | None] = NOTHI
         _check_gifts(world, state, moves)
     except BadWorld:
         raise
+    except SystemExit as error:
+        raise _ended(world, error) from error
     except Exception:
         return  # a method that raises tells of itself
 
@@ -110,11 +124,16 @@ def of_ones_own(world: Any) -> bool:
     return not type(world).__module__.startswith("quintain.")
 
 
-def check_start(world: Any, state: Any) -> None:
+def check_start(world: Any, state: Any, first: bool = True) -> None:
     """Look at what the `start` of a world gave: the members of a group share it, and what one changed would change for all.
 
+    Args:
+        world: which.
+        state: what it gave.
+        first: whether it is the first one that is looked at, of which all that methods give is.
+
     Raises:
-        BadWorld: it holds what can be changed in place.
+        BadWorld: it holds what can be changed in place, or a method gives of it what it may not, such as words without an order.
     """
     for f in fields(state) if is_dataclass(state) else ():
         if (found := _changeable(getattr(state, f.name, None))) is not None:
@@ -124,6 +143,12 @@ def check_start(world: Any, state: Any) -> None:
                 "of a group share their start, and a step could change it for all: hold tuples, frozensets, bytes or arrays with "
                 "setflags(write=False), and let `step` give replace(state, ...)"
             )
+    if first:
+        check_gifts(world, state)
+    if first and not any(world.view(state, seat).acts for seat in world.facts.seats):
+        raise BadWorld(
+            f"{_name(world)}: `view` of the first state says of no seat that it `acts`, so that nobody could move"
+        )
 
 
 def _changeable(value: object) -> object:
@@ -165,6 +190,21 @@ def check_outcome(world: Any, outcome: object) -> None:
             raise _wrong(world, "step", gave, "(text,) as the events of a seat")
 
 
+def stepped(world: Any, state: Any, moves: Mapping[str, Move]) -> Outcome[Any]:
+    """The outcome of a step, looked at where the world is one's own.
+
+    Raises:
+        BadWorld: as `check_outcome`, or it would have ended the process.
+    """
+    try:
+        outcome = world.step(state, moves)
+    except SystemExit as error:
+        raise _ended(world, error) from error
+    if of_ones_own(world):
+        check_outcome(world, outcome)
+    return outcome
+
+
 def check_moves(lens: Any, method: str, gave: object) -> None:
     """Look at what `legal` or `sample` of a world gave, once it does not look like moves.
 
@@ -178,9 +218,10 @@ def check_moves(lens: Any, method: str, gave: object) -> None:
 
 
 def _check_gifts(world: Any, state: Any, moves: Mapping[str, Move | None]) -> None:
-    if not isinstance(turns := world.turns(state), int):
-        raise _wrong(world, "turns", turns, "an integer")
-    for move in moves.values():
+    if not isinstance(turns := world.turns(state), int) or turns < 1:
+        raise _wrong(world, "turns", turns, "a whole number of at least 1")
+    example = world.read(world.facts.example, world.facts.seats[0])
+    for move in (example, *moves.values()):
         if not isinstance(move, Move | None):
             raise _wrong(world, "read", move, "a Move or None")
     if moves and None not in moves.values():
@@ -212,6 +253,12 @@ def _check_scene(world: Any, scene: object) -> None:
         for number in (*given, *chain.from_iterable(getattr(shape, "points", ()))):
             if not isinstance(number, Real) or not math.isfinite(number):
                 raise _wrong(world, "scene", number, f"finite numbers in a {type(shape).__name__}")
+
+
+def _ended(world: Any, error: SystemExit) -> BadWorld:
+    return BadWorld(
+        f"{_name(world)}: a method called sys.exit({error.code!r}), which would end the run; raise an error instead"
+    )
 
 
 def _wrong(world: Any, method: str, gave: object, wants: str) -> BadWorld:

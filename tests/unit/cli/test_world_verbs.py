@@ -268,7 +268,7 @@ WINS = '{SOLO: {"success": 1.0}}, True)'
             "return text",
             "`read` gave 'left', a str; it should give a Move or None",
         ),
-        ("gift_e", "return 2 * state.size", 'return "x"', "`turns` gave 'x', a str; it should give an integer"),
+        ("gift_e", "return 2 * state.size", 'return "x"', "`turns` gave 'x', a str; it should give a whole number"),
         ("gift_f", DRAWN, f"return [[0]]; {DRAWN}", "`scene` gave [[0]], a list; it should give a Scene"),
         ("gift_g", '"brick"', '"brik"', "`scene` gave unknown colour as fill 'brik'; did you mean 'brick'?"),
         (
@@ -470,7 +470,7 @@ def test_a_world_that_is_named_twice_is_demonstrated_once(capsys):
 def test_a_file_without_a_world_says_so(tmp_path, capsys):
     (tmp_path / "bare.py").write_text("x = 1\n")
     assert main(["demos", str(tmp_path / "bare.py")]) == 1
-    assert "bare.py registers no world" in capsys.readouterr().err
+    assert "bare.py registers nothing" in capsys.readouterr().err
 
 
 def table(name: str, **more) -> Table:
