@@ -94,14 +94,23 @@ _DENIED = re.compile(
 def agreed(words: Iterable[str], read: Callable[[str], Move | None]) -> Move | None:
     """The one action that single words name; None where two differ, or a word and the two that it begins: `raise`, in `raise 8`.
 
+    What such a word begins with `to` is the whole of it, as `raise to 8`, where no further number is told.
     What counts where nothing else is said (see `Move.named`) is none among other words.
     """
     said = list(words)
     moves = [move for word in said if (move := read(word)) and not (len(said) > 1 and _abbreviates(word, move))]
     named = {move for move in moves if not move.named}
-    if len(named) == 1:
-        named |= {move for two in itertools.pairwise(said) if (move := read(" ".join(two))) and not move.named}
-    return named.pop() if len(named) == 1 else None
+    named |= {
+        move for two in itertools.pairwise(said) if len(named) == 1 and (move := read(" ".join(two))) and not move.named
+    }
+    if len(named) != 1:
+        return None
+    told = [i for i in range(len(said) - 2) if said[i + 1].lower() == "to" and read(said[i]) in named]
+    full = [(i, move) for i in told if (move := read(" ".join(said[i : i + 3])))]
+    if not full:
+        return named.pop()
+    (at, move), *more = full
+    return None if more or any(word.isdigit() for word in said[at + 3 :]) else move
 
 
 def _abbreviates(word: str, move: Move) -> bool:
