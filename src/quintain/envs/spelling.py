@@ -8,10 +8,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from quintain.envs.speech import SMALL
 from quintain.worlds.cells import NESTED
-from quintain.worlds.kernel import Move
+from quintain.worlds.kernel import Move, View
 
 LONG = 400  # characters of an action that may have words around it
 _END = re.compile(r"(?<=[^\s.])[.!]$")
@@ -115,6 +116,18 @@ def agreed(words: Iterable[str], read: Callable[[str], Move | None]) -> Move | N
 
 def _abbreviates(word: str, move: Move) -> bool:
     return len(word) == 1 and word.isalpha() and move.key.lower() != word.lower()
+
+
+def fitting(move: Move, view: View[Any]) -> tuple[str, ...]:
+    """Two of the actions that one which is not legal may be a part of, as `raise` is of `raise 8`; one alone for a part of several words.
+
+    A value with a method `fits` says itself what it may mean in a state.
+    """
+    own, legal, words = getattr(move.value, "fits", None), view.legal(), move.key.count(" ")
+    if not own and not move.key.isalpha() and any(m.key.count(" ") == words for m in legal):
+        return ()  # with a place in it, one of so many words is whole
+    found = [m.key for m in legal if (own(view.state, m.key) if own else f" {move.key} " in f" {m.key} ")]
+    return tuple(found[:2]) if len(found) > 1 or words else ()
 
 
 def spelt(text: str, read: Callable[[str], Move | None]) -> Move | None:
