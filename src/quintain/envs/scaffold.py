@@ -155,9 +155,12 @@ STYLES: dict[str, Style] = {
 }
 
 
-def sentences(events: Sequence[str], facts: Facts, stop: Stop | None = None) -> str:
+def sentences(
+    events: Sequence[str], facts: Facts, stop: Stop | None = None, bad: int = 0, fits: Sequence[str] = ()
+) -> str:
     """What the events of a turn read like, joined by spaces; events without a sentence are left out.
 
+    Of an answer that could not be played, `bad` counts the seat's in a contest; `fits` are some of the actions that it may be a part of.
     Where the episode is over, an action that could not be played has cost its last turn, and that is said; also that no turn is left.
 
     Example:
@@ -170,10 +173,12 @@ def sentences(events: Sequence[str], facts: Facts, stop: Stop | None = None) -> 
     for event in events:
         name, _, rest = event.partition(":")
         saying = facts.sayings.get(name) or _COMMON.get(name)
+        if name == "illegal" and fits:
+            saying = f"That does not say the whole action, which may be {' or '.join(map(repr, fits))}{_NOTHING}"
         if saying:
             said.append(saying.replace("{}", rest))
             if name in REFUSED and (stop or facts.forfeits):
-                said[-1] = said[-1].removesuffix(_NOTHING).rstrip(".") + (_OVER if stop else _AGAIN)
+                said[-1] = said[-1].removesuffix(_NOTHING).rstrip(".") + (_OVER if stop else _AGAIN.format(bad))
     if stop is Stop.truncated_turns and not any(text.endswith(_OVER) for text in said):
         said.append("The turns are used up.")
     return " ".join(said)
@@ -181,7 +186,7 @@ def sentences(events: Sequence[str], facts: Facts, stop: Stop | None = None) -> 
 
 SPARE = 2  # answers of a seat that cannot be played, in a contest; one more forfeits
 _NOTHING, _OVER = "; the turn is spent.", "; the episode is over."
-_AGAIN = "; answer again, as the third such answer loses the match."
+_AGAIN = "; answer again, as the third such answer loses the match (bad answer {} of 3)."
 _FORFEIT = "cannot be read or is not allowed takes none, but a player's third one loses the match"
 _STRICT = "cannot be read loses the match, as does a player's third one that is not allowed"
 REFUSED = {

@@ -52,6 +52,37 @@ _IDLE = re.compile(
     ),
     re.IGNORECASE,
 )
+_CLAUSE = re.compile(  # where one ends
+    r"((?:[,.:](?!\d)|[;!?\n]|[ \t][–—-][ \t]|\b(?:because|since|so(?![ \t]+(?:far|much|many)\b)|but|then|otherwise|else|while|which|though"
+    r"|although|therefore|thus|hence|(?<!well )as(?![ \t]+(?:well|far|good|bad|soon|long)\b)"
+    r"|(?:and|or)(?=[ \t]+(?:I|we|he|she|they|now|must|will|should|instead|(?:the|my)[ \t]+opponent)\b))\b)+)",
+    re.IGNORECASE,
+)
+_REJECTS = re.compile(  # of a clause that says how bad a move is
+    "|".join(
+        (
+            r"\b(?:is|are|am|was|were|be|seems|looks|\w+['’]s)[ \t]+(?:(?:clearly|simply|just|such)[ \t]+)?"
+            r"(?:(?:an?|the)[ \t]+(?:[\w-]+[ \t]+)?(?:mistake|blunder|error|losing|bad|poor|terrible|awful)|suicid\w+"
+            r"|too[ \t]+(?!good|strong)\w+)\b",
+            r"(?:\b(?:would|will)|['’](?:d|ll))[ \t]+(?:\w+ly[ \t]+)?lose\b",
+            r"\bno[ \t]+way[ \t]+(?:that[ \t]+)?(?:I|we)\b",
+            r"\b(?:little|no|hardly any)[ \t]+(?:reason|point|need|use|sense)[ \t]+(?:to|in)\b",
+        )
+    ),
+    re.IGNORECASE,
+)
+_DOUBTS = re.compile(r"\b(?:not|never|avoid\w*|without)\b|n['’]t\b", re.IGNORECASE)  # it may mean the contrary
+_OTHERS = re.compile(  # of a clause that says what another one does, or where something is
+    r"^[ \t\"']*(?:(?:(?:(?:the|my|our|your)[ \t]+)?(?:opponent|enemy|rival)|he|she|they)(?:['’]\w+)?[ \t]+\w"
+    r"|(?:white|black)[ \t]+(?:just|played|moved|took|captured|attack(?:s|ed)|threaten(?:s|ed))\b)"
+    r"|\b(?:is|are|was|lies|comes|flies|moves)[ \t]+(?:\w+[ \t]+)?(?:to|on|at|from)[ \t]+(?:my|your|our)[ \t]+(?:left|right)\b",
+    re.IGNORECASE,
+)
+_TAKEN_BACK = re.compile(  # a sentence that breaks off at `but`, or is followed by `no`
+    r"(?:^|(?<=[.!?;\n]))[^.!?;\n]*(?:\bbut(?:[ \t]+(?:no|(?:I|we|it)[ \t]+(?:\w+n['’]t|cannot)))?\W*$"
+    r"|[;.?!–—][ \t]*no(?=[ \t]*(?:[.!\n]|$)))",
+    re.IGNORECASE,
+)
 SMALL = {  # words of speech that some worlds read as an action, a route or a code: they count where nothing else is said
     *("or", "here", "go"),
     *("add", "bad", "each", "had", "head"),
@@ -65,5 +96,12 @@ def telling(text: str) -> Iterator[str]:
     Example:
         >>> list(telling("Right, let me see. I have 3 turns left, up is blocked, so down")), list(telling("Left? It is not left: up"))
         (['let', 'me', 'so', 'down'], ['It', 'is', 'up'])
+        >>> list(telling("The opponent raised, and a fold would be a mistake; call"))
+        ['call']
     """
+    clauses = _CLAUSE.split(_TAKEN_BACK.sub(" ", text))
+    text = "".join(
+        " " if _OTHERS.search(said) or (_REJECTS.search(said) and not _DOUBTS.search(said)) else said
+        for said in clauses
+    )
     yield from (word for word in _WORD.findall(_NOT.sub(" ", _IDLE.sub(" ", text))) if word.lower() not in SMALL)

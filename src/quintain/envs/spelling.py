@@ -8,10 +8,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from quintain.envs.speech import SMALL
 from quintain.worlds.cells import NESTED
-from quintain.worlds.kernel import Move
+from quintain.worlds.kernel import Move, View
 
 LONG = 400  # characters of an action that may have words around it
 _END = re.compile(r"(?<=[^\s.])[.!]$")
@@ -94,18 +95,39 @@ _DENIED = re.compile(
 def agreed(words: Iterable[str], read: Callable[[str], Move | None]) -> Move | None:
     """The one action that single words name; None where two differ, or a word and the two that it begins: `raise`, in `raise 8`.
 
+    What such a word begins with `to` is the whole of it, as `raise to 8`, where no further number is told.
     What counts where nothing else is said (see `Move.named`) is none among other words.
     """
     said = list(words)
     moves = [move for word in said if (move := read(word)) and not (len(said) > 1 and _abbreviates(word, move))]
     named = {move for move in moves if not move.named}
-    if len(named) == 1:
-        named |= {move for two in itertools.pairwise(said) if (move := read(" ".join(two))) and not move.named}
-    return named.pop() if len(named) == 1 else None
+    named |= {
+        move for two in itertools.pairwise(said) if len(named) == 1 and (move := read(" ".join(two))) and not move.named
+    }
+    if len(named) != 1:
+        return None
+    told = [i for i in range(len(said) - 2) if said[i + 1].lower() == "to" and read(said[i]) in named]
+    full = [(i, move) for i in told if (move := read(" ".join(said[i : i + 3])))]
+    if not full:
+        return named.pop()
+    (at, move), *more = full
+    return None if more or any(word.isdigit() for word in said[at + 3 :]) else move
 
 
 def _abbreviates(word: str, move: Move) -> bool:
     return len(word) == 1 and word.isalpha() and move.key.lower() != word.lower()
+
+
+def fitting(move: Move, view: View[Any]) -> tuple[str, ...]:
+    """Two of the actions that one which is not legal may be a part of, as `raise` is of `raise 8`; one alone for a part of several words.
+
+    A value with a method `fits` says itself what it may mean in a state.
+    """
+    own, legal, words = getattr(move.value, "fits", None), view.legal(), move.key.count(" ")
+    if not own and not move.key.isalpha() and any(m.key.count(" ") == words for m in legal):
+        return ()  # with a place in it, one of so many words is whole
+    found = [m.key for m in legal if (own(view.state, m.key) if own else f" {move.key} " in f" {m.key} ")]
+    return tuple(found[:2]) if len(found) > 1 or words else ()
 
 
 def spelt(text: str, read: Callable[[str], Move | None]) -> Move | None:

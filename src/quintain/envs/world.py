@@ -11,7 +11,7 @@ from quintain.envs.grammar import GRAMMARS, Grammar, act_tool
 from quintain.envs.scaffold import REFUSED, SPARE, STYLES, Scaffold, sentences
 from quintain.envs.snapshots import BadSnapshot as BadSnapshot
 from quintain.envs.snapshots import sealed, verify
-from quintain.envs.spelling import agreed, spelt
+from quintain.envs.spelling import agreed, fitting, spelt
 from quintain.messages import Image, Message, Role, Text, ToolResult
 from quintain.ports import Env
 from quintain.registry import build, register
@@ -25,16 +25,8 @@ KEPT, STARTS = 4096, 512  # readings of short messages, and first states (some o
 SHORT = 200  # characters of a message whose reading is remembered
 MALFORMED = ("malformed",)
 HELD = ("held",)  # an answer that was read, and not played: that of a seat that moves at the same time was not
-CARRIED = (
-    "task",
-    "state",
-    "turn",
-    "limit",
-    "stop",
-    "past",
-    "unheard",
-    "refused",
-)  # what an env of the same world takes over as it is
+# what an env of the same world takes over as it is
+CARRIED = ("task", "state", "turn", "limit", "stop", "past", "unheard", "refused")
 
 
 class NoEpisode(QuintainError):
@@ -54,7 +46,7 @@ class Reader:
         self.own = of_ones_own(world)
         self.grammar: Grammar = GRAMMARS[scaffold.grammar]
         self.known: dict[tuple[str, str], Move | None] = {}
-        self.spoken: dict[tuple[tuple[str, ...], Stop | None], str] = {}
+        self.spoken: dict[tuple[Any, ...], str] = {}
         self.starts: dict[tuple[Any, ...], Any] = {}
 
     def read(self, message: Message, seat: str) -> Move | None:
@@ -88,13 +80,13 @@ class Reader:
             self.starts[key] = state
         return state
 
-    def say(self, events: tuple[str, ...], stop: Stop | None = None) -> str:
-        """What the events of a turn read like, also of the one in which the episode stopped."""
-        key = events, stop
+    def say(self, events: tuple[str, ...], stop: Stop | None = None, bad: int = 0, fits: tuple[str, ...] = ()) -> str:
+        """What the events of a turn read like, also of the one in which the episode stopped; see `sentences`."""
+        key = events, stop, bad, fits
         if key not in self.spoken:
             if len(self.spoken) >= KEPT:
                 self.spoken.clear()
-            said = sentences(events, self.world.facts, stop)
+            said = sentences(events, self.world.facts, stop, bad, fits)
             wanting = stop is None and MALFORMED[0] in events
             self.spoken[key] = f"{said} {self.grammar.want}".rstrip() if wanting else said
         return self.spoken[key]
@@ -261,7 +253,9 @@ class WorldEnv:
             messages: tuple[Message, ...] = ()
             if acts or stop is not None:
                 heard = self._heard(seat, happened)
-                said = self.reader.say(heard, stop) if scaffold.feedback and (heard or stop is not None) else ""
+                fits = fitting(move, view) if move is not None and "illegal" in happened else ()
+                speaks = scaffold.feedback and (heard or stop is not None)
+                said = self.reader.say(heard, stop, self.refused.get(seat, 0), fits) if speaks else ""
                 messages = (self._message(self.style.go_on(view, self._said(said, seat), scaffold), seat, view),)
             elif happened:
                 self.unheard = {**self.unheard, seat: (*self.unheard.get(seat, ()), *happened)}

@@ -379,7 +379,8 @@ def test_who_cannot_play_forfeits_and_nobody_can_spoil_a_match_that_is_won(name:
         assert copy.advance(moves) == env.fork().advance(moves)
         heard = env.advance(moves)
         assert heard[seat].reward == {"malformed": -0.25}
-        assert ("answer again, as the third such answer loses" in heard[seat].messages[0].text) == (wrong < 2)
+        told = f"answer again, as the third such answer loses the match (bad answer {wrong + 1} of 3)."
+        assert (told in heard[seat].messages[0].text) == (wrong < 2)
     assert heard[seat].events == ("malformed", "forfeit") and heard[other].events == ("walkover",)
     assert heard[other].reward == {"success": 1.0} and {f.stop for f in heard.values()} == {Stop.done}
     assert (
@@ -392,6 +393,42 @@ def test_who_cannot_play_forfeits_and_nobody_can_spoil_a_match_that_is_won(name:
     assert heard[seat].stop is Stop.parse_error and heard[other].stop is Stop.done, (
         "who won has said nothing unreadable"
     )
+
+
+def test_bad_answers_are_counted_for_each_seat_over_the_whole_match() -> None:
+    env = WorldEnv(world_of("NimDuel"), Scaffold())
+    env.begin(task_of("NimDuel", 1, 5))
+    for count in (1, 2):
+        for _ in env.facts.seats:
+            (seat,) = env.movers
+            heard = env.advance({seat: Message.of("assistant", "?")})[seat]
+            assert f"(bad answer {count} of 3)" in heard.messages[0].text
+            right = env.world.view(env.state, seat).legal()[0].key
+            env.advance({seat: Message.of("assistant", f"<action>{right}</action>")})
+
+
+@pytest.mark.parametrize(
+    ("name", "seed", "level", "text", "told"),
+    [
+        ("HoldemFreeDuel", 1, 5, "raise", "'raise 4' or 'raise 5'"),
+        ("ChessDuel", 17, 6, "Nc3", "'e2 c3' or 'b1 c3'"),
+        ("ChessDuel", 0, 2, "queen", "'d1 c1' or 'd1 d2'"),
+        ("WildTTTDuel", 1, 5, "b2", "'b2 o' or 'b2 x'"),
+        ("SantoriniDuel", 1, 5, "b3 c3", "'c3 b3 c3'"),
+        ("SantoriniDuel", 1, 5, "a1 b1 c1", ""),
+        ("HoldemFreeDuel", 1, 5, "raise 1", ""),
+        ("ChessDuel", 0, 2, "Qa8", ""),
+        ("PackBoxes", 1, 5, "A f1", ""),  # as it lies it does not fit there; that says all
+    ],
+)
+def test_a_part_of_an_action_is_told_what_it_may_be(name: str, seed: int, level: int, text: str, told: str) -> None:
+    env = WorldEnv(world_of(name), Scaffold())
+    env.begin(task_of(name, seed, level))
+    (seat,) = env.movers
+    heard = env.advance({seat: Message.of("assistant", f"<action>{text}</action>")})[seat]
+    assert heard.events == ("illegal",)
+    said = heard.messages[0].text
+    assert said.startswith(f"That does not say the whole action, which may be {told};") if told else "whole" not in said
 
 
 def test_of_several_others_the_one_that_forfeits_is_named() -> None:
@@ -467,7 +504,7 @@ def test_a_seat_is_told_all_that_happened_to_it_also_while_the_others_moved(name
         heard = all_heard[-1]
         assert all_heard == [heard] * 3
         for seat, said in heard.items():
-            waits[seat] = f"{waits[seat]} {sentences(said.events, facts, env.stop)}".strip()
+            waits[seat] = f"{waits[seat]} {sentences(said.events, facts, env.stop, env.refused.get(seat, 0))}".strip()
             if said.messages:
                 assert said.messages[0].text.startswith(waits[seat]), (seat, waits[seat])
                 waits[seat] = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import re
 import statistics
 
 import pytest
@@ -317,6 +318,59 @@ def test_wins_draws_and_losses_are_paid_to_both_seats() -> None:
     assert won_ == ({"X": 1.0, "O": 0.0}, {"X": ("won",), "O": ("reply:c1", "lost")})
     drawn_ = ending("   a b c\n 1 X O X\n 2 X O O\n 3 O X .", "c3")
     assert drawn_ == ({"X": 0.5, "O": 0.5}, {"X": ("draw",), "O": ("reply:c3", "draw")})
+
+
+@pytest.mark.parametrize(
+    ("name", "board", "move", "end"),
+    [
+        ("ChessDuel", "no castling\n{7}k\n{8}\n{6}K{1}\n{8}\n{8}\n{8}\n{8}\nR{7}", "a1 a8", ("Black is mated", "won")),
+        (
+            "ChessDuel",
+            "no castling\n{7}k\n{8}\n{8}\n{8}\n{8}\n{8}\n{8}\nR{6}K",
+            "a1 a2",
+            ("No moves are left; White's material less Black's is 5", "won"),
+        ),
+        (
+            "ChessDuel",
+            "W must mate\n{7}k\n{8}\n{8}\n{8}\n{8}\n{8}\n{8}\nR{6}K",
+            "a1 a2",
+            ("No moves are left; White has not mated", "lost"),
+        ),
+        (
+            "ChessDuel",
+            "no castling\n{7}k\n{8}\n{8}\n{8}\n{8}\n{8}\nr{7}\nK{7}",
+            "a1 a2",
+            ("Neither side can mate any more", "draw"),
+        ),
+        (
+            "ChessDuel",
+            "no castling\n{7}k\n{8}\n{5}QK{1}\n{8}\n{8}\n{8}\n{8}\n{8}",
+            "f6 f7",
+            ("Black has no legal move and is not in check", "draw"),
+        ),
+        ("GoDuel", "komi 0.5\n{1}X{1}\n{3}\n{1}O{1}", "a1", ("X has 2 points, O has 1.5 with the komi", "won")),
+    ],
+)
+def test_how_a_match_ended_is_told(name: str, board: str, move: str, end: tuple[str, str]) -> None:
+    world = world_of(name)
+    note, *rows = re.sub(r"\{(\d)\}", lambda gap: "." * int(gap[1]), board).split("\n")
+    side, count = world.facts.seats[0], len(rows)
+    lines = [f"{count - i if side == 'W' else i + 1:2d} {' '.join(row)}" for i, row in enumerate(rows)]
+    head = f"You play {side}; {side} is to move; 1 move is left. {note}"
+    state = world.rebuild("\n".join([head, f"   {' '.join('abcdefgh'[:count])}", *lines]), side)
+    after = world.step(state, {side: world.read(move, side)})
+    assert after.done and after.events[side] == (f"end:{end[0]}", end[1])
+
+
+def test_no_pass_is_asked_for_when_the_boxes_are_won() -> None:
+    world = world_of("DotsBoxesDuel")
+    state = world.rebuild(
+        "You play X; X is to move; 9 moves are left. X=0 O=0\n   a b c\n 1 + - +\n 2 | : .\n 3 + - +", "X"
+    )
+    after = world.step(state, {"X": world.read("c2", "X")})
+    for seat in world.facts.seats:
+        caption = world.caption(after.state, seat, 2)
+        assert " X=1 O=0\n" in caption and world.caption(world.rebuild(caption, seat), seat, 2) == caption
 
 
 def test_seats_take_turns_and_hear_of_each_other() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quintain.types import Ints
 from quintain.worlds.engines.board import tsumego
-from quintain.worlds.engines.board.go import FREE, Go, area
+from quintain.worlds.engines.board.go import FREE, Go, counted
 from quintain.worlds.engines.board.men import MenGame
 from quintain.worlds.noise import Rng
 
@@ -73,11 +73,11 @@ def test_the_area_is_what_reaches_one_colour_alone() -> None:
     for _ in range(200):
         cells = tuple([rng.pick((0, 0, 0, 1, 2)) for _ in range(SIZE * SIZE)])
         board = {divmod(k, SIZE): code for k, code in enumerate(cells)}
-        total = 0
+        total = [0, 0]
         for at, code in board.items():
             met = {code} if code else {board[p] for p in flood(board, at)[1]}
-            total += (met == {1}) - (met == {2})
-        assert area(cells, SIZE) == total
+            total = [total[0] + (met == {1}), total[1] + (met == {2})]
+        assert counted(cells, SIZE) == tuple(total)
 
 
 def test_two_passes_end_the_game_and_more_points_win() -> None:

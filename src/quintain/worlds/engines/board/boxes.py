@@ -73,7 +73,8 @@ class Boxes:
 
     def _note(self, position: Ints) -> str:
         x, o = (position[: self.cells].count(OWN + side) for side in (0, 1))
-        return f"X={x} O={o}{' pass' if position[self.cells] else ''}"
+        must = position[self.cells] and self.ended(position) is None
+        return f"X={x} O={o}{' pass' if must else ''}"
 
     def begin(self) -> Ints:
         return (*self.empty, 0)

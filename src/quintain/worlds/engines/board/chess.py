@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from quintain.types import Ints
+from quintain.worlds.engines.board.game import Match
 from quintain.worlds.engines.board.men import DIAGONAL, ORTHOGONAL, Board, rays
 
 SIGNS = ".PNBRQKpnbrqk"
@@ -191,6 +192,19 @@ def over(board: Ints, side: int) -> int | None:
         return -1 if checked(board, side) else 0
     men = [code for code in board[:64] if code and code % 6]
     return 0 if not men or (len(men) == 1 and men[0] % 6 in (KNIGHT, BISHOP)) else None
+
+
+def why(match: Match) -> str:
+    """How a match that is over has come to its end."""
+    position, who = match.position, ("White", "Black")[match.position[-1]]
+    found = over(position[:-2], position[-1])
+    if found is None:
+        told = "White has not mated" if position[66] else f"White's material less Black's is {lead(position)}"
+        return f"No moves are left; {told}"
+    if found:
+        return f"{who} is mated"
+    none = next(moves((*position[:-2], position[-1])), None) is None
+    return f"{who} has no legal move and is not in check" if none else "Neither side can mate any more"
 
 
 def _square(code: int, cell: int) -> int:

@@ -128,6 +128,10 @@ class Brief(NamedTuple):
             return f"{self.file}{'x' * bool(self.file)}{self.to}{new}"
         return f"{'b' if len(self.man) == 2 else self.man + self.file}{self.row}{self.to}{new}"
 
+    def fits(self, match: Match, said: str) -> bool:
+        """Whether a legal move, in the words of the game, may be meant."""
+        return self.says(match.position, said)
+
     def says(self, position: Ints, said: str) -> bool:
         """Whether a legal move, in the words of the game, is such a one."""
         at, to, *new = said.split()
@@ -135,6 +139,16 @@ class Brief(NamedTuple):
         file = self.file if len(self.man) == 1 or man == "P" else ""
         fits = man in self.man and to == self.to and at.startswith(file) and at.endswith(self.row)
         return fits and new == [_LETTER[letter] for letter in self.new.lower()]
+
+
+class Piece(NamedTuple):
+    """A piece whose move is not told."""
+
+    man: str
+
+    def fits(self, match: Match, said: str) -> bool:
+        """Whether a legal move, in the words of the game, is one of it."""
+        return SIGNS[match.position[NAMES.index(said[:2])]].upper() == self.man
 
 
 def brief(text: str) -> Brief | None:
@@ -161,6 +175,8 @@ def read(text: str) -> Move | None:
     if said := brief(text):
         return Move(said.key, said, True)
     move = GAMES.read(plain(text)) if len(text) <= LONGEST else None
+    if move and move.key in SPECIALS:
+        return Move(move.key, Piece("N" if move.key == "knight" else move.key[0].upper()))
     if not move or not (rest := brief(move.key)):
         return move
     return Move(rest.key, rest, True) if rest.new else None  # one cell among other words may be that of any piece

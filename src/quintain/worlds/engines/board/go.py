@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from quintain.types import Ints
 from quintain.worlds.art import tiles
 from quintain.worlds.cells import names_of
+from quintain.worlds.engines.board.game import Match
 from quintain.worlds.engines.board.men import ORTHOGONAL, Board, MenGame, rays
 from quintain.worlds.engines.board.men_look import LONGEST, MenLook
 from quintain.worlds.engines.board.posed import Posed
@@ -182,7 +183,8 @@ class Go:
 
     def spent(self, position: Ints) -> int:
         """Who has more points, for the side to move; the komi leaves no draws."""
-        ahead = 1 if area(position[: self.cells], self.size) > position[self.cells + 2] else -1
+        black, white = counted(position[: self.cells], self.size)
+        ahead = 1 if black - white > position[self.cells + 2] else -1
         return -ahead if position[-1] else ahead
 
     def value(self, position: Ints) -> float:
@@ -228,9 +230,9 @@ class Go:
         )
 
 
-def area(cells: Sequence[int], size: int) -> int:
-    """Points of Black less those of White: stones, and empty points that reach one colour alone."""
-    total, seen, near = cells.count(1) - cells.count(2), set[int](), beside(size)
+def counted(cells: Sequence[int], size: int) -> tuple[int, int]:
+    """Points of Black and of White: stones, and empty points that reach one colour alone."""
+    total, seen, near = [0, cells.count(1), cells.count(2)], set[int](), beside(size)
     for start, code in enumerate(cells):
         if code or start in seen:
             continue
@@ -243,8 +245,16 @@ def area(cells: Sequence[int], size: int) -> int:
                 elif c not in seen:
                     seen.add(c)
                     region.append(c)
-        total += len(region) * (met == {1}) - len(region) * (met == {2})
-    return total
+        if len(met) == 1:
+            total[met.pop()] += len(region)
+    return total[1], total[2]
+
+
+def why(match: Match) -> str:
+    """How a match that is over was counted."""
+    size = match.setup.options[0]
+    black, white = counted(match.position[: size * size], size)
+    return f"X has {black} points, O has {white + match.position[size * size + 2]}.5 with the komi"
 
 
 def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:

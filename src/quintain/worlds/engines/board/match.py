@@ -34,6 +34,7 @@ TRIES = 20_000
 SALT = "board "  # chosen so that the splits of small boards, which have few layouts, are not too uneven
 SAYINGS = {
     "reply": "The opponent plays {}.",
+    "end": "{}.",
     "won": "You won.",
     "lost": "The opponent won.",
     "draw": "The game is a draw, which is worth half a win.",
@@ -53,6 +54,7 @@ class BoardWorld:
         levels: ten mappings of the game's knobs, and of `opponent` where there is one seat.
         look: the game.
         meant: the move that one stands for which the game writes otherwise, or that one itself.
+        why: how a match that is over has come to its end, where that is to be said.
     """
 
     facts: Facts
@@ -60,6 +62,7 @@ class BoardWorld:
     look: Look
     schema: type[Match] = Match
     meant: Callable[[Match, Move], Move] = lambda match, move: move
+    why: Callable[[Match], str] = lambda match: ""
 
     @property
     def two(self) -> bool:
@@ -134,11 +137,11 @@ class BoardWorld:
 
     def _over(self, after: Match, worth: int, said: str) -> Outcome[Match]:
         """The end: `worth` is that of the side which would be next, and it alone has not `said` the last move itself."""
-        rewards, events = {}, {}
+        rewards, events, why = {}, {}, self.why(after)
         for seat in self.facts.seats:
             mine, heard = (worth, (said,)) if self._side(seat) == after.mover else (-worth, ())
             rewards[seat] = (DRAWN, WON, NOTHING)[mine]
-            events[seat] = (*heard, ("draw", "won", "lost")[mine])
+            events[seat] = (*heard, *([f"end:{why}"] * bool(why)), ("draw", "won", "lost")[mine])
         return Outcome(after, rewards, True, events)
 
     def solve(self, state: Match, seat: str) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quintain.registry import register
+from quintain.worlds.engines.board.chess import why
 from quintain.worlds.engines.board.chess_look import ANSWER, CORNER, LOOK, RULES, named
 from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.kernel import Facts, levels_of
@@ -42,7 +43,7 @@ def chess_game() -> BoardWorld:
         ceilings={"random": 0.3, "constant": 0.05, "first": 0.3, "blind": 0.3},
         sayings=SAYINGS,
     )
-    return BoardWorld(facts=facts, levels=levels_of(KNOBS, TABLE), look=LOOK, meant=named)
+    return BoardWorld(facts=facts, levels=levels_of(KNOBS, TABLE), look=LOOK, meant=named, why=why)
 
 
 @register("world", "ChessDuel", domain="games", engine="board")
@@ -59,4 +60,6 @@ def chess_duel() -> BoardWorld:
         ceilings={"random": 0.6, "constant": 0.05, "first": 0.6, "blind": 0.4},
         sayings=SAYINGS,
     )
-    return BoardWorld(facts=facts, levels=levels_of(KNOBS[:-1], [row[:-1] for row in TABLE]), look=LOOK, meant=named)
+    return BoardWorld(
+        facts=facts, levels=levels_of(KNOBS[:-1], [row[:-1] for row in TABLE]), look=LOOK, meant=named, why=why
+    )

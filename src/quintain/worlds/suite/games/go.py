@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quintain.registry import register
-from quintain.worlds.engines.board.go import LOOK
+from quintain.worlds.engines.board.go import LOOK, why
 from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.kernel import Facts, levels_of
 
@@ -44,7 +44,7 @@ def go_board() -> BoardWorld:
         ceilings={"random": 0.3, "constant": 0.1, "first": 0.3, "blind": 0.3},
         sayings=SAYINGS,
     )
-    return BoardWorld(facts=facts, levels=levels_of(KNOBS, TABLE), look=LOOK)
+    return BoardWorld(facts=facts, levels=levels_of(KNOBS, TABLE), look=LOOK, why=why)
 
 
 @register("world", "GoDuel", domain="games", engine="board")
@@ -61,4 +61,4 @@ def go_duel() -> BoardWorld:
         ceilings={"random": 0.6, "constant": 0.2, "first": 0.3, "blind": 0.5},
         sayings=SAYINGS,
     )
-    return BoardWorld(facts=facts, levels=levels_of(KNOBS[:-1], [row[:-1] for row in TABLE]), look=LOOK)
+    return BoardWorld(facts=facts, levels=levels_of(KNOBS[:-1], [row[:-1] for row in TABLE]), look=LOOK, why=why)
