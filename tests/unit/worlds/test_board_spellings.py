@@ -45,6 +45,8 @@ from quintain.envs.world import world_of
         ),
         ("Mancala", ("2c", "pit 2C", "sow c2", "empty pit c2", "Sow the seeds of c2"), "c2"),
         ("NimGame", ("heap A: remove 2", "Heap A: take 2 counters", "heap A, 2 counters", "remove A-2"), "A-2"),
+        ("NimGame", ("take two from A", "take 2 counters from the pile A", "two off a", "take away 2 from A"), "A-2"),
+        ("NimGame", ("take all from C", "take all counters of heap C"), "C to 0"),
         ("Othello", ("Place a disc at f4", "disc at f4"), "f4"),
         ("QuantumTTT", ("X1: a1 c1", "put X1 in a1 and c1", "mark a1 and c1", "cells a1 and c1", "a1+c1"), "a1 c1"),
         (
@@ -81,6 +83,7 @@ def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str
         ("GoBoard", "not e2"),
         ("GoBoard", "do not place a stone at e2"),
         ("NimGame", "leave 2 in A"),
+        ("NimGame", "A=2"),  # taken or left
         ("TakLite", "a5 a5"),
         ("TakLiteDuel", "slide a5 to a5"),
     ],
