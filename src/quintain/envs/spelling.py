@@ -80,7 +80,8 @@ _TABLE = re.compile(
 _ONES = re.compile(r"\d+|\b[a-z]\b", re.IGNORECASE)  # numbers and single letters
 _CELL = re.compile(r"\b([a-z])[ -](\d{1,2})\b", re.IGNORECASE)
 _TOLD = re.compile(
-    r"\b(?:col(?:umn)? ([a-z]) (?:and )?row (\d{1,2})|row (\d{1,2}) (?:and )?col(?:umn)? ([a-z]))\b", re.IGNORECASE
+    r"\b(?:col(?:umn)?[ :]+([a-z]) (?:and )?row[ :]+(\d{1,2})|row[ :]+(\d{1,2}) (?:and )?col(?:umn)?[ :]+([a-z]))\b",
+    re.IGNORECASE,
 )
 _BACK = re.compile(
     r"^(.*?)\b(?:(to|into|onto)\s+(\S.*?)|(\S+))\s+from\s+(\S.*)$", re.IGNORECASE

@@ -61,7 +61,11 @@ from quintain.envs.world import world_of
         ("ConnectK", ("drop a disc in column c",), "c"),
         ("Battleship", ("target c3", "Shot: c3", "I shoot at c3", "attack c3"), "c3"),
         ("TakLite", ("W b2", "b2w", "b2 w"), "b2 wall"),
-        ("GoBoard", ("1b",), "b1"),
+        ("GoBoard", ("1b", "row 1, column 2", "r1c2", '{"column":"b","row":1}', '{"row": 1, "column": 2}'), "b1"),
+        ("HexBoard", ("row 2, column 1", "column 1, row 2", "r2c1", "2a", '{"column":"a","row":2}'), "a2"),
+        ("Othello", ("row 2, column 3", "R2C3", "put a disc at row 2, column 3", "2c"), "c2"),
+        ("Gomoku", ("row 2, column 3", "2c", "place X at 2c", '{"column":"c","row":2}', "(2,3)"), "c2"),
+        ("Breakthrough", ("r2c1 to r3c1", "row 2, column 1 to row 3, column 1"), "a2 a3"),
         ("Tsumego", ("1b",), "b1"),
     ],
 )
@@ -83,6 +87,8 @@ def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str
         ("GoBoard", "not e2"),
         ("GoBoard", "do not place a stone at e2"),
         ("NimGame", "leave 2 in A"),
+        ("Othello", "(2,3)"),  # which is the row?
+        ("HexBoard", "2 1"),
         ("NimGame", "A=2"),  # taken or left
         ("TakLite", "a5 a5"),
         ("TakLiteDuel", "slide a5 to a5"),

@@ -10,7 +10,7 @@ from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
-from quintain.worlds.cells import LETTERS, frame, sized
+from quintain.worlds.cells import LETTERS, frame, lettered, sized
 from quintain.worlds.engines.board.game import Match, Setup, next_side
 from quintain.worlds.engines.board.men import MenGame, Rules
 from quintain.worlds.engines.turns import digit_words, digits
@@ -246,7 +246,7 @@ class MenLook:
         text = text.strip()
         if not 0 < len(text) <= LONG:
             return None
-        text = _LOOSE.sub(r"\1 ", _TAKES.sub(" ", self.tidy(text.lower())))
+        text = _LOOSE.sub(r"\1 ", _TAKES.sub(" ", self.tidy(lettered(text.lower()))))
         words = [word for word in _GAPS.split(text) if word and (word in self._specials or not _BESIDE.fullmatch(word))]
         if len(words) == 1 and _TURNED.fullmatch(words[0]):
             words = [words[0][-1] + words[0][:-1]]
