@@ -29,8 +29,11 @@ SAYINGS = {
 }
 DOUBT = Move("doubt", 0)
 _BID = re.compile(
-    r"(?:bid:? |raise (?:it )?(?:to )?)?(\d{1,2})\s*(?:x|×|\*| |-|times|of)\s*([1-9])'?(?:e?s)?", re.ASCII
+    r"(?:bid:? |raise (?:it )?(?:to )?)?(?:at least )?(?:quantity ?:? ?)?(\d{1,2})"
+    r"\s*(?:x|×|\*| |-|times|of|,? face ?:?|(?:dice|die) (?:with|showing)(?: face)?)\s*([1-9])'?(?:e?s)?",
+    re.ASCII,
 )
+_DOUBT = re.compile(r"(?:i )?(?:doubt|call|challenge)(?: (?:it|that|liar|(?:your|the|that) (?:bid|bluff)))?|liar")
 _HEAD = re.compile(
     r"Rounds won: you (\d+), the opponent (\d+); (\d+) win the match\. Each has (\d) (?:dice|die) with (\d) faces\."
     r"(?: The opponent bluffs in (\d+)% of its bids\.)?"
@@ -203,7 +206,7 @@ class DiceGame:
         return DOUBT
 
     def read(self, text: str) -> Move | None:
-        if text in ("doubt", "liar", "call", "challenge", "i doubt", "i doubt it", "doubt it", "call liar"):
+        if _DOUBT.fullmatch(text):
             return DOUBT
         found = _BID.fullmatch(counted(text))
         return _bid(int(found[1]) * 10 + int(found[2])) if found and 0 < int(found[1]) <= 12 else None

@@ -14,7 +14,7 @@ from typing import Any
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.cards.deck import MARGIN, Sheet, note, wide_note
-from quintain.worlds.engines.turns import WON, After
+from quintain.worlds.engines.turns import WON, After, counted
 from quintain.worlds.kernel import GenerationError, Move, Plan
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Run, Scene
@@ -35,9 +35,17 @@ COPIES = (3, 2, 2, 2, 1)  # cards of each rank and colour, for the ranks from 1
 LAST = 2  # turns after the last card of the deck was drawn
 MISTAKES = 3  # cards played that do not fit, with which all is lost
 SURE, BOLD = 0.99, 0.6  # chances with which a card is played: at once, and when there is nothing better
-_OWN = re.compile(r"(play|discard):? (?:my )?(?:card (?:number )?|slot |position )?#?([1-5])", re.ASCII)
+_PLACES = ("first", "second", "third", "fourth", "fifth")
+_OWN = re.compile(
+    r"(play|discard):? (?:my |the )?(?:(?:card (?:number |at position )?|slot |position )?#?([1-5])"
+    rf"|({'|'.join(_PLACES)}) card)",
+    re.ASCII,
+)
+_PARTNER = r"(?:(?:my|the) )?partner"
 _CLUE = re.compile(
-    r"(?:clue|hint|tell):? (?:(?:colou?r|rank|number):? )?(red|green|blue|yellow|white|[rgbyw]|[1-5])s?", re.ASCII
+    rf"(?:clue|hint|tell):? (?:{_PARTNER} (?:about )?)?(?:(?:colou?r|rank|number):? )?"
+    rf"(red|green|blue|yellow|white|[rgbyw]|[1-5])(?:s|(?:(?<=[a-z])|s) cards?)?(?: to {_PARTNER})?",
+    re.ASCII,
 )
 _GIVE = re.compile(r"(?:give (?:a )?)?(red|green|blue|yellow|white) (?:clue|hint)", re.ASCII)
 _HEAD = re.compile(
@@ -190,8 +198,8 @@ class Hanabi:
     def read(self, text: str) -> Move | None:
         found = _OWN.fullmatch(text)
         if found:
-            return _own(found[1], int(found[2]) - 1)
-        found = _CLUE.fullmatch(text) or _GIVE.fullmatch(text)
+            return _own(found[1], int(found[2]) - 1 if found[2] else _PLACES.index(found[3]))
+        found = _CLUE.fullmatch(counted(text)) or _GIVE.fullmatch(text)
         return _clue(found[1][0].upper()) if found else None
 
     def play(self, state: Fireworks, move: Move) -> After[Fireworks]:
