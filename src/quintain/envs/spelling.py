@@ -52,7 +52,7 @@ _ONCE = re.compile(  # a step, and that it is one
     re.IGNORECASE,
 )
 _ASIDE = {"left": "west", "right": "east"}  # a step to the left, where left alone may be a turn
-_FILL = re.compile(r"\b(?:from|to|into|onto|the|and|is|at|cell|square|pit|col(?:umn)?:?)\b(?: ?:)?", re.IGNORECASE)
+_FILL = re.compile(r"\b(?:from|to|into|onto|the|and|is|at|cell|square|pit|col(?:umn)?:?)\b:?", re.IGNORECASE)
 _LABEL = re.compile(
     r"[\s*_#>]*(?:(?:so|thus|therefore),?\s+)?(?:(?:the|my)\s+)?(?:(?:final|next|best|chosen)\s+)?(?:answer|action|move|solution)[*_]*"
     r"(?:\s+is\s*:?|\s*[:=]|[ \t]*\n)[\s*_]*",
