@@ -86,6 +86,7 @@ _TOLD = re.compile(
 _BACK = re.compile(
     r"^(.*?)\b(?:(to|into|onto)\s+(\S.*?)|(\S+))\s+from\s+(\S.*)$", re.IGNORECASE
 )  # where to stands before where from
+_TWICE = re.compile(r"([^()]+)\(([^()]+)\)[.!]?")  # an action, and in brackets perhaps the same in other words
 _DENIED = re.compile(
     r"[^\w<{]*(?:not\b|e\.g\.|for (?:example|instance)\b|(?:wrong|excluded|rejected|illegal|impossible|blocked|candidates|conflicts)\s*:)",
     re.IGNORECASE,
@@ -113,7 +114,8 @@ def spelt(text: str, read: Callable[[str], Move | None]) -> Move | None:
     """The action that the first spelling names which is one.
 
     None where that leaves out what the world has as an action, as `take u` does, or takes the name of a thing for the letter of a step,
-    as in `go to u`; and where a word that is one alone stands among others, as in `I will think`.
+    as in `go to u`; and where a word that is one alone stands among others, as in `I will think`. What is said twice, the second time
+    in brackets, is read where it is the same.
     """
     for spelling in spellings(text):
         if (move := read(spelling)) is not None:
@@ -128,7 +130,9 @@ def spelt(text: str, read: Callable[[str], Move | None]) -> Move | None:
                 and " " in [*_undressed(usual(text.strip()))][-1]
             )
             return None if letter or handles or among else move
-    return None
+    twice = _TWICE.fullmatch(text) if len(text) <= LONG else None
+    move = spelt(twice[1], read) if twice else None
+    return move if twice and move is not None and move == spelt(twice[2], read) else None
 
 
 def spellings(text: str) -> Iterator[str]:

@@ -70,7 +70,11 @@ from quintain.envs.world import world_of
         ("GoBoard", ("1b", "row 1, column 2", "r1c2", '{"column":"b","row":1}', '{"row": 1, "column": 2}'), "b1"),
         ("HexBoard", ("row 2, column 1", "column 1, row 2", "r2c1", "2a", '{"column":"a","row":2}'), "a2"),
         ("Othello", ("row 2, column 3", "R2C3", "put a disc at row 2, column 3", "2c"), "c2"),
-        ("Gomoku", ("row 2, column 3", "2c", "place X at 2c", '{"column":"c","row":2}', "(2,3)"), "c2"),
+        (
+            "Gomoku",
+            ("row 2, column 3", "2c", "place X at 2c", "c2 (row 2, column 3)", '{"column":"c","row":2}', "(2,3)"),
+            "c2",
+        ),
         ("Breakthrough", ("r2c1 to r3c1", "row 2, column 1 to row 3, column 1"), "a2 a3"),
         ("Tsumego", ("1b",), "b1"),
     ],
@@ -95,6 +99,7 @@ def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str
         ("NimGame", "leave 2 in A"),
         ("Othello", "(2,3)"),  # which is the row?
         ("HexBoard", "2 1"),
+        ("Gomoku", "c2 (row 3, column 2)"),
         ("Mancala", "sow a pit"),
         ("Mancala", "choose a pit"),
         ("NimGame", "A=2"),  # taken or left
