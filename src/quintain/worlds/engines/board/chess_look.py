@@ -176,7 +176,9 @@ def brief(text: str) -> Brief | None:
 
 def read(text: str) -> Move | None:
     """The move that a text names by its cells, by castling, or in short notation."""
-    text = _TAKEN.sub(r"\1", text[: LONGEST + 1])
+    if len(text) > LONGEST:
+        return None
+    text = _TAKEN.sub(r"\1", text)
     if said := brief(text):
         return Move(said.key, said, True)
     if found := _BY_NAME.fullmatch(text.strip().lower()):
@@ -184,7 +186,7 @@ def read(text: str) -> Move | None:
         return Move(said.key, said, True)
     if (found := _TWICE.fullmatch(text)) and (move := _agreed(read(found[1]), read(found[2]))):
         return move
-    move = GAMES.read(plain(text)) if len(text) <= LONGEST else None
+    move = GAMES.read(plain(text))
     if not move or not (rest := brief(move.key)):
         return move
     return Move(rest.key, rest, True) if rest.new else None  # one cell among other words may be that of any piece
