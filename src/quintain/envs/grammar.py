@@ -142,7 +142,8 @@ def _holds(value: object) -> bool:
 
 def _value(arguments: object) -> Iterator[str]:
     """What stands for `action`, alone or beside why it was chosen."""
-    said = [(key.lower(), value) for key, value in arguments.items()] if isinstance(arguments, dict) else []
+    given = arguments.items() if isinstance(arguments, dict) else ()
+    said = [(key.lower(), value) for key, value in given if value is not None]
     if [key for key, _ in said if key not in WHY] == ["action"]:
         action = dict(said)["action"]
         if isinstance(action, str):

@@ -35,7 +35,7 @@ _SEEN_AS = (
 )
 _VERB = re.compile(
     r"(?:so |now |please |i |i ll |i d |let s |we |will |would |want to |choose to )*"  # quotes are gone
-    r"(try|go|move|play|push|slide|step|walk|place|put|choose|select|pick|take|give|bid)[ :]+(?!(?<=(?:pick|give) )up\b)",
+    r"(try|go|move|play|push|slide|shift|step|walk|place|put|choose|select|pick|take|give|bid)[ :]+(?!(?<=(?:pick|give) )up\b)",
     re.IGNORECASE,
 )
 _SPEAKER = re.compile(  # before a verb; what is called I may stand before other words
@@ -81,11 +81,13 @@ _TABLE = re.compile(
 _ONES = re.compile(r"\d+|\b[a-z]\b", re.IGNORECASE)  # numbers and single letters
 _CELL = re.compile(r"\b([a-z])[ -](\d{1,2})\b", re.IGNORECASE)
 _TOLD = re.compile(
-    r"\b(?:col(?:umn)? ([a-z]) (?:and )?row (\d{1,2})|row (\d{1,2}) (?:and )?col(?:umn)? ([a-z]))\b", re.IGNORECASE
+    r"\b(?:col(?:umn)?[ :]+([a-z]) (?:and )?row[ :]+(\d{1,2})|row[ :]+(\d{1,2}) (?:and )?col(?:umn)?[ :]+([a-z]))\b",
+    re.IGNORECASE,
 )
 _BACK = re.compile(
     r"^(.*?)\b(?:(to|into|onto)\s+(\S.*?)|(\S+))\s+from\s+(\S.*)$", re.IGNORECASE
 )  # where to stands before where from
+_TWICE = re.compile(r"([^()]+)\(([^()]+)\)[.!]?")  # an action, and in brackets perhaps the same in other words
 _DENIED = re.compile(
     r"[^\w<{]*(?:not\b|e\.g\.|for (?:example|instance)\b|(?:wrong|excluded|rejected|illegal|impossible|blocked|candidates|conflicts)\s*:)",
     re.IGNORECASE,
@@ -134,7 +136,8 @@ def spelt(text: str, read: Callable[[str], Move | None]) -> Move | None:
     """The action that the first spelling names which is one.
 
     None where that leaves out what the world has as an action, as `take u` does, or takes the name of a thing for the letter of a step,
-    as in `go to u`; and where a word that is one alone stands among others, as in `I will think`.
+    as in `go to u`; and where a word that is one alone stands among others, as in `I will think`. What is said twice, the second time
+    in brackets, is read where it is the same.
     """
     for spelling in spellings(text):
         if (move := read(spelling)) is not None:
@@ -149,7 +152,9 @@ def spelt(text: str, read: Callable[[str], Move | None]) -> Move | None:
                 and " " in [*_undressed(usual(text.strip()))][-1]
             )
             return None if letter or handles or among else move
-    return None
+    twice = _TWICE.fullmatch(text) if len(text) <= LONG else None
+    move = spelt(twice[1], read) if twice else None
+    return move if twice and move is not None and move == spelt(twice[2], read) else None
 
 
 def spellings(text: str) -> Iterator[str]:

@@ -18,6 +18,11 @@ _SIGNS = [chr(code) for code in range(128)]
 _NAMED = re.compile(r"([a-z])\s*(\d{1,2})", re.ASCII)
 _PLACED = re.compile(r"\(?\s*(?:r|row)?\s*(\d{1,2})\s*(?:,|\s|c(?=\d))\s*(?:c|col|column)?\s*(\d{1,2})\s*\)?", re.ASCII)
 _COLUMN_ROW = re.compile(r"(?:column|col) ([a-z]|\d{1,2}),? row (\d{1,2})", re.ASCII)
+_NUMBERED = re.compile(
+    r"\br(?:ow)? ?:? ?(\d{1,2})[, ]*(?:and )?c(?:ol(?:umn)?)? ?:? ?(\d{1,2})\b"
+    r"|\bcol(?:umn)? ?:? ?(\d{1,2})[, ]*(?:and )?row ?:? ?(\d{1,2})\b",
+    re.ASCII,
+)
 _ROW_COLUMN = re.compile(r"row (\d{1,2}),? (?:column|col) ([a-z])", re.ASCII)
 
 
@@ -50,6 +55,21 @@ def sized(width: int, height: int) -> str:
         'The board has columns a-f and rows 1-5.'
     """
     return f"The board has columns a-{LETTERS[width - 1]} and rows 1-{height}."
+
+
+def lettered(text: str) -> str:
+    """A text in small letters in which cells that are told by the numbers of their row and column have their names.
+
+    Example:
+        >>> lettered("r3c2 to row 4, column 2"), lettered("column 2, row 3"), lettered("row 3, column 99")
+        ('b3 to b4', 'b3', 'row 3, column 99')
+    """
+
+    def name(told: re.Match[str]) -> str:
+        row, column = int(told[1] or told[4]), int(told[2] or told[3])
+        return f"{LETTERS[column - 1]}{row}" if 0 < column <= len(LETTERS) else told[0]
+
+    return _NUMBERED.sub(name, text)
 
 
 def read_cell(text: str) -> tuple[int, int] | None:

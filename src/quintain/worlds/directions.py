@@ -18,6 +18,7 @@ WAITS = dict.fromkeys(
         "do nothing",
         "stand still",
         "stay still",
+        "stay put",
         "wait here",
         "stay here",
     ),

@@ -41,6 +41,7 @@ def found(grammar: str, text: str) -> list[str]:
         ("json", '{"action": 0.5}', "0.5"),
         ("json", '```json\n{ "action" : "b3=4" }\n```', "b3=4"),
         ("json", '{"rejected": {"action": "down"}, "action": "up", "why": 1}'.replace('"rejected"', '"note"'), "up"),
+        ("json", '{"action": "up", "target": null}', "up"),
         ("json", '{"answer": {"action": "up"}}', "up"),
         ("json", '{"action": "up"} I set "action": "up", as it is free.', "up"),
         ("json", '{"Action": "up", "confidence": 0.9}', "up"),

@@ -163,6 +163,8 @@ def test_equal_material_is_a_draw_when_the_moves_are_spent() -> None:
         ("W", "castle kingside", "e1 g1"),
         ("B", "queenside castling", "e8 c8"),
         ("W", "Kg1", "e1 g1"),
+        ("B", "1... O-O-O", "e8 c8"),
+        ("W", "e1 h1", "e1 g1"),
     ],
 )
 def test_castling_is_read_by_its_signs(side: str, said: str, key: str) -> None:
@@ -176,6 +178,14 @@ def test_castling_is_read_by_its_signs(side: str, said: str, key: str) -> None:
     # without a king on its cell a rook would go there
     state = world.rebuild(world.caption(state, side, 2).replace("K . .", "R . K").replace("k . .", "r . k"), side)
     assert world.step(state, {side: moves[0]}).events == {side: ("illegal",)}
+
+
+@pytest.mark.parametrize(("rights", "key"), [("K", "e1 g1"), ("Q", "e1 c1"), ("KQ", "castling"), ("-", "castling")])
+def test_castling_that_names_no_side_is_the_one_that_is_possible(rights: str, key: str) -> None:
+    position = fen(f"r3k2r/8/8/8/8/8/8/R3K2R w {rights} -")
+    for said in ("castles", "I castle", "Castling"):
+        move = read(said)
+        assert move is not None and named(Match(Setup(()), position), move).key == key
 
 
 @pytest.mark.parametrize(
@@ -202,6 +212,10 @@ def test_castling_is_read_by_its_signs(side: str, said: str, key: str) -> None:
             ("b4", "b3 b4"),
             ("Kd1", "e1 d1"),
         ),
+        *(("bishop takes pawn", "d7 a4"), ("pawn takes pawn", ""), ("Rook captures pawn", "")),
+        *(("f4 captures pawn d5", "f4 d5"), ("pawn takes the pawn on a4", "b3 a4"), ("Nf4xpd5", "f4 d5")),
+        *(("Bishop takes pawn on a4", "d7 a4"), ("Pa2-a3", "a2 a3"), ("Pa2a3", "a2 a3"), ("Pa3", "a2 a3")),
+        *(("a3 (pawn from a2 to a3)", "a2 a3"), ("f4h3 (Nh3)", "f4 h3"), ("N4e2 (f4 to e2)", "f4 e2")),
         *(("R1h4", "h1 h4"), ("R8xh5", "h8 h5"), ("Rh5", ""), ("Rg8", "h8 g8"), ("Qd1", "")),
     ],
 )
@@ -226,6 +240,7 @@ def test_short_notation_names_the_one_move_that_fits(said: str, key: str) -> Non
         ("7h", None),
         ("a pawn promotes, e8 queen", "e8=Q"),
         ("knight d7 or e5", None),
+        ("Nd5 (from c3 to e2)", None),
         ("e2 to e4", "e2 e4"),
     ],
 )

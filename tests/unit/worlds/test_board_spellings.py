@@ -45,6 +45,8 @@ from quintain.envs.world import world_of
         ),
         ("Mancala", ("2c", "pit 2C", "sow c2", "empty pit c2", "Sow the seeds of c2"), "c2"),
         ("NimGame", ("heap A: remove 2", "Heap A: take 2 counters", "heap A, 2 counters", "remove A-2"), "A-2"),
+        ("NimGame", ("take two from A", "take 2 counters from the pile A", "two off a", "take away 2 from A"), "A-2"),
+        ("NimGame", ("take all from C", "take all counters of heap C"), "C to 0"),
         ("Othello", ("Place a disc at f4", "disc at f4"), "f4"),
         ("QuantumTTT", ("X1: a1 c1", "put X1 in a1 and c1", "mark a1 and c1", "cells a1 and c1", "a1+c1"), "a1 c1"),
         (
@@ -56,10 +58,24 @@ from quintain.envs.world import world_of
         ("TakLite", ("Place a wall on b2", "Build a wall at b2", "Wall: b2"), "b2 wall"),
         ("TakLite", ("Place a flat stone on b2",), "b2"),
         ("WildTTT", ("Place an O at c3", "mark c3 with O", "o: c3", "cell c3, mark O", "c3 as o"), "c3 o"),
-        ("ConnectK", ("drop a disc in column c",), "c"),
+        ("ConnectK", ("drop a disc in column c", "drop disc in column c"), "c"),
+        ("Mancala", ("c", "pit c", "column c", "Sow pit c", "I empty my pit c"), "c"),
+        ("Breakthrough", ("the piece at d7 moves to d6", "d7 to the free cell d6", "my piece d7 to d6"), "d7 d6"),
+        ("DotsBoxes", ("a1 a3", "draw a1 a3", "a1a3", "a1-a3"), "a2"),
+        ("ChessGame", ('{"from":"d1","to":"d8"}', '{"from": "d1", "to": "d8"}'), "d1 d8"),
+        ("PaddleMatch", ("move the paddle left", "shift left", "shift the paddle left"), "left"),
+        ("PaddleMatch", ("stay put", "hold"), "wait"),
         ("Battleship", ("target c3", "Shot: c3", "I shoot at c3", "attack c3"), "c3"),
         ("TakLite", ("W b2", "b2w", "b2 w"), "b2 wall"),
-        ("GoBoard", ("1b",), "b1"),
+        ("GoBoard", ("1b", "row 1, column 2", "r1c2", '{"column":"b","row":1}', '{"row": 1, "column": 2}'), "b1"),
+        ("HexBoard", ("row 2, column 1", "column 1, row 2", "r2c1", "2a", '{"column":"a","row":2}'), "a2"),
+        ("Othello", ("row 2, column 3", "R2C3", "put a disc at row 2, column 3", "2c"), "c2"),
+        (
+            "Gomoku",
+            ("row 2, column 3", "2c", "place X at 2c", "c2 (row 2, column 3)", '{"column":"c","row":2}', "(2,3)"),
+            "c2",
+        ),
+        ("Breakthrough", ("r2c1 to r3c1", "row 2, column 1 to row 3, column 1"), "a2 a3"),
         ("Tsumego", ("1b",), "b1"),
     ],
 )
@@ -81,12 +97,28 @@ def test_moves_are_read_as_sentences(name: str, texts: tuple[str, ...], key: str
         ("GoBoard", "not e2"),
         ("GoBoard", "do not place a stone at e2"),
         ("NimGame", "leave 2 in A"),
+        ("Othello", "(2,3)"),  # which is the row?
+        ("HexBoard", "2 1"),
+        ("Gomoku", "c2 (row 3, column 2)"),
+        ("Mancala", "sow a pit"),
+        ("Mancala", "choose a pit"),
+        ("NimGame", "A=2"),  # taken or left
         ("TakLite", "a5 a5"),
         ("TakLiteDuel", "slide a5 to a5"),
     ],
 )
 def test_what_is_told_in_another_order_or_denied_is_not_read(name: str, text: str) -> None:
     assert key_of(name, text) is None
+
+
+@pytest.mark.parametrize("letter", "abcdef")
+def test_a_column_of_pits_is_the_own_pit_in_it(letter: str) -> None:
+    world = world_of("MancalaDuel")
+    state = world.start(1, 7)
+    for seat, row in (("X", 2), ("O", 1)):
+        short, whole = (world.step(state, {seat: world.read(text, seat)}) for text in (letter, f"{letter}{row}"))
+        assert short.state == whole.state
+        state = world.step(state, {seat: world.legal(state, seat)[0]}).state
 
 
 @pytest.mark.parametrize("name", ["Santorini", "Isolation", "QuantumTTT", "ChessGame", "Gomoku", "NimGame", "WildTTT"])

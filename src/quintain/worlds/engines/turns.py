@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -15,6 +16,8 @@ from quintain.worlds.seats import seated
 from quintain.worlds.splits import Draft, drawn
 
 S = TypeVar("S")
+NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBER = re.compile(rf"\b(?:{'|'.join(NUMBERS)})(?=\b|e?s\b)")
 
 
 class After(NamedTuple, Generic[S]):
@@ -176,6 +179,16 @@ class TurnWorld(Generic[S]):
 
     def scene(self, state: S, seat: str) -> Scene:
         return self.game.scene(state, self._side(seat))
+
+
+def counted(text: str) -> str:
+    """A text in small letters whose words for numbers are digits.
+
+    Example:
+        >>> counted("two fives")
+        '2 5s'
+    """
+    return _NUMBER.sub(lambda found: str(NUMBERS.index(found[0]) + 1), text)
 
 
 def digits(prefix: str, number: int) -> tuple[str, ...]:

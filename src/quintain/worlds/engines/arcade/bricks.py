@@ -17,7 +17,12 @@ from quintain.worlds.splits import Draft
 
 BRICK, BALL, PADDLE = "B", "O", "[=]"
 MOVES = {"wait": 0, "left": -1, "right": 1}
-ACTIONS = Choices(*MOVES, synonyms=WAITS | {"l": "left", "r": "right", "west": "left", "east": "right"})
+ACTIONS = Choices(
+    *MOVES,
+    synonyms=WAITS
+    | {"l": "left", "r": "right", "west": "left", "east": "right"}
+    | {"paddle left": "left", "paddle right": "right", "hold": "wait"},
+)
 NODES = 800  # flights that the oracle looks at before it gives up
 LOOK = 20  # draws that each counts for, where they are counted
 

@@ -18,19 +18,27 @@ from quintain.worlds.scene import Box, Disc, Point, Polygon, Shape
 
 _LETTER = {sign: word for word, sign in zip(SPECIALS, "qrbn", strict=True)}
 BRIEFEST, LONGEST = 40, 400  # characters of short notation and of an answer at most
-SHORT, LONG = "short", "long"  # castling as answers may name it
+MEN = {"king": "K", "queen": "Q", "rook": "R", "bishop": "B", "knight": "N", "pawn": "P"}
+SHORT, LONG, EITHER = "short", "long", "castling"  # as answers may name it
 _SHORT = re.compile(r"(?<=\d)\s*[=(]?\s*([qrbn])\s*\)?\s*[+#]?$")
-_CASTLES = re.compile(r"[o0]-[o0](-[o0])?")
+_CASTLES = re.compile(r"(?:\d{1,3}\.{1,3}\s*)?[o0]-[o0](-[o0])?")
 _SIDE = re.compile(r"(?:i )?(?:castles? |castling )?(king|queen)[- ]?side(?: castling| castle)?")
+_CASTLE = re.compile(r"(?:i )?castl(?:es?|ing)")
+_TAKEN = re.compile(  # what is taken, before its cell
+    rf"((?:takes|captures|x)\s*)(?:(?:the|on)\s+)?(?:(?:{'|'.join(MEN)})\s+(?:(?:on|at)\s+)?|[kqrbnp])(?=[a-h][1-8])",
+    re.IGNORECASE,
+)
+_BY_NAME = re.compile(rf"(?:the )?({'|'.join(MEN)}) (?:takes|captures|x) (?:the )?({'|'.join(MEN)})")
+_TWICE = re.compile(r"([^()]+)\(([^()]+)\)[.!]?")
 _BRIEF = re.compile(  # the usual short notation, `Nbd7` or `exd8=Q+`, also with its words
-    r"(?:\d{1,3}\.{1,3}\s*)?(?:(king|queen|rook|bishop|knight|pawn)\s+|([kqrbn]))?([a-h](?=[a-hx1-8]|\s*(?:x|takes|captures)))?([1-8])?"
+    r"(?:\d{1,3}\.{1,3}\s*)?(?:(king|queen|rook|bishop|knight|pawn)\s+|([kqrbnp]))?([a-h](?=[a-hx1-8]|\s*(?:x|takes|captures)))?([1-8])?"
     r"\s*(?:x|(?:takes|captures)\s+(?:on\s+)?|to\s+)?\s*([a-h][1-8])"
     r"\s*(?:=?\s*(queen|rook|bishop|knight)|[=(]?\s*([qrbn])\s*\)?)?\s*(?:e\.?p\.?)?\s*[+#!?]*",
     re.IGNORECASE,
 )
 _MAN = re.compile(
     r"^(?:(?:move|play|the|my|i|white|black) ){0,3}"
-    r"(?:king|queen|rook|bishop|knight|pawn|[kqrbn](?=\s?[a-h][1-8]\W*x?\W*[a-h][1-8]))\s*(?:(?:on|at|from)\s+)?(?=[a-h][1-8])"
+    r"(?:king|queen|rook|bishop|knight|pawn|[kqrbnp](?=\s?[a-h][1-8]\W*x?\W*[a-h][1-8]))\s*(?:(?:on|at|from)\s+)?(?=[a-h][1-8])"
 )
 NONE: Mapping[int, int] = {}
 CODE = {sign: code for code, sign in enumerate(SIGNS)}
@@ -105,6 +113,8 @@ def plain(text: str) -> str:
         return LONG if castles[1] else SHORT
     if side := _SIDE.fullmatch(text):
         return LONG if side[1] == "queen" else SHORT
+    if _CASTLE.fullmatch(text):
+        return EITHER
     return _SHORT.sub(lambda m: " " + _LETTER[m[1]], text)
 
 
@@ -112,6 +122,7 @@ class Brief(NamedTuple):
     """What short notation says of a move: the piece (`P` a pawn), the file and the row that it leaves, its new cell, the new piece.
 
     The piece of a small b is `PB`, the pawn of that file or else a bishop, and `BP` where no text has capitals: whichever alone fits.
+    In place of the new cell it may say the piece that is taken.
     """
 
     man: str
@@ -119,10 +130,13 @@ class Brief(NamedTuple):
     row: str
     to: str
     new: str
+    taken: str = ""
 
     @property
     def key(self) -> str:
         """As it is usually written."""
+        if self.taken:
+            return " takes ".join(word for sign in (self.man, self.taken) for word in MEN if MEN[word] == sign)
         new = f"={self.new}" * bool(self.new)
         if self.man == "P":
             return f"{self.file}{'x' * bool(self.file)}{self.to}{new}"
@@ -137,7 +151,11 @@ class Brief(NamedTuple):
         at, to, *new = said.split()
         man = SIGNS[position[NAMES.index(at)]].upper()
         file = self.file if len(self.man) == 1 or man == "P" else ""
-        fits = man in self.man and to == self.to and at.startswith(file) and at.endswith(self.row)
+        fits = man in self.man and at.startswith(file) and at.endswith(self.row)
+        if self.taken:
+            passing = "P" if man == "P" and at[0] != to[0] else "."
+            return fits and self.taken == SIGNS[position[NAMES.index(to)]].upper().replace(".", passing)
+        fits = fits and to == self.to
         return fits and new == [_LETTER[letter] for letter in self.new.lower()]
 
 
@@ -156,7 +174,7 @@ def brief(text: str) -> Brief | None:
 
     Example:
         >>> brief("Nbd7"), brief("knight takes d7").key, brief("bxc3").man, brief("e2 e4")
-        (Brief(man='N', file='b', row='', to='d7', new=''), 'Nd7', 'PB', None)
+        (Brief(man='N', file='b', row='', to='d7', new='', taken=''), 'Nd7', 'PB', None)
     """
     found = _BRIEF.fullmatch(text.strip()) if len(text) <= BRIEFEST else None
     if not found or (found[4] and (found[3] or (found[2] or "") in "bB")):  # its old cell is told, as in b1c3
@@ -172,14 +190,31 @@ def brief(text: str) -> Brief | None:
 
 def read(text: str) -> Move | None:
     """The move that a text names by its cells, by castling, or in short notation."""
+    if len(text) > LONGEST:
+        return None
+    text = _TAKEN.sub(r"\1", text)
     if said := brief(text):
         return Move(said.key, said, True)
-    move = GAMES.read(plain(text)) if len(text) <= LONGEST else None
+    if found := _BY_NAME.fullmatch(text.strip().lower()):
+        said = Brief(MEN[found[1]], "", "", "", "", MEN[found[2]])
+        return Move(said.key, said, True)
+    if (found := _TWICE.fullmatch(text)) and (move := _agreed(read(found[1]), read(found[2]))):
+        return move
+    move = GAMES.read(plain(text))
     if move and move.key in SPECIALS:
         return Move(move.key, Piece("N" if move.key == "knight" else move.key[0].upper()))
     if not move or not (rest := brief(move.key)):
         return move
     return Move(rest.key, rest, True) if rest.new else None  # one cell among other words may be that of any piece
+
+
+def _agreed(one: Move | None, two: Move | None) -> Move | None:
+    """The move with both cells, of two texts of which the other says the same in short notation."""
+    if not one or not two or isinstance(one.value, Brief) == isinstance(two.value, Brief):
+        return None
+    move, said = (two, one.value) if isinstance(one.value, Brief) else (one, two.value)
+    at, *to = move.key.split()
+    return move if at.startswith(said.file) and at.endswith(said.row) and to[:1] == [said.to] else None
 
 
 def read_small(text: str) -> Move | None:
@@ -191,7 +226,9 @@ def read_small(text: str) -> Move | None:
     if said.man == "PB":
         return Move(said.key, said._replace(man="BP"), True)
     return (
-        Move(f"bishop {said.key[1:]}", said, True) if said.man == "B" and said.to[0] in "ac" and not said.file else move
+        Move(f"bishop {said.key[1:]}", said, True)
+        if said.man == "B" and said.to[:1] in ("a", "c") and not said.file
+        else move
     )
 
 
@@ -204,9 +241,17 @@ def named(match: Match, move: Move) -> Move:
         first = move.value._replace(man=move.value.man.removesuffix("B") or "B")
         fits = next((f for b in (first, move.value) if (f := [said for said in legal if b.says(position, said)])), ())
         return Move(fits[0]) if len(fits) == 1 else move
-    if move.key not in (SHORT, LONG) or position[4 if side else 60] != CODE["Kk"[side]]:
+    if position[4 if side else 60] != CODE["Kk"[side]]:
         return move
-    return Move(f"e{8 if side else 1} {'g' if move.key == SHORT else 'c'}{8 if side else 1}")
+    row = 8 if side else 1
+    short, long = f"e{row} g{row}", f"e{row} c{row}"
+    if move.key == EITHER:
+        game = GAMES.game(())
+        able = [said for said in map(game.spell, game.legal(position)) if said in (short, long)]
+        return Move(able[0]) if len(able) == 1 else move
+    return {SHORT: Move(short), f"e{row} h{row}": Move(short), LONG: Move(long), f"e{row} a{row}": Move(long)}.get(
+        move.key, move
+    )
 
 
 def scattered(rng: Rng, men: str, fixed: Mapping[int, int] = NONE) -> list[int]:
@@ -252,5 +297,5 @@ def pose(rng: Rng, knobs: Mapping[str, Any]) -> Ints | None:
     return position if LEVEL[0] < game.rules.value(position) < LEVEL[1] else None
 
 
-GAMES = MenLook(Chess, (), ART, dark=True, specials=(*SPECIALS, SHORT, LONG))
+GAMES = MenLook(Chess, (), ART, dark=True, specials=(*SPECIALS, SHORT, LONG, EITHER))
 LOOK = Posed(GAMES, pose, reads=read)

@@ -296,17 +296,7 @@ def in_colours(note: str) -> str:
     return re.sub(r"\b[XO]\b", lambda sign: "Black" if sign[0] == "X" else "White", note)
 
 
-def point(text: str) -> str:
-    """A point with its letter first.
-
-    Example:
-        >>> point("1b"), point("b1")
-        ('b1', 'b1')
-    """
-    return re.sub(r"^(\d{1,2})([a-i])$", r"\2\1", text.strip())
-
-
 LEVEL = 0.05  # how far ahead, by the guess, a board is to begin with
 ART = {"X": "go-black", "O": "go-white"}
-GO = MenLook(Go, ("size",), ART, specials=("pass",), ground=ground, badge="go", tidy=point)
+GO = MenLook(Go, ("size",), ART, specials=("pass",), ground=ground, badge="go")
 LOOK = Posed(GO, pose)

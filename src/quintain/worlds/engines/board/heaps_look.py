@@ -11,6 +11,7 @@ from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.board.game import Match, Setup
 from quintain.worlds.engines.board.heaps import STEP, HeapGame, heap_game
+from quintain.worlds.engines.turns import counted
 from quintain.worlds.kernel import GenerationError, Move
 from quintain.worlds.noise import Rng
 from quintain.worlds.scene import Box, Disc, Run, Scene
@@ -22,8 +23,9 @@ _HEAD = re.compile(
     r"You move (first|second); (?:the (first|second) player|nobody) is to move\. Who takes the last counter (wins|loses)\."
     r"(?: A move takes at most (\d+)\.)?"
 )
-_SHORT = re.compile(
-    r"(?:(?:take|remove)\s+)?(?:heap\s+)?([a-h])\s*(?:[-:=,/]\s*)?(?:(?:take|remove)\s+)?(\d{1,2})(?:\s+counters?)?",
+_PILE = re.compile(r"\b(?:the )?(?:heap|pile) ", re.ASCII)
+_SHORT = re.compile(  # no `A=2`, which may be what is left
+    r"(?:(?:take|remove)\s+)?(?:heap\s+)?([a-h])\s*(?:[-:,/]\s*)?(?:(?:take|remove)\s+)?(\d{1,2})(?:\s+counters?)?",
     re.ASCII,
 )
 _LEFT = re.compile(  # what a heap is left with
@@ -31,7 +33,10 @@ _LEFT = re.compile(  # what a heap is left with
     r"(?:\s+(?:(?:down\s+)?to|becomes|is(?:\s+left\s+with)?)\s+|\s*(?:[-=]+>|→)\s*)(\d{1,2})(?:\s+counters?)?",
     re.ASCII,
 )
-_LONG = re.compile(r"(?:take\s+|remove\s+)?(\d{1,2})\s+(?:counters?\s+)?from\s+(?:heap\s+)?([a-h])", re.ASCII)
+_LONG = re.compile(
+    r"(?:(?:take|remove)\s+(?:away\s+)?)?(\d{1,2}|all)\s+(?:counters?\s+)?(?:from|off|of)\s+(?:heap\s+)?([a-h])",
+    re.ASCII,
+)
 
 
 def _counter(fill: str, line: str) -> tuple[Disc, ...]:
@@ -162,14 +167,19 @@ class HeapLook:
         text = text.strip()
         if len(text) > 60:
             return None
-        text = text.lower()
+        text = _PILE.sub("heap ", counted(text.lower()))
         if left := _LEFT.fullmatch(text):
             return Move(f"{left[1].upper()} to {int(left[2])}", (HEAPS.lower().index(left[1]), -int(left[2])))
-        short, long = _SHORT.fullmatch(text), _LONG.fullmatch(text)
-        if not short and not long:
+        if short := _SHORT.fullmatch(text):
+            sign, count = short.groups()
+        elif long := _LONG.fullmatch(text):
+            count, sign = long.groups()
+        else:
             return None
-        sign, count = (short[1], int(short[2])) if short else (long[2], int(long[1])) if long else ("", 0)
-        return _take(HEAPS.lower().index(sign), count) if 0 < count < STEP else None
+        heap = HEAPS.lower().index(sign)
+        if count == "all":
+            return Move(f"{sign.upper()} to 0", (heap, 0))
+        return _take(heap, int(count)) if 0 < int(count) < STEP else None
 
     def move(self, index: int, options: Ints) -> Move:
         return _take(*divmod(index, STEP))

@@ -19,7 +19,9 @@ WAYS = ((1, 0), (0, 1), (1, 1), (-1, 1))
 PROVED = 12  # moves that leave nothing to complete, up to which a game of free marks is searched to the end
 WIDEST = 9  # columns that a disc may be dropped in
 _MARKS = (bytes.maketrans(b"\0\1\2", b"010"), bytes.maketrans(b"\0\1\2", b"001"))
-_COLUMN = re.compile(r"(?:(?:drop|play|put|place)s? )?(?:(?:a|my|one) disc )?(?:in |into |to )?(?:column )?([a-i])")
+_COLUMN = re.compile(
+    r"(?:(?:drop|play|put|place)s? )?(?:(?:(?:a|my|one) )?disc )?(?:in |into |to )?(?:column )?([a-i])"
+)
 
 
 class Track(dict[Ints, int]):

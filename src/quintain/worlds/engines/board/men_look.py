@@ -10,7 +10,7 @@ from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
-from quintain.worlds.cells import LETTERS, frame, sized
+from quintain.worlds.cells import LETTERS, frame, lettered, sized
 from quintain.worlds.engines.board.game import Match, Setup, next_side
 from quintain.worlds.engines.board.men import MenGame, Rules
 from quintain.worlds.engines.turns import digit_words, digits
@@ -28,8 +28,8 @@ _TURNED = re.compile(r"\d{1,2}[a-z]", re.ASCII)  # a cell with its row first
 _CELL = re.compile(r"[a-z][1-9]\d?", re.ASCII)
 # words beside a move that say nothing more, where they are none of the game's own
 _BESIDE = re.compile(
-    "x|o|w|b|castle|white|black|pawn|man|king|builder|disc|pins?|flat|stone|draw|line|takes?|captures|builds?|remove|settles?"
-    "|moves?|goes|steps?|jumps?|leaps?|slides?|sow|seeds|empty|pit|put|place|marks?|cells?|point|away|promot(?:es?|ing)|becomes"
+    "x|o|w|b|castle|white|black|pawn|man|piece|king|builder|disc|pins?|flat|stone|draw|line|takes?|captures|builds?|remove|settles?"
+    "|moves?|goes|steps?|jumps?|leaps?|slides?|sow|seeds|empty|pit|put|place|marks?|cells?|point|away|free|promot(?:es?|ing)|becomes"
     "|check|(?:check)?mate|i|my|new|an?|the|of|at|in|on|into|with|as|say|must"
 )
 _OTHER_WAY = re.compile(  # what comes last is told first
@@ -99,6 +99,7 @@ class MenLook:
         tidy: what makes one of the spellings of an answer the normal one; the text it gets has small letters.
         badge: what the names of the corner's tiles begin with, which show the own side and the moves that are left.
         shown: a note as it is written below the picture.
+        alone: a move that a text names in other ways.
     """
 
     make: Callable[..., Rules]
@@ -112,6 +113,7 @@ class MenLook:
     tidy: Callable[[str], str] = str.strip
     badge: str = "men"
     shown: Callable[[str], str] = str
+    alone: Callable[[str], Move | None] = lambda text: None
 
     def __post_init__(self) -> None:
         self._game = functools.lru_cache(maxsize=32)(lambda *numbers: MenGame(self.make(*numbers)))
@@ -246,7 +248,9 @@ class MenLook:
         text = text.strip()
         if not 0 < len(text) <= LONG:
             return None
-        text = _LOOSE.sub(r"\1 ", _TAKES.sub(" ", self.tidy(text.lower())))
+        if move := self.alone(text.lower()):
+            return move
+        text = _LOOSE.sub(r"\1 ", _TAKES.sub(" ", self.tidy(lettered(text.lower()))))
         words = [word for word in _GAPS.split(text) if word and (word in self._specials or not _BESIDE.fullmatch(word))]
         if len(words) == 1 and _TURNED.fullmatch(words[0]):
             words = [words[0][-1] + words[0][:-1]]

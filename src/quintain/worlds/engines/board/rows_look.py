@@ -23,9 +23,11 @@ REACH = 3  # cells from the middle of a large board within which a game begins
 LARGEST = 15  # cells on a side
 KNOBS = ("size", "line", "stones", "more", "low", "high")
 _SIDE = re.compile(
-    r"\A\s*(?:i )?(?:(?:place|put|play|mark)(?= ))? ?(?:an? |my |the )?(?:(?:[xo]|stone|mark)\W*)?(?:at |in |on )?(?:cell )?(?=[a-z]\s*\d)",
+    r"\A\s*(?:i )?(?:(?:place|put|play|mark)(?= ))? ?(?:an? |my |the )?(?:(?:[xo]|stone|mark)\W*)?(?:at |in |on )?(?:cell )?"
+    r"(?=[a-z]\s*\d|\d{1,2}[a-z]\b)",
     re.IGNORECASE,
 )
+_TURNED = re.compile(r"\A\s*(\d{1,2})([a-z])\s*\Z", re.IGNORECASE | re.ASCII)  # a cell with its row first
 _HEAD = re.compile(r"You play ([XO]); ([XO]|nobody) is to move\. (\w+) in a row wins\.")
 
 
@@ -159,7 +161,7 @@ class RowLook:
         return (*names, *fixed, f"line-{knobs['line']}", *(sign + name for sign in SIGNS for name in names))
 
     def read(self, text: str) -> Move | None:
-        cell = read_cell(_SIDE.sub("", text[:60], count=1))
+        cell = read_cell(_TURNED.sub(r"\2\1", _SIDE.sub("", text[:60], count=1)))
         return _put(*cell) if cell else None
 
     def move(self, index: int, options: Ints) -> Move:

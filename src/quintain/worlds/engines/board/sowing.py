@@ -8,10 +8,13 @@ from collections.abc import Iterable
 
 from quintain.types import Ints
 from quintain.worlds.art import tiles
+from quintain.worlds.engines.board.game import Match
 from quintain.worlds.engines.board.men import Board
+from quintain.worlds.kernel import Move
 from quintain.worlds.scene import Disc, Run, Shape
 
 SIGNS = ".123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_PIT = re.compile(r"(?:(?:(?:i )?(?:sow|empty|play|choose) )?(?:(?:my|the) )?(?:pit|column) )?([a-g])")
 _NOTE = re.compile(r"X=(\d+) O=(\d+)")
 
 
@@ -43,6 +46,17 @@ def _note(position: Ints) -> str:
 def _noted(note: str) -> Ints | None:
     said = _NOTE.fullmatch(note)
     return (int(said[1]), int(said[2])) if said else None
+
+
+def pit_alone(text: str) -> Move | None:
+    """The pit of a column that is named without its row."""
+    found = _PIT.fullmatch(text)
+    return Move(found[1], named=True) if found else None
+
+
+def pit_of(match: Match, move: Move) -> Move:
+    """The pit that the side to move has in a column; any other move as it is."""
+    return Move(f"{move.key}{2 - match.mover}") if len(move.key) == 1 else move
 
 
 class Sowing:

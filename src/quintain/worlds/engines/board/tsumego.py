@@ -16,7 +16,7 @@ from quintain.worlds.cells import names_of
 from quintain.worlds.engines.board.fight import Fight, fight_on, sets_of
 from quintain.worlds.engines.board.forced import Forced
 from quintain.worlds.engines.board.game import Match
-from quintain.worlds.engines.board.go import ART, FREE, beside, ground, in_colours, point, points, put
+from quintain.worlds.engines.board.go import ART, FREE, beside, ground, in_colours, points, put
 from quintain.worlds.engines.board.match import SPARE
 from quintain.worlds.engines.board.men import DIAGONAL, Board, rays
 from quintain.worlds.engines.board.men_look import MenLook
@@ -192,5 +192,5 @@ def shape(match: Match) -> str:
     return f"{least} {match.position[-3]}"
 
 
-LOOK = MenLook(Tsumego, ("size",), ART, specials=("pass",), ground=ground, badge="go", shown=in_colours, tidy=point)
+LOOK = MenLook(Tsumego, ("size",), ART, specials=("pass",), ground=ground, badge="go", shown=in_colours)
 GAME = Forced(LOOK, pose, kept, winning, defence, shape=shape, spare=SPARE)

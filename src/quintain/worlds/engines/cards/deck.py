@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from quintain.types import Ints
 from quintain.worlds.art import tiles
+from quintain.worlds.engines.turns import NUMBERS, counted
 from quintain.worlds.noise import Noise
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Shape
 
@@ -20,7 +21,7 @@ COLORS = {"C": "forest", "D": "blue", "H": "brick", "S": "ink"}
 NAMES = tuple(rank + suit for rank in RANKS for suit in SUITS)
 CARDS = {name: card for card, name in enumerate(NAMES)}
 _SIGN, _SUIT = "(?:10|[2-9atjqk])", "[cdhs♣♦♥♠]"
-_RANK = rf"(?:ace|king|queen|jack|ten|{_SIGN})"
+_RANK = rf"(?:ace|king|queen|jack|{'|'.join(NUMBERS[1:10])}|{_SIGN})"
 # a card, in small letters; kings are no king of spades
 SPOKEN = rf"(?:{_SIGN}\s?{_SUIT}|{_RANK}(?:\s?[♣♦♥♠]| of (?:clubs|diamonds|hearts|spades))|{_SUIT}{_SIGN})"
 LARGEST = 999  # numbers in pictures
@@ -50,13 +51,13 @@ def spoken(text: str) -> int:
     """The card that a text with the pattern `SPOKEN` names.
 
     Example:
-        >>> names([spoken("10h"), spoken("ten of hearts"), spoken("♥t"), spoken("ace of spades"), spoken("3d")])
+        >>> names([spoken("10h"), spoken("ten of hearts"), spoken("♥t"), spoken("ace of spades"), spoken("three of diamonds")])
         'TH TH TH AS 3D'
     """
     first, last = re.match(_RANK, text), re.search(rf"{_RANK}$", text)
     rank = (first or last or [""])[0]
     suit = text[len(rank) :].strip().removeprefix("of ") if first else text[0]
-    return CARDS[rank[0].upper().replace("1", "T") + SUITS["cdhs♣♦♥♠".index(suit[0]) % 4]]
+    return CARDS[counted(rank)[0].upper().replace("1", "T") + SUITS["cdhs♣♦♥♠".index(suit[0]) % 4]]
 
 
 def dealt(deck: Sequence[int], count: int, noise: Noise) -> Ints:

@@ -13,7 +13,7 @@ from typing import Any
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.cards.deck import Sheet, note
-from quintain.worlds.engines.turns import WON, After
+from quintain.worlds.engines.turns import WON, After, counted
 from quintain.worlds.kernel import Answer, Move, Plan
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Box, Disc, Scene
@@ -29,10 +29,11 @@ SAYINGS = {
 }
 DOUBT = Move("doubt", 0)
 _BID = re.compile(
-    r"(?:bid:? |raise (?:it )?(?:to )?)?(\d{1,2})\s*(?:x|×|\*| |-|times|of)\s*([1-9])'?(?:e?s)?", re.ASCII
+    r"(?:bid:? |raise (?:it )?(?:to )?)?(?:at least )?(?:quantity ?:? ?)?(\d{1,2})"
+    r"\s*(?:x|×|\*| |-|times|of|,? face ?:?|(?:dice|die) (?:with|showing)(?: face)?)\s*([1-9])'?(?:e?s)?",
+    re.ASCII,
 )
-_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_NUMBER = re.compile(rf"\b({'|'.join(_NUMBERS)})(?=\b|e?s\b)", re.ASCII)
+_DOUBT = re.compile(r"(?:i )?(?:doubt|call|challenge)(?: (?:it|that|liar|(?:your|the|that) (?:bid|bluff)))?|liar")
 _HEAD = re.compile(
     r"Rounds won: you (\d+), the opponent (\d+); (\d+) win the match\. Each has (\d) (?:dice|die) with (\d) faces\."
     r"(?: The opponent bluffs in (\d+)% of its bids\.)?"
@@ -205,9 +206,9 @@ class DiceGame:
         return DOUBT
 
     def read(self, text: str) -> Move | None:
-        if text in ("doubt", "liar", "call", "challenge", "i doubt", "i doubt it", "doubt it", "call liar"):
+        if _DOUBT.fullmatch(text):
             return DOUBT
-        found = _BID.fullmatch(_NUMBER.sub(lambda found: str(_NUMBERS.index(found[1]) + 1), text))
+        found = _BID.fullmatch(counted(text))
         return _bid(int(found[1]) * 10 + int(found[2])) if found and 0 < int(found[1]) <= 12 else None
 
     def play(self, state: Liars, move: Move) -> After[Liars]:

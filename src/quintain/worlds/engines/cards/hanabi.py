@@ -14,6 +14,7 @@ from typing import Any
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.cards.deck import MARGIN, Sheet, note, wide_note
+from quintain.worlds.engines.cards.hanabi_said import NAMES, clue, own_card, read
 from quintain.worlds.engines.turns import WON, After
 from quintain.worlds.kernel import GenerationError, Move, Plan
 from quintain.worlds.noise import Rng
@@ -29,17 +30,11 @@ SAYINGS = {
 }
 HUES = "RGBYW"
 EMPTY = "no cards"
-NAMES = {"R": "red", "G": "green", "B": "blue", "Y": "yellow", "W": "white"}
 _INKS = {"R": "brick", "G": "green", "B": "blue", "Y": "amber", "W": "stone"}
 COPIES = (3, 2, 2, 2, 1)  # cards of each rank and colour, for the ranks from 1
 LAST = 2  # turns after the last card of the deck was drawn
 MISTAKES = 3  # cards played that do not fit, with which all is lost
 SURE, BOLD = 0.99, 0.6  # chances with which a card is played: at once, and when there is nothing better
-_OWN = re.compile(r"(play|discard):? (?:my )?(?:card (?:number )?|slot |position )?#?([1-5])", re.ASCII)
-_CLUE = re.compile(
-    r"(?:clue|hint|tell):? (?:(?:colou?r|rank|number):? )?(red|green|blue|yellow|white|[rgbyw]|[1-5])s?", re.ASCII
-)
-_GIVE = re.compile(r"(?:give (?:a )?)?(red|green|blue|yellow|white) (?:clue|hint)", re.ASCII)
 _HEAD = re.compile(
     r"Points (\d+), mistakes (\d), full marks (\d+)\. Clues left: (\d) of (\d)\. Deck: (\d+)\. Ranks: (\d)\. Last turns: (\d)\."
 )
@@ -81,16 +76,6 @@ class Fireworks:
 
 def _name(card: int) -> str:
     return f"{HUES[card // 10]}{card % 10}"
-
-
-@functools.lru_cache(maxsize=128)
-def _own(what: str, i: int) -> Move:
-    return Move(f"{what} {i + 1}", i)
-
-
-@functools.lru_cache(maxsize=64)
-def _clue(sign: str) -> Move:
-    return Move(f"clue {NAMES.get(sign, sign)}", sign)
 
 
 def touched(card: int, sign: str) -> bool:
@@ -182,17 +167,13 @@ class Hanabi:
             return ()
         signs = sorted({s for card in state.hands[1 - state.side] for s in _name(card)}) if state.clues else []
         own = range(len(state.hands[state.side]))
-        return (*map(_clue, signs), *(_own("discard", i) for i in own), *(_own("play", i) for i in own))
+        return (*map(clue, signs), *(own_card("discard", i) for i in own), *(own_card("play", i) for i in own))
 
     def guess(self, state: Fireworks, rng: Rng) -> Move:
-        return _own("play", 0)
+        return own_card("play", 0)
 
     def read(self, text: str) -> Move | None:
-        found = _OWN.fullmatch(text)
-        if found:
-            return _own(found[1], int(found[2]) - 1)
-        found = _CLUE.fullmatch(text) or _GIVE.fullmatch(text)
-        return _clue(found[1][0].upper()) if found else None
+        return read(text)
 
     def play(self, state: Fireworks, move: Move) -> After[Fireworks]:
         """What a move does, and the partner's answer to it."""
@@ -217,7 +198,7 @@ class Hanabi:
         best = max(range(len(mine)), key=lambda i: odds[i][0])
         bold = odds[best][0] >= BOLD and state.wrong + 1 < MISTAKES
         if odds[best][0] >= SURE or (bold and not state.clues):
-            return self._plan(_own("play", best))
+            return self._plan(own_card("play", best))
         other = tuple(sorted((*unseen, *theirs)))
         if state.clues:
             gains, fits = [], dict[tuple[int, int], float]()
@@ -230,8 +211,8 @@ class Hanabi:
             if gains and max(gains)[0] > 0.3:
                 return self._plan(max(gains)[2])
         if bold:
-            return self._plan(_own("play", best))
-        return self._plan(_own("discard", max(range(len(mine)), key=lambda i: (odds[i][1] - odds[i][0], -i))))
+            return self._plan(own_card("play", best))
+        return self._plan(own_card("discard", max(range(len(mine)), key=lambda i: (odds[i][1] - odds[i][0], -i))))
 
     def _plan(self, move: Move) -> Plan:
         return Plan((move,), "policy", (), 0.6)

@@ -111,7 +111,7 @@ def read(text: str) -> Move | None:
     """The move that a short text in small letters names, or None.
 
     Example:
-        >>> read("3 to 5").key, read("seven of hearts to 8s"), read("7 of hearts to 8s").key, read("ac home").key
+        >>> read("3 to 5").key, read("seven to 8s"), read("seven of hearts to 8s").key, read("ac home").key
         ('3-5', None, '7H to 8S', 'AC to home')
     """
     if text in _DRAW:

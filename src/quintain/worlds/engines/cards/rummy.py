@@ -34,31 +34,14 @@ BONUS = 5  # points for gin, and for a count below that of who knocked
 LAST = 2  # cards of the stock with which a hand ends
 ROWS, WIDE = 4, 6  # of the pile in a picture
 STOCK, PILE = Move("stock", -1), Move("pile", -2)
-_WORDS = {
-    "stock": STOCK,
-    "draw": STOCK,
-    "draw stock": STOCK,
-    "pile": PILE,
-    "take": PILE,
-    "take pile": PILE,
-    **dict.fromkeys(
-        ("draw from stock", "draw from the stock", "take from the stock", "draw a card", "draw a card from the stock"),
-        STOCK,
-    ),
-    **dict.fromkeys(("take from the discard pile", "draw from the discard pile", "take the top discard"), PILE),
-    **dict.fromkeys(
-        (
-            "draw from pile",
-            "draw from the pile",
-            "take from the pile",
-            "take the pile",
-            "take the open card",
-            "take the discard",
-        ),
-        PILE,
-    ),
-}
-_MOVE = re.compile(rf"(discard|drop|knock)(?:,? discard(?:ing)?)?(?: with)?:? (?:the )?({SPOKEN})", re.ASCII)
+_STOCK = re.compile(
+    r"(?:(?:draw|take) (?:a card )?)?(?:from )?(?:the )?(?:stock|deck)(?: pile)?|draw(?: (?:a|the hidden) card)?"
+)
+_PILE = re.compile(
+    r"pile|take|(?:draw|take) (?:a card )?(?:from )?(?:the )?(?:(?:discard )?pile|(?:top )?discard|open card)"
+)
+_OPEN = re.compile(rf"(?:take|pick up) (?:the )?({SPOKEN})", re.ASCII)
+_MOVE = re.compile(rf"(discard|drop|throw|knock)(?:,? discard(?:ing)?)?(?: with)?:? (?:the )?({SPOKEN})", re.ASCII)
 _HEAD = re.compile(
     r"Hand (\d+) of (\d+)(, over)?\. Points: you (\d+), the opponent (\d+)\. Knock with at most (\d+)\."
     r" Ranks: (\d+)\. The opponent slips in (\d+)% of its discards\."
@@ -187,9 +170,17 @@ class Rummy:
     def guess(self, state: Gin, rng: Rng) -> Move:
         return STOCK
 
+    def meant(self, state: Gin, move: Move) -> Move:
+        """The pile for its open card, where that is named; any other move as it is."""
+        return PILE if state.pile and move.key == f"take {NAMES[state.pile[-1]]}" else move
+
     def read(self, text: str) -> Move | None:
-        if text in _WORDS:
-            return _WORDS[text]
+        if _STOCK.fullmatch(text):
+            return STOCK
+        if _PILE.fullmatch(text):
+            return PILE
+        if found := _OPEN.fullmatch(text):
+            return Move(f"take {NAMES[spoken(found[1])]}")
         found = _MOVE.fullmatch(text)
         if not found:
             return None

@@ -43,7 +43,7 @@ def _fits(game: MenGame, position: Ints, knobs: Mapping[str, Any]) -> bool:
 
 _DOTS = re.compile(
     r"(?:(?:draw|connect|join|play) )?(?:(?:a |the )?line )?(?:from |between )?"
-    r"([acegik])([1357])(?:\s*[-–>]+\s*| and | to | with )([acegik])([1357])",
+    r"([acegik])([1357])(?:\s*[-–>]*\s*| and | to | with )([acegik])([1357])",
     re.ASCII,
 )
 

@@ -50,4 +50,5 @@ def gin_rummy() -> TurnWorld[Gin]:
         sayings=SAYINGS,
     )
     levels = levels_of(("ranks", "size", "limit", "hands", "slips"), TABLE)
-    return TurnWorld(facts=facts, levels=levels, game=Rummy(), schema=Gin)
+    game = Rummy()
+    return TurnWorld(facts=facts, levels=levels, game=game, schema=Gin, meant=game.meant)

@@ -10,7 +10,7 @@ from quintain.types import Ints
 from quintain.worlds.engines.board.match import SAYINGS, BoardWorld
 from quintain.worlds.engines.board.men import MenGame
 from quintain.worlds.engines.board.men_look import OPENING, MenLook
-from quintain.worlds.engines.board.sowing import ART, Sowing
+from quintain.worlds.engines.board.sowing import ART, Sowing, pit_alone, pit_of
 from quintain.worlds.kernel import Facts, levels_of
 
 RULES = """Two players sow seeds over two rows of pits; X has the lower row, O the upper one. A move empties a pit of one's own row
@@ -44,7 +44,7 @@ def _fits(game: MenGame, position: Ints, knobs: Mapping[str, Any]) -> bool:
     return 0 <= position[-4] - position[-3] <= 4 and game.peak(position) < 1
 
 
-LOOK = MenLook(Sowing, ("columns",), ART, fits=_fits)
+LOOK = MenLook(Sowing, ("columns",), ART, fits=_fits, alone=pit_alone)
 
 
 @register("world", "Mancala", domain="games", engine="board")
@@ -60,7 +60,7 @@ def mancala() -> BoardWorld:
         ceilings={"random": 0.15, "constant": 0.1, "first": 0.12, "blind": 0.4},
         sayings=SAYINGS,
     )
-    return BoardWorld(facts=facts, levels=levels_of(KNOBS, TABLE), look=LOOK)
+    return BoardWorld(facts=facts, levels=levels_of(KNOBS, TABLE), look=LOOK, meant=pit_of)
 
 
 @register("world", "MancalaDuel", domain="games", engine="board")
@@ -77,4 +77,4 @@ def mancala_duel() -> BoardWorld:
         ceilings={"random": 0.6, "constant": 0.1, "first": 0.5, "blind": 0.4},
         sayings=SAYINGS,
     )
-    return BoardWorld(facts=facts, levels=levels_of(KNOBS[:-1], [row[:-1] for row in TABLE]), look=LOOK)
+    return BoardWorld(facts=facts, levels=levels_of(KNOBS[:-1], [row[:-1] for row in TABLE]), look=LOOK, meant=pit_of)
