@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from quintain.envs.world import world_of
+from quintain.worlds import painter
 from quintain.worlds.art import shapes_of
 from quintain.worlds.brush import reach
 from quintain.worlds.engines.geometry.figure import LETTERS
@@ -55,7 +56,8 @@ def test_letters_of_pieces_with_cut_cells_stay_small() -> None:
 
 def lines(tile: str) -> set[tuple[float, float]]:
     """Where the lines of a point lead."""
-    return {shape.points[1] for shape in shapes_of(tile.split("+")[0]) if isinstance(shape, Polygon)}
+    shapes = [shape for shape in shapes_of(tile.split("+")[0]) if isinstance(shape, Polygon)]
+    return {point for shape in shapes for point in shape.points if point != (0.5, 0.5)}
 
 
 def test_lines_of_go_end_at_the_edge() -> None:
@@ -64,6 +66,12 @@ def test_lines_of_go_end_at_the_edge() -> None:
     board = [scene.cells[(row + 1) * scene.columns + column + 1] for row in range(size) for column in range(size)]
     assert lines(board[0]) == {(1.0, 0.5), (0.5, 1.0)} and lines(board[-1]) == {(0.0, 0.5), (0.5, 0.0)}
     assert len(lines(board[size + 1])) == 4
+
+
+@pytest.mark.parametrize("unit", [25, 31, 32, 37])
+def test_lines_of_points_are_straight(unit: int) -> None:
+    for pixels in (painter.tile("go-ns", unit, "paper"), painter.tile("go-ew", unit, "paper").transpose(1, 0, 2)):
+        assert (pixels == pixels[0]).all()
 
 
 def test_walls_end_lines_of_go() -> None:
@@ -289,3 +297,21 @@ def test_letters_of_a_ladder_stay_as_large() -> None:
     assert max(scene.width, scene.height) == max(begun.width, begun.height)
     seen = "".join(tile[-1] for tile in scene.cells if "found-" in tile)
     assert seen.endswith(state.way[-1]) and f"n-{len(state.way) - len(seen) // len(state.goal)}" in scene.cells
+
+
+@pytest.mark.parametrize("name", ["JumpRunner", "BeatTap", "BrickBounce", "PaddleDuel", "InvaderRow", "ChainMarbles"])
+def test_the_end_of_an_arcade_game_stands_in_place_of_the_clock(name: str) -> None:
+    world = world_of(name)
+    (seat, *_), state = world.facts.seats, world.start(1, 0)
+    while not state.over:
+        assert world.view(state, seat).scene().cells[0] == "hud+icon-turns"
+        state = world.step(state, {seat: world.legal(state, seat)[0]}).state
+    over = world.view(state, seat).caption(2).rpartition("over: ")[2]
+    assert over in {"won", "lost", "late"} and world.view(state, seat).scene().cells[0] == f"hud+over-{over}"
+
+
+@pytest.mark.parametrize(("name", "counters"), [("PaddleMatch", 3), ("ChainMarbles", 2)])
+def test_lines_of_counters_are_as_full_as_each_other(name: str, counters: int) -> None:
+    scene = scene_of(name, 4)
+    lines = [scene.cells[at : at + scene.columns] for at in (0, scene.columns)]
+    assert [sum("+icon-" in tile for tile in line) for line in lines] == [counters, counters]
