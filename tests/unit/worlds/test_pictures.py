@@ -315,3 +315,33 @@ def test_lines_of_counters_are_as_full_as_each_other(name: str, counters: int) -
     scene = scene_of(name, 4)
     lines = [scene.cells[at : at + scene.columns] for at in (0, scene.columns)]
     assert [sum("+icon-" in tile for tile in line) for line in lines] == [counters, counters]
+
+
+@pytest.mark.parametrize(
+    ("name", "marks"),
+    [
+        ("KuhnPoker", ["wide-hand", "wide-hand-2", "wide-score", "wide-score-2", "mine-first-2", "leak-calls-2"]),
+        ("LiarsDuel", ["sign-mine", "tag-1st", "wide-faces", "wide-faces-2"]),
+    ],
+)
+def test_words_of_a_table_of_cards_have_the_room_of_two_cells(name: str, marks: list[str]) -> None:
+    assert set(marks) <= set(scene_of(name, 0, 0).cells)
+
+
+def test_who_bids_first_is_in_the_picture() -> None:
+    world = world_of("LiarsDuel")
+    seen = [world.view(replace(world.start(0, 0), opener=side), world.facts.seats[0]).scene() for side in (0, 1)]
+    assert [next(t for t in scene.cells if t.startswith("sign-")) for scene in seen] == ["sign-mine", "sign-theirs"]
+
+
+def test_the_end_of_hands_of_gin_is_in_the_picture() -> None:
+    world = world_of("GinRummy")
+    (seat, *_), state = world.facts.seats, world.start(0, 0)
+    ended = replace(state, hand=state.match.hands)
+    assert [world.view(s, seat).scene().cells.count("mark-over") for s in (state, ended)] == [0, 1]
+
+
+def test_letters_of_kings_stand_out() -> None:
+    for name in ("men-X-king", "men-O-king"):
+        (letter,) = [shape for shape in shapes_of(name) if isinstance(shape, Run)]
+        assert letter.color == ink_on(next(s.fill for s in reversed(shapes_of(name)) if isinstance(s, Disc)))
