@@ -43,7 +43,7 @@ for _name in LEAKS:
     tiles(wide_note(f"leak-{_name}", _name[:-1].upper(), "wine"))
 tiles({f"round-{name}": note(name, "stone") for name in ROUNDS})
 for _who, _color in (("mine", "blue"), ("theirs", "rust")):
-    tiles({f"{_who}-{name}": (Run(text=name, x=0.5, y=0.52, size=0.36, color=_color),) for name in ACTS})
+    tiles({f"{_who}-{name}": (Run(text=name, x=0.5, y=0.52, size=0.33, color=_color),) for name in ACTS})
     tiles({f"{_who}-{n}": note(f"+{n}", _color) for n in range(1, 301)})
 for _name in ("first", "second"):
     tiles(wide_note(f"mine-{_name}", _name, "blue"))
