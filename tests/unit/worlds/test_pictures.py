@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from quintain.envs.world import world_of
+from quintain.testing.worlds import walk
 from quintain.worlds import painter
 from quintain.worlds.art import shapes_of
 from quintain.worlds.brush import reach
 from quintain.worlds.engines.geometry.figure import LETTERS
 from quintain.worlds.engines.raycast.things import COLOURS, SHAPES
+from quintain.worlds.noise import Rng
 from quintain.worlds.painter import painted
 from quintain.worlds.palette import COLORS, ink_on, lightness, rgb
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Sprite
@@ -70,6 +72,7 @@ def test_lines_of_go_end_at_the_edge() -> None:
 
 @pytest.mark.parametrize("unit", [25, 31, 32, 37])
 def test_lines_of_points_are_straight(unit: int) -> None:
+    world_of("GoBoard")
     for pixels in (painter.tile("go-ns", unit, "paper"), painter.tile("go-ew", unit, "paper").transpose(1, 0, 2)):
         assert (pixels == pixels[0]).all()
 
@@ -342,6 +345,45 @@ def test_the_end_of_hands_of_gin_is_in_the_picture() -> None:
 
 
 def test_letters_of_kings_stand_out() -> None:
+    world_of("Checkers")
     for name in ("men-X-king", "men-O-king"):
         (letter,) = [shape for shape in shapes_of(name) if isinstance(shape, Run)]
         assert letter.color == ink_on(next(s.fill for s in reversed(shapes_of(name)) if isinstance(s, Disc)))
+
+
+def test_the_way_of_a_march_stands_beside_its_dots() -> None:
+    world_of("InvaderRow")
+    for way, wait in itertools.product(("left", "right"), (1, 3)):
+        chevron, *dots = shapes_of(f"value-{way}-{wait}-of-3")
+        assert max(x for x, _ in chevron.points) < min(dot.x - dot.radius for dot in dots)
+
+
+def test_signs_of_what_falls_stay_apart_from_the_bar_of_counters() -> None:
+    world_of("SkyDodge")
+    assert all(shape.y >= 0.1 for shape in shapes_of("sky-star-3") if isinstance(shape, Box))
+    assert shapes_of("icon-stars")[0] not in shapes_of("sky-star-1")
+
+
+def test_ghosts_look_to_the_edge_of_their_eyes() -> None:
+    world_of("PelletMaze")
+    for heading in range(4):
+        one, two, *pupils = [shape for shape in shapes_of(f"maze-ghost-0-{heading}") if isinstance(shape, Disc)]
+        gaps = [math.dist((eye.x, eye.y), (p.x, p.y)) for eye, p in zip((one, two), pupils, strict=True)]
+        assert min(gaps) + pupils[0].radius >= one.radius
+
+
+def test_a_mark_that_closes_a_loop_has_a_thick_frame_of_a_colour_of_its_own() -> None:
+    world = world_of("QuantumTTTDuel")
+    seen = []
+    for state in walk(world, world.start(0, 0), Rng("loop"), 8):
+        loop = "closes a loop" in world.caption(state, "X", 2)
+        shapes = world.scene(state, "X").shapes
+        seen.append(loop)
+        assert any(shape.line == "plum" for shape in shapes if isinstance(shape, Box | Disc)) == loop
+    assert any(seen)
+
+
+def test_a_bishop_is_much_taller_than_a_pawn() -> None:
+    world_of("ChessGame")
+    pawn, bishop = ([p for s in shapes_of(f"men-white-{k}") if isinstance(s, Polygon) for p in s.points] for k in "pb")
+    assert min(y for _, y in bishop) + 0.3 < min(y for _, y in pawn)
