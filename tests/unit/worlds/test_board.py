@@ -385,6 +385,7 @@ def test_seats_take_turns_and_hear_of_each_other() -> None:
     assert DUEL.caption(after.state, "O", 2).startswith("You play O; O is to move.")
     again = DUEL.step(after.state, {"O": move})
     assert again.state is after.state and again.events == {"O": ("illegal",)}
+    assert [len(DUEL.scene(s, side).shapes) for s in (state, after.state) for side in ("X", "O")] == [0, 2, 2, 0]
     assert DUEL.scene(state, "X").cells[0] == "play-X-3" and DUEL.scene(state, "O").cells[0] == "play-O-3"
 
 

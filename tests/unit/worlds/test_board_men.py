@@ -24,6 +24,7 @@ from quintain.worlds.engines.board.men_look import MenLook
 from quintain.worlds.engines.board.nested import UltimateTTT
 from quintain.worlds.engines.board.rows import row_game
 from quintain.worlds.noise import Rng
+from quintain.worlds.scene import Box
 
 
 def begun(rules: Rules, left: int = 200) -> tuple[MenGame, Ints]:
@@ -288,7 +289,8 @@ def test_captions_of_boards_that_count_upward() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["HeapDuel", "NimDuel", "QuantumTTTDuel", "IsolationDuel", "ChessDuel", "Tsumego", "ChessMate"]
+    "name",
+    ["HeapDuel", "NimDuel", "QuantumTTTDuel", "IsolationDuel", "ChessDuel", "Tsumego", "ChessMate", "UltimateTTTDuel"],
 )
 def test_nobody_is_to_move_when_a_game_is_over(name: str) -> None:
     world = world_of(name)
@@ -301,4 +303,6 @@ def test_nobody_is_to_move_when_a_game_is_over(name: str) -> None:
         caption = world.caption(state, seat, 2)
         again = world.rebuild(caption, seat)
         assert "; nobody is to move" in caption and world.caption(again, seat, 2) == caption
+        assert world.scene(state, seat).shapes[-1] == Box(x=0.7, y=0, width=0.3, height=0.3, fill="brick")
+        assert "Play in" not in caption and not any("-here-" in tile for tile in world.scene(state, seat).cells)
         assert world.legal(again, seat) == () and world.scene(again, seat) == world.scene(state, seat)

@@ -120,3 +120,14 @@ def test_kits_that_caches_and_starts_keep_by_the_thousand_stay_small(name: str) 
     kit = world.step(state, {SOLO: plan.moves[0]}).state.kit
     assert len(pickle.dumps(vars(kit))) < 5_000, {name: len(pickle.dumps(value)) for name, value in vars(kit).items()}
     assert by_first.cache_info().maxsize <= 64
+
+
+@pytest.mark.parametrize("name", ["PackBoxes", "Tangram"])
+def test_a_turn_that_changes_nothing_is_not_told(name: str) -> None:
+    world, told = world_of(name), dict[str, set[str]]()
+    for seed in range(12):
+        state = world.start(seed, 3)
+        for move in world.legal(state, SOLO):
+            view = world.view(world.step(state, {SOLO: move}).state, SOLO)
+            told.setdefault(str((seed, move.key[0], view.caption().rpartition("\n")[0])), set()).add(view.caption())
+    assert {len(captions) for captions in told.values()} == {1}, "what is filled by one piece is told in one way"

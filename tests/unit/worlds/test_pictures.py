@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 from quintain.envs.world import world_of
+from quintain.testing.worlds import walk
+from quintain.worlds import painter
 from quintain.worlds.art import shapes_of
 from quintain.worlds.brush import reach
 from quintain.worlds.engines.geometry.figure import LETTERS
 from quintain.worlds.engines.raycast.things import COLOURS, SHAPES
+from quintain.worlds.noise import Rng
 from quintain.worlds.painter import painted
 from quintain.worlds.palette import COLORS, ink_on, lightness, rgb
 from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Sprite
@@ -55,7 +58,8 @@ def test_letters_of_pieces_with_cut_cells_stay_small() -> None:
 
 def lines(tile: str) -> set[tuple[float, float]]:
     """Where the lines of a point lead."""
-    return {shape.points[1] for shape in shapes_of(tile.split("+")[0]) if isinstance(shape, Polygon)}
+    shapes = [shape for shape in shapes_of(tile.split("+")[0]) if isinstance(shape, Polygon)]
+    return {point for shape in shapes for point in shape.points if point != (0.5, 0.5)}
 
 
 def test_lines_of_go_end_at_the_edge() -> None:
@@ -64,6 +68,13 @@ def test_lines_of_go_end_at_the_edge() -> None:
     board = [scene.cells[(row + 1) * scene.columns + column + 1] for row in range(size) for column in range(size)]
     assert lines(board[0]) == {(1.0, 0.5), (0.5, 1.0)} and lines(board[-1]) == {(0.0, 0.5), (0.5, 0.0)}
     assert len(lines(board[size + 1])) == 4
+
+
+@pytest.mark.parametrize("unit", [25, 31, 32, 37])
+def test_lines_of_points_are_straight(unit: int) -> None:
+    world_of("GoBoard")
+    for pixels in (painter.tile("go-ns", unit, "paper"), painter.tile("go-ew", unit, "paper").transpose(1, 0, 2)):
+        assert (pixels == pixels[0]).all()
 
 
 def test_walls_end_lines_of_go() -> None:
@@ -289,3 +300,90 @@ def test_letters_of_a_ladder_stay_as_large() -> None:
     assert max(scene.width, scene.height) == max(begun.width, begun.height)
     seen = "".join(tile[-1] for tile in scene.cells if "found-" in tile)
     assert seen.endswith(state.way[-1]) and f"n-{len(state.way) - len(seen) // len(state.goal)}" in scene.cells
+
+
+@pytest.mark.parametrize("name", ["JumpRunner", "BeatTap", "BrickBounce", "PaddleDuel", "InvaderRow", "ChainMarbles"])
+def test_the_end_of_an_arcade_game_stands_in_place_of_the_clock(name: str) -> None:
+    world = world_of(name)
+    (seat, *_), state = world.facts.seats, world.start(1, 0)
+    while not state.over:
+        assert world.view(state, seat).scene().cells[0] == "hud+icon-turns"
+        state = world.step(state, {seat: world.legal(state, seat)[0]}).state
+    over = world.view(state, seat).caption(2).rpartition("over: ")[2]
+    assert over in {"won", "lost", "late"} and world.view(state, seat).scene().cells[0] == f"hud+over-{over}"
+
+
+@pytest.mark.parametrize(("name", "counters"), [("PaddleMatch", 3), ("ChainMarbles", 2)])
+def test_lines_of_counters_are_as_full_as_each_other(name: str, counters: int) -> None:
+    scene = scene_of(name, 4)
+    lines = [scene.cells[at : at + scene.columns] for at in (0, scene.columns)]
+    assert [sum("+icon-" in tile for tile in line) for line in lines] == [counters, counters]
+
+
+@pytest.mark.parametrize(
+    ("name", "marks"),
+    [
+        ("KuhnPoker", ["wide-hand", "wide-hand-2", "wide-score", "wide-score-2", "mine-first-2", "leak-calls-2"]),
+        ("LiarsDuel", ["sign-mine", "tag-1st", "wide-faces", "wide-faces-2"]),
+    ],
+)
+def test_words_of_a_table_of_cards_have_the_room_of_two_cells(name: str, marks: list[str]) -> None:
+    assert set(marks) <= set(scene_of(name, 0, 0).cells)
+
+
+def test_who_bids_first_is_in_the_picture() -> None:
+    world = world_of("LiarsDuel")
+    seen = [world.view(replace(world.start(0, 0), opener=side), world.facts.seats[0]).scene() for side in (0, 1)]
+    assert [next(t for t in scene.cells if t.startswith("sign-")) for scene in seen] == ["sign-mine", "sign-theirs"]
+
+
+def test_the_end_of_hands_of_gin_is_in_the_picture() -> None:
+    world = world_of("GinRummy")
+    (seat, *_), state = world.facts.seats, world.start(0, 0)
+    ended = replace(state, hand=state.match.hands)
+    assert [world.view(s, seat).scene().cells.count("mark-over") for s in (state, ended)] == [0, 1]
+
+
+def test_letters_of_kings_stand_out() -> None:
+    world_of("Checkers")
+    for name in ("men-X-king", "men-O-king"):
+        (letter,) = [shape for shape in shapes_of(name) if isinstance(shape, Run)]
+        assert letter.color == ink_on(next(s.fill for s in reversed(shapes_of(name)) if isinstance(s, Disc)))
+
+
+def test_the_way_of_a_march_stands_beside_its_dots() -> None:
+    world_of("InvaderRow")
+    for way, wait in itertools.product(("left", "right"), (1, 3)):
+        chevron, *dots = shapes_of(f"value-{way}-{wait}-of-3")
+        assert max(x for x, _ in chevron.points) < min(dot.x - dot.radius for dot in dots)
+
+
+def test_signs_of_what_falls_stay_apart_from_the_bar_of_counters() -> None:
+    world_of("SkyDodge")
+    assert all(shape.y >= 0.1 for shape in shapes_of("sky-star-3") if isinstance(shape, Box))
+    assert shapes_of("icon-stars")[0] not in shapes_of("sky-star-1")
+
+
+def test_ghosts_look_to_the_edge_of_their_eyes() -> None:
+    world_of("PelletMaze")
+    for heading in range(4):
+        one, two, *pupils = [shape for shape in shapes_of(f"maze-ghost-0-{heading}") if isinstance(shape, Disc)]
+        gaps = [math.dist((eye.x, eye.y), (p.x, p.y)) for eye, p in zip((one, two), pupils, strict=True)]
+        assert min(gaps) + pupils[0].radius >= one.radius
+
+
+def test_a_mark_that_closes_a_loop_has_a_thick_frame_of_a_colour_of_its_own() -> None:
+    world = world_of("QuantumTTTDuel")
+    seen = []
+    for state in walk(world, world.start(0, 0), Rng("loop"), 8):
+        loop = "closes a loop" in world.caption(state, "X", 2)
+        shapes = world.scene(state, "X").shapes
+        seen.append(loop)
+        assert any(shape.line == "plum" for shape in shapes if isinstance(shape, Box | Disc)) == loop
+    assert any(seen)
+
+
+def test_a_bishop_is_much_taller_than_a_pawn() -> None:
+    world_of("ChessGame")
+    pawn, bishop = ([p for s in shapes_of(f"men-white-{k}") if isinstance(s, Polygon) for p in s.points] for k in "pb")
+    assert min(y for _, y in bishop) + 0.3 < min(y for _, y in pawn)

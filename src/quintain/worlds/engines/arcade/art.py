@@ -23,6 +23,10 @@ BAR: dict[str, tuple[Shape, ...]] = {
         Box(x=0.26, y=0.16, width=0.08, height=0.7, fill="white"),
         Polygon(points=((0.34, 0.18), (0.84, 0.34), (0.34, 0.52)), fill="green", line="mint", thick=0.04),
     ),
+    **{
+        f"over-{word}": (Run(text=word, x=0.5, y=0.52, size=0.46, color=color),)
+        for word, color in (("won", "mint"), ("lost", "amber"), ("late", "amber"))
+    },
     **{f"value-{n}": _value(str(n)) for n in range(MOST + 1)},
 }
 

@@ -188,13 +188,13 @@ def _ground(width: int, height: int) -> tuple[str, ...]:
 
 
 def _march(way: int, wait: int, pace: int) -> tuple[Shape, ...]:
-    """A chevron for the way, and a dot for every turn of the beat, those to come filled."""
-    tip, back = (0.76, 0.4) if way else (0.16, 0.52)
+    """A chevron for the way, and beside it a dot for every turn of the beat, those to come filled."""
+    tip, back = (0.48, 0.2) if way else (0.2, 0.48)
     dots = tuple(
-        Disc(x=0.46 + (i - (pace - 1) / 2) * 0.26, y=0.84, radius=0.09, fill="gold" if i < wait else "stone")
+        Disc(x=0.8, y=0.52 + (i - (pace - 1) / 2) * 0.3, radius=0.12, fill="gold" if i < wait else "stone")
         for i in range(pace)
     )
-    return (Polygon(points=((back, 0.12), (tip, 0.38), (back, 0.64)), line="white", thick=0.11, closed=False), *dots)
+    return (Polygon(points=((back, 0.22), (tip, 0.52), (back, 0.82)), line="white", thick=0.11, closed=False), *dots)
 
 
 INVADER_ART: tuple[Shape, ...] = (
@@ -212,7 +212,7 @@ ART: dict[str, tuple[Shape, ...]] = {
         Box(x=0.42, y=0.1, width=0.16, height=0.7, fill="gold", radius=0.07),
         Box(x=0.46, y=0.16, width=0.08, height=0.4, fill="white", radius=0.04),
     ),
-    "icon-march": (Run(text="march", x=0.5, y=0.52, size=0.34, color="white"),),
+    "icon-march": (Run(text="step", x=0.48, y=0.52, size=0.44, color="white"),),
     "icon-shots": (
         Box(x=0.44, y=0.3, width=0.16, height=0.6, fill="gold", radius=0.07),
         Polygon(points=((0.28, 0.34), (0.52, 0.1), (0.76, 0.34)), line="gold", thick=0.09, closed=False),

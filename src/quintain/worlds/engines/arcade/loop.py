@@ -212,9 +212,13 @@ class Cabinet:
             cells, width = [c for row in rows for c in row], width + 1
         bar: list[str] = []
         counters, fit = list(look.counters), width // 2  # a counter takes two cells; so many fit in a line
+        fit = -(-len(counters) // -(-len(counters) // fit))  # as many in each line
+        over = {"turns": f"over-{ENDINGS[look.over]}"} if look.over else {}  # in place of the clock
         for i in range(0, len(counters), fit):
             line = [
-                tile for name, value in counters[i : i + fit] for tile in (f"hud+icon-{name}", f"hud+value-{value}")
+                tile
+                for name, value in counters[i : i + fit]
+                for tile in (f"hud+{over.get(name, f'icon-{name}')}", f"hud+value-{value}")
             ]
             bar += line + ["hud"] * (width - len(line))
         rows = (len(bar) + len(cells)) // width

@@ -279,8 +279,8 @@ def _ghost(kind: int, heading: int) -> tuple[Shape, ...]:
     eyes = [(x + 0.06 * dx, 0.42 + 0.06 * dy) for x in (0.36, 0.64)]
     return (
         Polygon(points=(*tops[kind], *hem), fill=fill, line=line, thick=0.06),
-        *(Disc(x=x, y=y, radius=0.13, fill="white") for x, y in eyes),
-        *(Disc(x=x + 0.06 * dx, y=y + 0.06 * dy, radius=0.065, fill="ink") for x, y in eyes),
+        *(Disc(x=x, y=y, radius=0.14, fill="white") for x, y in eyes),
+        *(Disc(x=x + 0.08 * dx, y=y + 0.08 * dy, radius=0.09, fill="ink") for x, y in eyes),
     )
 
 

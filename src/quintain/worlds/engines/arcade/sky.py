@@ -12,7 +12,7 @@ from quintain.worlds.engines.arcade.falling import empty, falling, landings, see
 from quintain.worlds.engines.arcade.loop import HIT, Frame, Look, Node, Stage, ending, left, planned, search
 from quintain.worlds.kernel import Answer, Choices, Unsolvable
 from quintain.worlds.noise import Rng
-from quintain.worlds.scene import Box, Disc, Polygon, Shape
+from quintain.worlds.scene import Box, Disc, Point, Polygon, Shape
 from quintain.worlds.splits import Draft
 
 SHIP, WRECK = "P", "X"
@@ -107,7 +107,7 @@ def _ground(width: int, height: int) -> tuple[str, ...]:
 def _trail(speed: int) -> tuple[Shape, ...]:
     """Strokes above a thing that falls, as many as the cells it falls per turn."""
     xs = {1: (0.5,), 2: (0.36, 0.64), 3: (0.26, 0.5, 0.74)}[speed]
-    return tuple(Box(x=x - 0.035, y=0.02, width=0.07, height=0.34, fill="frost", radius=0.03) for x in xs)
+    return tuple(Box(x=x - 0.035, y=0.1, width=0.07, height=0.28, fill="frost", radius=0.03) for x in xs)
 
 
 def _rock(speed: int) -> tuple[Shape, ...]:
@@ -120,9 +120,13 @@ def _rock(speed: int) -> tuple[Shape, ...]:
 
 
 def _star(speed: int) -> tuple[Shape, ...]:
+    return (*_trail(speed), Polygon(points=_rays(0.0), fill="gold", line="white", thick=0.03))
+
+
+def _rays(up: float) -> tuple[Point, ...]:
     points = ((0.5, 0.3), (0.58, 0.53), (0.83, 0.54), (0.63, 0.68), (0.7, 0.92))
     points += ((0.5, 0.78), (0.3, 0.92), (0.37, 0.68), (0.17, 0.54), (0.42, 0.53))
-    return (*_trail(speed), Polygon(points=points, fill="gold", line="white", thick=0.03))
+    return tuple([(x, y - up) for x, y in points])
 
 
 FAR = (((0.2, 0.3),), ((0.7, 0.62),), ((0.36, 0.8), (0.84, 0.16)), ())
@@ -151,6 +155,6 @@ ART: dict[str, tuple[Shape, ...]] = {
     "sky-wreck": (*SHIP_ART, *CROSS),
     **{f"sky-rock-{s}": _rock(s) for s in (1, 2, 3)},
     **{f"sky-star-{s}": _star(s) for s in (1, 2, 3)},
-    "icon-stars": _star(1)[1:],
+    "icon-stars": (Polygon(points=_rays(0.1), fill="gold", line="amber", thick=0.03),),
 }
 tiles(ART)

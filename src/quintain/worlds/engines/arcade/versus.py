@@ -221,7 +221,7 @@ class Versus:
 
 
 def _text(text: str) -> tuple[Shape, ...]:
-    return (Run(text=text, x=0.46, y=0.52, size=0.5, color="white"),)
+    return (Run(text=text, x=0.5, y=0.52, size=0.46, color="white"),)
 
 
 tiles({"icon-rival": _text("vs"), "icon-move": _text("you"), **{f"value-{seat}": _text(seat) for seat in SEATS}})

@@ -8,6 +8,7 @@ from typing import Any
 
 from quintain.types import Ints
 from quintain.worlds.engines.board.game import Match, Setup
+from quintain.worlds.engines.board.match import signed
 from quintain.worlds.engines.board.men import MenGame
 from quintain.worlds.engines.board.men_look import MenLook
 from quintain.worlds.engines.turns import WON, After
@@ -108,7 +109,7 @@ class Forced:
         return self.look.rebuild(caption)
 
     def scene(self, state: Match, side: int) -> Scene:
-        return self.look.scene(state, 0)
+        return signed(self.look.scene(state, 0), self.look, state, 0)
 
     def static(self, state: Match, side: int) -> tuple[str, ...]:
         return self.look.static(state, 0)

@@ -32,7 +32,9 @@ _ENDS = {"n": (0.5, 0.0), "e": (1.0, 0.5), "s": (0.5, 1.0), "w": (0.0, 0.5)}
 
 def _point(ways: Iterable[str]) -> tuple[Shape, ...]:
     """A point with lines to its neighbours."""
-    lines = [Polygon(points=((0.5, 0.5), _ENDS[way]), line="bark", thick=0.03, closed=False) for way in ways]
+    lines = [
+        Polygon(points=tuple(sorted(((0.5, 0.5), _ENDS[way]))), line="bark", thick=0.03, closed=False) for way in ways
+    ]
     return (Box(x=0, y=0, width=1, height=1, fill="sand"), *lines)
 
 

@@ -20,7 +20,8 @@ KING = 2  # what crowning adds to a code
 def point(ways: Iterable[tuple[int, int]]) -> tuple[Shape, ...]:
     """A cell with a point in its middle and lines that leave it."""
     lines = [
-        Polygon(points=((0.5, 0.5), (0.5 + x / 2, 0.5 + y / 2)), line="wood", thick=0.05, closed=False) for x, y in ways
+        Polygon(points=tuple(sorted(((0.5, 0.5), (0.5 + x / 2, 0.5 + y / 2)))), line="wood", thick=0.05, closed=False)
+        for x, y in ways
     ]
     return (Box(x=0, y=0, width=1, height=1, fill="floor"), *lines)
 
@@ -43,7 +44,7 @@ _kinds = {
     for column in range(width)
 }
 tiles({_point_name(ways): point(ways) for ways in _kinds})
-tiles({"men-X-king": man("blue", "navy", "K"), "men-O-king": man("gold", "rust", "K")})
+tiles({"men-X-king": man("blue", "navy", "K"), "men-O-king": man("gold", "rust", "K", "ink")})
 
 
 class Jumps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quintain.ports import SOLO
@@ -24,7 +24,7 @@ from quintain.worlds.kernel import (
 )
 from quintain.worlds.knobs import check_knobs, overridable
 from quintain.worlds.noise import Noise, Rng
-from quintain.worlds.scene import Scene
+from quintain.worlds.scene import Box, Scene
 from quintain.worlds.seats import seated
 from quintain.worlds.splits import ALL, drawn
 
@@ -189,4 +189,15 @@ class BoardWorld:
         return self.look.moving(state)
 
     def scene(self, state: Match, seat: str) -> Scene:
-        return self.look.scene(state, self._side(seat))
+        return signed(self.look.scene(state, self._side(seat)), self.look, state, self._side(seat))
+
+
+def signed(scene: Scene, look: Look, match: Match, me: int) -> Scene:
+    """A picture with a sign in its corner where its viewer is not to move: a square if the game is over, else two bars."""
+    if look.game(match.setup.options).worth(match.position) is not None:
+        sign = (Box(x=0.7, y=0, width=0.3, height=0.3, fill="brick"),)
+    elif match.mover != me:
+        sign = tuple([Box(x=x, y=0, width=0.11, height=0.3, fill="brick") for x in (0.7, 0.89)])
+    else:
+        return scene
+    return replace(scene, shapes=(*scene.shapes, *sign))

@@ -48,13 +48,13 @@ def _badge(sign: str, left: int, color: str) -> tuple[Shape, ...]:
     )
 
 
-def man(fill: str, line: str, mark: str = "") -> tuple[Shape, ...]:
+def man(fill: str, line: str, mark: str = "", ink: str = "white") -> tuple[Shape, ...]:
     """A round piece, perhaps with a letter on it."""
     disc = (
         Disc(x=0.5, y=0.56, radius=0.36, fill="seam"),
         Disc(x=0.5, y=0.5, radius=0.36, fill=fill, line=line, thick=0.08),
     )
-    return (*disc, Run(text=mark, x=0.5, y=0.5, size=0.44, color="white")) if mark else disc
+    return (*disc, Run(text=mark, x=0.5, y=0.5, size=0.44, color=ink)) if mark else disc
 
 
 tiles(

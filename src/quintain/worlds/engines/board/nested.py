@@ -14,7 +14,7 @@ SIDE = 9
 ANY = 9  # instead of a small board: any that is open
 ROWS = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 PLACES = tuple(f"{up} {left}" for up in ("upper", "middle", "lower") for left in ("left", "centre", "right"))
-NOTES = (*(f"Play in the {place} board." for place in PLACES), "Play in any open board.")
+NOTES = (*(f"Play in the {place} board." for place in PLACES), "Play in any open board.", "The game is over.")
 FULL = 3  # a small board that nobody has won and that has no free cell
 KINDS = {"open": "floor", "here": "mint", "X": "frost", "O": "sand", "full": "seam"}
 CALM = (1, 5, 7, 3, 0, 2, 6, 8, 4)  # cells of a small board from the weakest on
@@ -67,8 +67,8 @@ class UltimateTTT:
             rows=SIDE,
             deep=5,
             nodes=200,
-            note=lambda position: NOTES[position[self.cells]],
-            noted=lambda note: (NOTES.index(note),) if note in NOTES else None,
+            note=lambda position: NOTES[-1 if self.over(position) else position[self.cells]],
+            noted=lambda note: (min(NOTES.index(note), ANY),) if note in NOTES else None,
             vocabulary=tuple(dict.fromkeys(" ".join(NOTES).split())),
         )
 
@@ -104,6 +104,10 @@ class UltimateTTT:
             return 1 if state == position[-1] + 1 else -1
         return 0 if state == FULL else None
 
+    def over(self, position: Ints) -> bool:
+        """Whether nobody is to move in a whole position, so that no board is to be played in."""
+        return position[-2] <= 0 or self.ended(position) is not None
+
     def value(self, position: Ints) -> float:
         won, states = self._seen(position)
         total = 12 * self.whole[won][1]
@@ -116,9 +120,9 @@ def small_boards(game: MenGame, position: Ints) -> Sequence[str]:
     """Tiles with thick lines between the small boards; those where one may play are tinted, and so are those that are won."""
     rules, target = game.rules, position[game.cells]
     assert isinstance(rules, UltimateTTT), "these are the boards of one game only"
-    kinds = []
+    kinds, over = [], rules.over(position)
     for b, state in enumerate(rules.won(position)):
-        here = "here" if target in (b, ANY) else "open"
+        here = "here" if target in (b, ANY) and not over else "open"
         kinds.append((here, "X", "O", "full")[state])
     where = [rules.where[cell] for cell in range(game.cells)]
     return [f"nested-{kinds[b]}-{i}" for b, i in where]

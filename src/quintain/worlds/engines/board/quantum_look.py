@@ -130,12 +130,12 @@ class QuantumLook:
 
 def _mark(mark: int, x: float, y: float, size: float, ringed: bool) -> tuple[Shape, ...]:
     """A blue square of X or a golden disc of O with its number; ringed if it closes a loop."""
-    thick = round(0.14 * size, 3)
+    thick = round((0.34 if ringed else 0.14) * size, 3)
     number = Run(text=str(mark), x=x, y=y, size=round(1.25 * size, 3), color="white" if mark & 1 else "ink")
     if mark & 1:
-        line = "brick" if ringed else "navy"
+        line = "plum" if ringed else "navy"
         side = 2 * size - thick
         box = Box(x=x - side / 2, y=y - side / 2, width=side, height=side, fill="blue", line=line, thick=thick)
         return (box, number)
-    line = "ink" if ringed else "rust"
+    line = "plum" if ringed else "rust"
     return (Disc(x=x, y=y, radius=size - thick / 2, fill="gold", line=line, thick=thick), number)

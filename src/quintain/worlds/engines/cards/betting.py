@@ -11,13 +11,13 @@ from typing import Any
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
 from quintain.worlds.engines.cards.betting_said import PLAIN, moves_of, read
-from quintain.worlds.engines.cards.deck import NAMES, Sheet, cards_of, dealt, faces, names, note
+from quintain.worlds.engines.cards.deck import NAMES, Sheet, cards_of, dealt, faces, names, note, wide_note
 from quintain.worlds.engines.cards.players import LEAKS, chances, drawn_of, reply
 from quintain.worlds.engines.cards.poker import FOLD, PASS, Poker, actions_of, outcome, spot_of
 from quintain.worlds.engines.turns import WON, After, digit_words, digits
 from quintain.worlds.kernel import Answer, GenerationError, Move, Plan
 from quintain.worlds.noise import Noise, Rng
-from quintain.worlds.scene import Scene
+from quintain.worlds.scene import Run, Scene
 
 SAYINGS = {
     "ended": "The opponent {}.",
@@ -34,13 +34,19 @@ _HEAD = re.compile(
     r"(?: Stacks of (\d+)\.)?(?: The opponent (calls|raises) in (\d+)% of its decisions\.)?"
 )
 ROUNDS = ("1st", "2nd", "3rd", "4th")
+ACTS = ("fold", "check", "call")  # in letters of one size
 
-tiles({f"tag-{name}": note(name.upper(), "stone") for name in ("opp", "you", "score", "hand", "par", "stack")})
-tiles({f"leak-{name}": note(name[:-1].upper(), "wine") for name in LEAKS})
+tiles({f"tag-{name}": note(name.upper(), "stone") for name in ("opp", "you", "par")})
+for _name in ("hand", "stack", "score"):
+    tiles(wide_note(f"wide-{_name}", _name.upper()))
+for _name in LEAKS:
+    tiles(wide_note(f"leak-{_name}", _name[:-1].upper(), "wine"))
 tiles({f"round-{name}": note(name, "stone") for name in ROUNDS})
 for _who, _color in (("mine", "blue"), ("theirs", "rust")):
-    tiles({f"{_who}-{name}": note(name, _color) for name in ("fold", "check", "call", "first", "second")})
+    tiles({f"{_who}-{name}": (Run(text=name, x=0.5, y=0.52, size=0.33, color=_color),) for name in ACTS})
     tiles({f"{_who}-{n}": note(f"+{n}", _color) for n in range(1, 301)})
+for _name in ("first", "second"):
+    tiles(wide_note(f"mine-{_name}", _name, "blue"))
 
 
 @dataclass(frozen=True)
@@ -313,15 +319,15 @@ class Betting:
         sheet = Sheet(8, 5 + rounds)
         order = "first" if self._side(state, 0) == side else "second"
         mine, theirs = spot.paid if order == "first" else spot.paid[::-1]
-        leak = [f"leak-{stakes.leak}", f"n-{stakes.share}"] if stakes.leak else []
+        leak = [f"leak-{stakes.leak}", f"leak-{stakes.leak}-2", f"n-{stakes.share}"] if stakes.leak else []
         sheet.put(0, 0, ["tag-opp", *["card-back"] * rules.hole])
-        sheet.put(0, 4, ["", *leak])
+        sheet.put(0, 4, leak)
         sheet.put(0, 7, [f"theirs-{theirs}"])
         if sum(rules.reveals):
             seen = faces(state.board[: rules.shown(spot.round)])
             sheet.put(1, 1, seen + ["card-slot"] * (sum(rules.reveals) - len(seen)))
         sheet.put(2, 0, ["tag-you", *faces(state.holes[side])])
-        sheet.put(2, 6, [f"mine-{order}", f"mine-{mine}"])
+        sheet.put(2, 5, [f"mine-{order}", f"mine-{order}-2", f"mine-{mine}"])
         for i, told in enumerate(self._told(state, side)):
             marks = []
             for one in told:
@@ -329,10 +335,11 @@ class Betting:
                 marks.append(f"{'mine' if who == 'you' else 'theirs'}-{act[-1]}")
             sheet.put(3 + i, 0, [f"round-{ROUNDS[i]}", *marks])
         score = state.score if side == 0 else -state.score
-        hand = ["tag-hand", f"n-{min(state.hand + 1, stakes.hands)}", "tag-of", f"n-{stakes.hands}"]
-        points = ["tag-score", f"n-{max(-999, min(score, 999))}", "tag-par", f"n-{stakes.par}"]
-        sheet.put(4 + rounds, 0, [*hand, *points])
-        sheet.put(3 + rounds, 6, ["tag-stack", f"n-{stakes.stack}"] if stakes.stack else [])
+        hand = ["wide-hand", "wide-hand-2", f"n-{min(state.hand + 1, stakes.hands)}", "tag-of", f"n-{stakes.hands}"]
+        stack = ["wide-stack", "wide-stack-2", f"n-{stakes.stack}"] if stakes.stack else []
+        sheet.put(3 + rounds, 0, [*hand, *stack])
+        points = ["wide-score", "wide-score-2", f"n-{max(-999, min(score, 999))}", "", "", "", "tag-par"]
+        sheet.put(4 + rounds, 0, [*points, f"n-{stakes.par}"])
         return sheet.scene()
 
 

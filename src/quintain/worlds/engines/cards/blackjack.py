@@ -310,19 +310,19 @@ class Blackjack:
 
     def scene(self, state: Deal, side: int) -> Scene:
         """The dealer's card, the own cards, the shoe as ranks and how many there are of each, then the rules and the score."""
-        house, sheet = state.house, Sheet(7, 8)
+        house, sheet = state.house, Sheet(8, 8)
         sheet.put(0, 0, ["tag-dealer", *faces((state.up,)), "card-slot"])
-        sheet.put(
-            0, 4, ["tag-h17" if house.soft else "tag-s17", *["tag-dbl"] * house.double, *["tag-sur"] * house.surrender]
-        )
+        allowed = ["tag-h17" if house.soft else "tag-s17", *["tag-dbl"] * house.double, *["tag-sur"] * house.surrender]
+        for i, tile in enumerate(allowed):
+            sheet.put(0, 3 + 2 * i, [tile])
         sheet.put(1, 0, ["tag-mine", *faces(state.mine[:6])])
         sheet.put(2, 0, [f"n-{count_of(state.mine)[0]}", *faces(state.mine[6:12])])
         for row, part in ((3, range(5)), (5, range(5, 10))):
             sheet.put(row, 1, [f"rank-{RANKS[i]}" for i in part])
             sheet.put(row + 1, 1, [f"n-{house.shoe[i]}" for i in part])
         sheet.put(3, 0, ["tag-shoe"])
-        sheet.put(5, 6, ["tag-allow"])
-        sheet.put(6, 6, [f"n-{house.allow * 100 // MILLION}"])
+        sheet.put(5, 7, ["tag-allow"])
+        sheet.put(6, 7, [f"n-{house.allow * 100 // MILLION}"])
         score = ["tag-chips", f"half-{max(-99, min(state.chips, 99))}"]
         sheet.put(7, 0, ["tag-hand", f"n-{state.played}", "tag-of", f"n-{house.hands}", *score])
         return sheet.scene()

@@ -12,8 +12,13 @@ from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
+<<<<<<< HEAD
 from quintain.worlds.engines.cards.deck import Sheet, note
 from quintain.worlds.engines.turns import WON, After, counted
+=======
+from quintain.worlds.engines.cards.deck import Sheet, note, wide_note
+from quintain.worlds.engines.turns import WON, After
+>>>>>>> e7838131aa8a0ecd498c6c9d6063049f9b381d40
 from quintain.worlds.kernel import Answer, Move, Plan
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Box, Disc, Scene
@@ -52,7 +57,9 @@ tiles(
         for n in range(1, 13)
     }
 )
-tiles({f"tag-{name}": note(name, "stone") for name in ("won", "of", "bluff", "bids")})
+tiles({f"tag-{name}": note(name, "stone") for name in ("won", "of", "bids", "1st")})
+for _name in ("bluff", "faces"):
+    tiles(wide_note(f"wide-{_name}", _name))
 tiles({f"sign-{who}": note(text, color) for who, text, color in (("mine", "you", "blue"), ("theirs", "opp", "rust"))})
 
 
@@ -321,8 +328,9 @@ class DiceGame:
         sheet = Sheet(8, 4 + rows)
         sheet.put(0, 0, ["tag-opp", *["die-hidden"] * match.dice])
         sheet.put(1, 0, ["tag-you", *(f"die-{n}" for n in state.hands[side])])
-        sheet.put(0, 5, ["tag-bluff", f"n-{match.bluff}"] if not self.duel else [])
-        sheet.put(2, 0, ["tag-bids"])
+        sheet.put(0, 5, ["wide-bluff", "wide-bluff-2", f"n-{match.bluff}"] if not self.duel else [])
+        opener = [] if bids or not self.duel else [f"sign-{'mine' if state.opener == side else 'theirs'}", "tag-1st"]
+        sheet.put(2, 0, ["tag-bids", *opener])
         for row in range(rows):
             sheet.put(3 + row, 0, bids[8 * row : 8 * row + 8])
         last = [
@@ -336,11 +344,8 @@ class DiceGame:
             f"n-{match.goal}",
         ]
         sheet.put(3 + rows, 0, last)
-        sheet.put(1, 5, [f"n-{match.faces}", "tag-faces"])
+        sheet.put(1, 5, ["wide-faces", "wide-faces-2", f"n-{match.faces}"])
         return sheet.scene()
 
     def _shown(self, bid: int, mine: bool) -> tuple[str, str]:
         return (f"times-{'mine' if mine else 'theirs'}-{bid // 10}", f"die-{bid % 10}")
-
-
-tiles({"tag-faces": note("faces", "stone")})

@@ -314,7 +314,7 @@ def _marked(mark: tuple[int, int], column: int, row: int) -> tuple[Run, Run]:
     hues = "".join([s for i, s in enumerate(HUES) if mark[0] >> i & 1])
     ranks = "".join([str(r) for r in range(1, len(COPIES) + 1) if mark[1] >> r & 1])
     x, y = MARGIN + column + 0.5, MARGIN + row
-    return Run(text=hues, x=x, y=y + 0.24, size=0.5), Run(text=ranks, x=x, y=y + 0.74, size=0.5, color="blue")
+    return Run(text=hues, x=x, y=y + 0.24, size=0.42), Run(text=ranks, x=x, y=y + 0.74, size=0.42, color="blue")
 
 
 @functools.lru_cache(maxsize=8192)

@@ -52,7 +52,12 @@ tiles(
         for name in ("opp", "you", "pile", "stock", "hand", "knock", "count", "slips", "ranks")
     }
 )
-tiles({f"mark-{name}": note(name, color) for name, color in (("you", "blue"), ("opp", "rust"), ("of", "stone"))})
+tiles(
+    {
+        f"mark-{name}": note(name, color)
+        for name, color in (("you", "blue"), ("opp", "rust"), ("of", "stone"), ("over", "brick"))
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -356,8 +361,9 @@ class Rummy:
         sheet.put(6, 1, faces(state.mine[8:]))
         told = {"count": count(state.mine), "knock": match.limit, "slips": match.slips, "ranks": match.ranks}
         sheet.put(7, 0, [tile for name, n in told.items() for tile in (f"tag-{name}", f"n-{n}")])
+        over = ["mark-over"] if state.hand >= match.hands else []
         hand = ["tag-hand", f"n-{_hand(state)}", "mark-of", f"n-{match.hands}"]
-        sheet.put(8, 0, [*hand, "mark-you", f"n-{state.points[0]}", "mark-opp", f"n-{state.points[1]}"])
+        sheet.put(8, 0, [*hand, "mark-you", f"n-{state.points[0]}", "mark-opp", f"n-{state.points[1]}", *over])
         return sheet.scene()
 
 

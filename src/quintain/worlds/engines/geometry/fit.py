@@ -137,6 +137,10 @@ class FitGame:
 
     def play(self, state: Fit, move: Move) -> After[Fit]:
         piece, place = move.value
+        if place:  # a turn that changes nothing is none
+            *at, spin = place
+            shapes = [state.kit.shapes[piece, i] for i in range(spin + 1)]
+            place = (*at, shapes.index(shapes[spin]))
         after = Fit(state.kit, (*state.places[:piece], place, *state.places[piece + 1 :]))
         return After(after, (WON,), True, (("full",),)) if all(after.places) else After(after)
 

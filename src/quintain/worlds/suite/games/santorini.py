@@ -14,8 +14,8 @@ a neighbour of the cell where it is now. No builder may step or build on a build
 (#), on which nobody may step or build. Who steps on a third floor wins at once, and builds no more. Who cannot move loses. When
 the counted moves are used up, the game is a draw (half a win), unless the side whose turn it would be cannot move: then it has lost.
 Columns have letters, rows have numbers from the top. . is the ground, 1, 2 and 3 are floors; a, b, c, d is a builder of X on floor 0, 1,
-2, 3, and w, x, y, z one of O. In a picture the number of floors stands on each tower and builder. The corner says which side you
-have and how many moves of both sides are left."""
+2, 3, and w, x, y, z one of O. In a picture the number of floors stands on each tower and on each builder above the ground. The corner
+says which side you have and how many moves of both sides are left."""
 ANSWER = (
     "Name the cell of a builder, the cell it steps to, and the cell where it builds, which a winning step leaves out."
 )
