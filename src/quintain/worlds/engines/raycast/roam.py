@@ -164,6 +164,8 @@ class RoamWorld:
         return answer(state, self.choices)
 
     def legal(self, state: Stand, seat: str) -> tuple[Move, ...]:
+        if over(state):
+            return ()
         place = state.place
         to, thing = ahead(state)
         left, right, forward, *hands = self.choices.moves
@@ -177,7 +179,7 @@ class RoamWorld:
         return tuple(out)
 
     def sample(self, state: Stand, seat: str, rng: Rng) -> Move:
-        return rng.pick(self.legal(state, seat))
+        return rng.pick(self.legal(state, seat) or self.choices.moves)
 
     def caption(self, state: Stand, seat: str, level: int) -> str:
         return full_caption(state) if level == 2 else brief_caption(state)
