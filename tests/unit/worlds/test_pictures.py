@@ -259,6 +259,14 @@ def test_what_pictures_name_and_part() -> None:
     for name in ("Nonogram", "Skyscraper", "Tents"):
         assert {"part-names", "part-letters"} <= {part for tile in scene_of(name, 4).cells for part in tile.split("+")}
     assert "You see 2 cells far" in [run.text for run in runs(scene_of("FogMap", 9))]
+    scene = scene_of("PolygonArea", 5)
+    for run, dot in itertools.product(runs(scene), [shape for shape in scene.shapes if isinstance(shape, Disc)]):
+        right = reach(run, 64, (0.0, 0.0))[2] / 64
+        assert run.color != "stone" or abs(run.y - dot.y) > 0.3 or run.x > dot.x or right < dot.x, (
+            "on a number of an axis"
+        )
+    assert scene_of("ZebraHouses", 9).left > 0.2, "the grid stands over the middle of the clues"
+    assert scene_of("MissionRoom", 9).top < 0.3 * scene_of("MissionRoom", 9).height
     first, last = (shapes_of(f"miss-{which}")[0] for which in ("first", "last"))
     assert first.radius == last.radius > 0.2 and first.thick > last.thick
 

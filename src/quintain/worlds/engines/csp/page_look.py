@@ -221,6 +221,7 @@ def scene_of(work: Work, look: Look, signs: Lines, plate: Plate) -> Scene:
         height=plate.height,
         cells=tuple(out),
         columns=plate.columns,
+        left=(plate.width - plate.columns) / 2,
         shapes=plate.shapes,
     )
 
