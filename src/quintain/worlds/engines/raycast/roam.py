@@ -164,7 +164,7 @@ class RoamWorld:
         return answer(state, self.choices)
 
     def legal(self, state: Stand, seat: str) -> tuple[Move, ...]:
-        if over(state):
+        if self.task != BESIDE and over(state):  # what lies beside what may be out of sight
             return ()
         place = state.place
         to, thing = ahead(state)

@@ -21,7 +21,7 @@ from quintain.worlds.engines.csp.solve import Model, search
 from quintain.worlds.engines.csp.tables import Patterns, Table
 from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
-from quintain.worlds.scene import Box, Polygon
+from quintain.worlds.scene import Box, Polygon, Shape
 from quintain.worlds.splits import symmetries
 from quintain.worlds.suite.logic.latin import ANSWER
 from quintain.worlds.suite.logic.sums import END
@@ -182,20 +182,19 @@ def variant_clue(rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
     )
 
 
-_ACROSS, _DOWN = ("x", "y", "width", "height"), ("y", "x", "height", "width")
+def _dashes(side: str) -> tuple[Shape, ...]:
+    """One side of a cage."""
+    near, spots = 0.06 if side in ("top", "left") else 0.9, [0.06 + 0.16 * k for k in range(6)]
+    if side in ("top", "bottom"):
+        return tuple([Box(x=far, y=near, width=0.08, height=0.04, fill="brick") for far in spots])
+    return tuple([Box(x=near, y=far, width=0.04, height=0.08, fill="brick") for far in spots])
+
+
 tiles(
     {
         "slash-down": (Polygon(points=((0, 0), (1, 1)), line="sky", thick=0.05, closed=False),),
         "slash-up": (Polygon(points=((0, 1), (1, 0)), line="sky", thick=0.05, closed=False),),
-        **{
-            f"cage-{side}": tuple(
-                [Box(**{a: 0.06 + 0.16 * k, b: at, w: 0.08, h: 0.04}, fill="brick") for k in range(6)]
-            )
-            for side, a, b, w, h, at in (
-                *(("top", *_ACROSS, 0.06), ("bottom", *_ACROSS, 0.9)),
-                *(("left", *_DOWN, 0.06), ("right", *_DOWN, 0.9)),
-            )
-        },
+        **{f"cage-{side}": _dashes(side) for side in ("top", "bottom", "left", "right")},
     }
 )
 
