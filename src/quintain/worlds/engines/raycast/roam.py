@@ -83,7 +83,7 @@ SAYINGS = {
 }
 LEGEND = """You see ahead from the back of your cell, 45 degrees to either side, up to 8 cells far. The map of what is in sight has you
 (^) at the middle of its lowest row, looking up: `.` floor, `,` floor of which you see only an edge or that a thing hides (a thing may
-lie there), `#` wall, `?` not seen; letters are things."""
+lie there), `#` wall, `?` not seen; letters are things, and the one in your cell at the end is named behind `^`."""
 
 
 @seated
