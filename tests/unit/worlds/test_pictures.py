@@ -163,15 +163,129 @@ def check_text(scene: Scene) -> None:
         assert j <= i or apart, f"{two!r} lies on {one!r}"
 
 
-@pytest.mark.parametrize("name", ["MentalMap", "SwapAttack", "ReflectRay", "MinCircle"])
-def test_an_answer_lies_on_no_other_text(name: str) -> None:
+def answered(name: str, level: int, seed: int) -> Scene:
+    """The picture at the end of what an oracle does."""
     world, (seat, *_) = world_of(name), world_of(name).facts.seats
+    state = world.start(seed, level)
+    for move in world.solve(state, seat).moves:
+        state = world.step(state, {seat: move}).state
+    return world.view(state, seat).scene()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "MentalMap",
+            "SwapAttack",
+            "ReflectRay",
+            "MinCircle",
+            "CircleTheorem",
+            "CoinStrip",
+            "CutPolygon",
+            "PileIntervals",
+        ),
+        *("DotTally", "RectTally", "UnionArea", "VoronoiAsk", "AdjacencyRead", "GridIslands", "SpanMin"),
+    ],
+)
+def test_an_answer_lies_on_no_other_text(name: str) -> None:
     for level, seed in itertools.product((0, 5, 9), (1, 2, 3)):
-        state = world.start(seed, level)
-        for move in world.solve(state, seat).moves:
-            state = world.step(state, {seat: move}).state
-        assert state.said
-        check_text(world.view(state, seat).scene())
+        scene = answered(name, level, seed)
+        assert scene != scene_of(name, level, seed)
+        check_text(scene)
+
+
+def test_long_answers_about_graphs_are_whole_and_what_is_asked_stays() -> None:
+    for name, seed in itertools.product(("AdjacencyRead", "FlowMax", "GridIslands", "SpanMin", "EulerTour"), range(3)):
+        world, scene = world_of(name), answered(name, 9, seed)
+        said = " ".join(run.text for run in runs(scene) if run.color == "blue")
+        right = world.solve(world.start(seed, 9), world.facts.seats[0]).moves[0].key
+        assert said.replace(" ", "") == f"answer {right}".replace(" ", ""), name
+        assert min(pixels(scene, run) for run in runs(scene) if run.color == "blue") > 7.5, name
+        asked = [run.text for run in runs(scene_of(name, 9, seed)) if run.color == "stone" and run.y > 15]
+        assert asked == [run.text for run in runs(scene) if run.color == "stone" and run.y > 15]
+
+
+def test_hands_and_rims_of_dials_leave_numbers_free() -> None:
+    for level, seed in itertools.product((0, 3, 6, 9), range(8)):
+        scene = scene_of("ClockDial", level, seed)
+        hands = [s for s in scene.shapes if isinstance(s, Polygon) and s.line == "brick" and s.thick == 0.07]
+        rulers = [s for s in scene.shapes if isinstance(s, Box) and s.fill == "sand"]
+        for run in [run for run in runs(scene) if run.text.isdigit()]:
+            left, top, right, bottom = (edge / 64 for edge in reach(run, 64, (0.0, 0.0)))
+            for (ax, ay), (bx, by) in [hand.points for hand in hands]:
+                along = [(ax + (bx - ax) * k / 20, ay + (by - ay) * k / 20) for k in range(21)]
+                assert not any(left < x < right and top < y < bottom for x, y in along), (level, seed, run.text)
+            for box in rulers:
+                if box.y < run.y < box.y + box.height and box.x < run.x < box.x + box.width:
+                    assert box.x + 0.04 < left and right < box.x + box.width - 0.04
+
+
+def test_killers_have_boxes_with_thick_lines_and_cages_with_dashed_ones() -> None:
+    starts = [(world_of("SudokuVariant").start(seed, 0).page, scene_of("SudokuVariant", 0, seed)) for seed in range(6)]
+    page, scene = next(start for start in starts if start[0].notes == ("killer",))
+    for c, sign in enumerate(page.ground):
+        tile = scene.cells[(c // 6 + 1) * 7 + c % 6 + 1].split("+")
+        assert ("rim-right" in tile) == (c % 3 == 2) and ("rim-bottom" in tile) == (c // 6 % 2 == 1)
+        assert ("cage-right" in tile) == (c % 6 == 5 or page.ground[c + 1] != sign)
+
+
+def test_who_stands_on_a_portal_leaves_its_letter_free() -> None:
+    world, (seat, *_) = world_of("TeleportHall"), world_of("TeleportHall").facts.seats
+    state, seen = world.start(3, 4), set()
+    for move in world.solve(state, seat).moves:
+        state = world.step(state, {seat: move}).state
+        seen |= {tile for tile in world.view(state, seat).scene().cells if "portal" in tile and "player" in tile}
+    assert seen and all(tile.endswith("+player-corner") for tile in seen)
+
+
+def test_start_and_walker_of_a_route_leave_names_free() -> None:
+    for level, seed in itertools.product((0, 4, 9), range(6)):
+        scene = scene_of("RouteMap", level, seed)
+        ring = next(s for s in scene.shapes if isinstance(s, Disc) and s.line == "green")
+        walker = next(s for s in scene.shapes if isinstance(s, Disc) and s.fill == "blue")
+        for run in runs(scene):
+            left, top, right, bottom = (edge / 64 for edge in reach(run, 64, (0.0, 0.0)))
+            for disc in (walker, *([ring] if run.color == "stone" else [])):
+                gap = math.hypot(max(left - disc.x, disc.x - right, 0), max(top - disc.y, disc.y - bottom, 0))
+                assert gap > disc.radius - 0.05, f"level {level}, seed {seed}: {run.text}"
+
+
+def test_cells_of_floors_can_be_counted() -> None:
+    tile = painted(Scene(width=16, height=16, cells=("floor",) * 256, columns=16), SIDE)
+    rows = sorted(((tile[24] / 255.0) ** 2.2 @ (0.2126, 0.7152, 0.0722)).tolist())
+    assert 1.1 < (rows[-1] + 0.05) / (rows[0] + 0.05) < 1.3
+
+
+def test_what_pictures_name_and_part() -> None:
+    for seed in range(4):
+        scene, things = scene_of("DotTally", 9, seed), world_of("DotTally").start(seed, 9).things
+        swatches = {shape.fill for shape in scene.shapes if isinstance(shape, Box)}
+        used = {thing[1] for thing in things if thing[0] != "count"}
+        assert used <= {run.text for run in runs(scene)} and {DOTS[color] for color in used} <= swatches
+        rays = [thing[1] for thing in world_of("ReflectRay").start(seed, 9).things if thing[0] == "ray"]
+        assert f"rays: {', '.join(rays)}" in [run.text for run in runs(scene_of("ReflectRay", 9, seed))]
+    ships = [shape for shape in scene_of("Battleships", 9).shapes if isinstance(shape, Box)]
+    assert min(ship.height for ship in ships) * SIDE / 11 > 9, "pixels"
+    for name in ("Nonogram", "Skyscraper", "Tents"):
+        assert {"part-names", "part-letters"} <= {part for tile in scene_of(name, 4).cells for part in tile.split("+")}
+    assert "You see 2 cells far" in [run.text for run in runs(scene_of("FogMap", 9))]
+    scene = scene_of("PolygonArea", 5)
+    for run, dot in itertools.product(runs(scene), [shape for shape in scene.shapes if isinstance(shape, Disc)]):
+        right = reach(run, 64, (0.0, 0.0))[2] / 64
+        assert run.color != "stone" or abs(run.y - dot.y) > 0.3 or run.x > dot.x or right < dot.x, (
+            "on a number of an axis"
+        )
+    assert scene_of("ZebraHouses", 9).left > 0.2, "the grid stands over the middle of the clues"
+    assert scene_of("MissionRoom", 9).top < 0.3 * scene_of("MissionRoom", 9).height
+    first, last = (shapes_of(f"miss-{which}")[0] for which in ("first", "last"))
+    assert first.radius == last.radius > 0.2 and first.thick > last.thick
+
+
+def test_a_step_into_a_wall_is_seen() -> None:
+    world, (seat, *_) = world_of("MazePlan"), world_of("MazePlan").facts.seats
+    after = world.step(world.start(1, 4), {seat: world.read("llllllllllll", seat)}).state
+    assert [s for s in world.view(after, seat).scene().shapes if isinstance(s, Polygon) and s.line == "brick"]
 
 
 def test_wrong_places_are_told_within_the_picture_of_a_walk() -> None:

@@ -207,6 +207,8 @@ def test_a_wrong_choice_ends_it_and_nothing_follows() -> None:
     state = standing("ab #^", {"a": BOX, "b": BALL}, CHOOSE, wanted=BOX, shown=False)
     after, total, done = go(state, FORWARD)
     assert (total, done) == (0.0, True) and step(after, LEFT).state is after
+    assert world_of("SignPost3D").view(after, SOLO).legal() == () != world_of("SignPost3D").view(state, SOLO).legal()
+    assert "\n^: " in full_caption(after) and "here" in [getattr(shape, "text", "") for shape in scene_of(after).shapes]
     assert go(state, FORWARD, LEFT, FORWARD)[1] == 0.0
 
 

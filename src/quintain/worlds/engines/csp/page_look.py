@@ -77,6 +77,8 @@ tiles(
             Box(x=0.43, y=0.6, width=0.14, height=0.28, fill="bark"),
             Disc(x=0.5, y=0.42, radius=0.29, fill="forest"),
         ),
+        "part-names": (Box(x=0.96, y=0, width=0.04, height=1, fill="cloud"),),
+        "part-letters": (Box(x=0, y=0.96, width=1, height=0.04, fill="cloud"),),
         "rim-top": (Box(x=0, y=0, width=1, height=0.045, fill="ink"),),
         "rim-bottom": (Box(x=0, y=0.955, width=1, height=0.045, fill="ink"),),
         "rim-left": (Box(x=0, y=0, width=0.045, height=1, fill="ink"),),
@@ -165,7 +167,7 @@ class Look:
 
     Attributes:
         mark: the tile of a marked cell, where answers name cells.
-        regions: the signs of the ground are regions, parted by thick lines.
+        regions: page -> a sign for each cell; thick lines part different ones.
         ground: sign of the ground -> layers.
         label: how clues in cells are written: `corner`, `printed`, `wall` or `split`; empty: not at all.
         layers: page -> further layers of each cell, below what is written.
@@ -177,7 +179,7 @@ class Look:
     """
 
     mark: str = ""
-    regions: bool = False
+    regions: Callable[[Page], str] | None = None
     ground: Mapping[str, str] = field(default_factory=dict)
     label: str = "corner"
     layers: Callable[[Page], Lines] | None = None
@@ -219,6 +221,7 @@ def scene_of(work: Work, look: Look, signs: Lines, plate: Plate) -> Scene:
         height=plate.height,
         cells=tuple(out),
         columns=plate.columns,
+        left=(plate.width - plate.columns) / 2,
         shapes=plate.shapes,
     )
 
@@ -259,11 +262,14 @@ def plate_of(page: Page, look: Look, signs: Lines) -> Plate:
     out = [""] * (columns * rows)
     kind = "name" if look.named else "label"
     for x in range(page.width):
-        out[(top - 1 - before[1]) * columns + left + x] = text_tile(kind, LETTERS[x])
+        out[(top - 1 - before[1]) * columns + left + x] = text_tile(kind, LETTERS[x]) + "+part-letters" * (
+            before[1] > 0
+        )
     for y in range(page.height if page.height > 1 else 0):
-        out[(top + y) * columns] = text_tile(kind, str(y + 1))
+        out[(top + y) * columns] = text_tile(kind, str(y + 1)) + "+part-names" * (before[0] > 0)
     _place_sides(page, out, columns, (left, top))
     extra = look.layers(page) if look.layers else ("",) * len(page.given)
+    regions = look.regions(page) if look.regions else ""
     labels = dict(page.labels)
     pairs: dict[int, str] = {}
     for a, b, sign in page.pairs:
@@ -273,7 +279,7 @@ def plate_of(page: Page, look: Look, signs: Lines) -> Plate:
     tops: list[str] = []
     places = tuple((top + c // page.width) * columns + left + c % page.width for c in range(len(page.given)))
     for c, at in enumerate(places):
-        out[at] = _cell(page, look, c) + extra[c]
+        out[at] = _cell(page, look, c) + "".join([f"+rim-{side}" for side in bounds(page, regions, c)]) + extra[c]
         tops.append(_label(look, labels.get(c, "")) + pairs.get(c, ""))
     wide, high, shapes = look.notes(page) if look.notes else (0.0, 0.0, ())
     return Plate(columns, rows, tuple(out), places, max(columns, wide), rows + high, shapes, tuple(tops))
@@ -309,7 +315,7 @@ def _label(look: Look, label: str) -> str:
 
 
 def _cell(page: Page, look: Look, c: int) -> str:
-    width, ground = page.width, page.ground
+    ground = page.ground
     if page.given[c] == WALL:
         name = "page-wall"
     else:
@@ -317,13 +323,15 @@ def _cell(page: Page, look: Look, c: int) -> str:
         name = "page-given" if page.given[c] != BLANK and not plain else "page"
     if ground and not look.regions:
         name += look.ground.get(ground[c], "")
-    row, column = divmod(c, width)
+    return name
+
+
+def bounds(page: Page, regions: str, c: int) -> list[str]:
+    """The sides of a cell at which the page ends or, where there are regions, another one begins."""
+    width, (row, column) = page.width, divmod(c, page.width)
     sides = [("top", row > 0, -width), ("bottom", row < page.height - 1, width)]
     sides += [("left", column > 0, -1), ("right", column < width - 1, 1)]
-    for side, inside, step in sides:
-        if not inside or (look.regions and ground and ground[c + step] != ground[c]):
-            name += f"+rim-{side}"
-    return name
+    return [side for side, inside, step in sides if not inside or (regions and regions[c + step] != regions[c])]
 
 
 def text_notes(page: Page) -> tuple[float, float, tuple[Shape, ...]]:

@@ -149,18 +149,17 @@ def _lattice(side: int, left: float, top: float, scale: float) -> tuple[Shape, .
         shapes.append(Polygon(points=((left, y), (right, y)), line=color, thick=thick, closed=False))
     for n in range(0, side + 1, every):
         shapes.append(Run(text=str(n), x=round(left + n * scale, 3), y=low + 0.24, size=0.32, color="stone"))
-        shapes.append(Run(text=str(n), x=left - 0.28, y=round(low - n * scale, 3), size=0.32, color="stone"))
+        shapes.append(Run(text=str(n), x=left - 0.34, y=round(low - n * scale, 3), size=0.32, color="stone"))
     return tuple(shapes)
 
 
 def answered(scene: Scene, said: str) -> Scene:
-    """The picture with an answer written over its foot, or below it where that holds more than a line of text."""
+    """The picture with an answer written over its foot, or below it where text stands there."""
     unit = scene.width / SHEET
     size = 0.36 if len(said) <= 34 else max(12.5 / len(said), 0.14)
     high = 0.56 * unit
     low = scene.height - high
-    under = [gap for shape in scene.shapes if isinstance(shape, Run) and (gap := shape.y + shape.size / 2 - low) > 0]
-    if len(under) > 1 and max(under) > 0.02 * unit:  # numbers of axes alone are not reached by less
+    if any(isinstance(shape, Run) and shape.y + shape.size / 2 > low for shape in scene.shapes):
         scene, low = replace(scene, height=scene.height + high), scene.height
     strip = Box(x=0.1 * unit, y=low, width=scene.width - 0.2 * unit, height=0.54 * unit, fill="ink", radius=0.08 * unit)
     text = Run(text=said, x=scene.width / 2, y=low + 0.28 * unit, size=size * unit, color="white")

@@ -6,7 +6,8 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from quintain.worlds.cells import LETTERS
@@ -16,7 +17,7 @@ from quintain.worlds.scene import Box, Disc, Polygon, Run, Scene, Shape
 
 WIDE, TALL = 16.0, 16.0
 FOOT_Y = 15.3
-LONGEST = 54  # letters of an answer that are shown
+LONGEST, LEAD = 46, 0.9  # letters in a line of an answer, and how far apart its lines are
 ENOUGH = 9.0  # tenths of a cell; a label with more room than this is no better off
 PLENTY = 14.0  # the same for the plates of vertices
 ALONG = (0.5, 0.43, 0.57, 0.36, 0.64, 0.3, 0.7)
@@ -52,14 +53,13 @@ PLAIN = Style()
 def scene_of(graph: Graph, answer: str, style: Style) -> Scene:
     """The picture of a page."""
     if style.figure is not None:
-        return Scene(width=WIDE, height=TALL, shapes=(*style.figure(graph), *foot(graph, answer, style.hide)))
+        return _with_foot(style.figure(graph), graph, answer, style.hide)
     if graph.cells:
-        return Scene(width=WIDE, height=TALL, shapes=(*_board(graph, answer), *foot(graph, answer, ("board",))))
+        return _with_foot(_board(graph, answer), graph, answer, ("board",))
     shapes = [*_lines(graph, answer, style), *_discs(graph, answer, style), *_badges(graph, style)]
     if style.labels:
         shapes += _pills(graph, style.radius)
-    shapes += foot(graph, answer, style.hide)
-    return Scene(width=WIDE, height=TALL, shapes=tuple(shapes))
+    return _with_foot(shapes, graph, answer, style.hide)
 
 
 def _board(graph: Graph, answer: str) -> Iterator[Shape]:
@@ -82,13 +82,17 @@ def _board(graph: Graph, answer: str) -> Iterator[Shape]:
             yield Box(**at, line="blue", thick=0.3)
 
 
-def foot(graph: Graph, answer: str, hide: tuple[str, ...] = ()) -> Iterator[Shape]:
-    """What is asked, or the answer, on the lowest line."""
-    if len(answer) > LONGEST:
-        answer = answer[:LONGEST].rpartition(" ")[0] + " ..."
-    text = f"answer {answer}" if answer else " · ".join(f"{k} {v}" for k, v in graph.asks if k not in hide)
-    if text:
-        yield Run(text=text, x=WIDE / 2, y=FOOT_Y, size=min(0.95, 29 / len(text)), color="blue" if answer else "stone")
+def _with_foot(shapes: Iterable[Shape], graph: Graph, answer: str, hide: tuple[str, ...]) -> Scene:
+    """A picture with what is asked on its lowest line, and the answer on as many lines below as it takes."""
+    asked = " · ".join(f"{k} {v}" for k, v in graph.asks if k not in hide)
+    said = textwrap.wrap(f"answer {answer}", LONGEST) if answer else []
+    lines = [(asked, len(asked), "stone")] if asked else []
+    lines += [(line, max(map(len, said)), "blue") for line in said]
+    foot = [
+        Run(text=text, x=WIDE / 2, y=FOOT_Y + LEAD * i, size=min(0.95, 29 / most), color=color)
+        for i, (text, most, color) in enumerate(lines)
+    ]
+    return Scene(width=WIDE, height=TALL + LEAD * max(len(lines) - 1, 0), shapes=(*shapes, *foot))
 
 
 def drawn_over(graph: Graph, answer: str, style: Style) -> tuple[set[int], set[tuple[int, int]]]:

@@ -300,8 +300,8 @@ def _drawn(state: Walker) -> Scene:
     """Streets between blocks of houses, places with their letters, and below the directions in short."""
     town = state.town
     height = len(town.to) // town.width
-    step = min(12.6 / (town.width - 1), 11.0 / (height - 1), 3.2)
-    left, top = 8.3 - step * (town.width - 1) / 2, 6.9 - step * (height - 1) / 2
+    step = min(12.0 / (town.width - 1), 10.6 / (height - 1), 3.2)
+    left, top = 8.6 - step * (town.width - 1) / 2, 7.2 - step * (height - 1) / 2
     at = [
         (round(left + step * (i % town.width), 3), round(top + step * (i // town.width), 3))
         for i in range(len(town.to))
@@ -313,9 +313,9 @@ def _drawn(state: Walker) -> Scene:
         radius = round(thick / 2, 3)
         shapes += [Disc(x=x, y=y, radius=radius, fill=color) for x, y in at]
     for i in range(town.width):
-        shapes.append(Run(text=LETTERS[i], x=at[i][0], y=top - 0.85, size=0.66, color="stone"))
+        shapes.append(Run(text=LETTERS[i], x=at[i][0], y=top - 1.3, size=0.66, color="stone"))
     for i in range(height):
-        shapes.append(Run(text=str(i + 1), x=left - 0.85, y=at[i * town.width][1], size=0.66, color="stone"))
+        shapes.append(Run(text=str(i + 1), x=left - 1.3, y=at[i * town.width][1], size=0.66, color="stone"))
     radius = min(0.24 * step, 0.52)
     for i, place in town.places.items():
         shapes.append(Disc(x=at[i][0], y=at[i][1], radius=radius, fill="sand", line="bark", thick=0.08))
@@ -323,12 +323,12 @@ def _drawn(state: Walker) -> Scene:
     x, y = at[town.start]
     shapes.append(Disc(x=x, y=y, radius=radius + 0.14, line="green", thick=0.14))
     x, y = at[state.at]
-    off = radius * 0.75
+    off = radius * 1.1
     shapes.append(
         Disc(
             x=x + off,
             y=y + off,
-            radius=0.75 * radius,
+            radius=0.6 * radius,
             fill="ink" if state.stopped else "blue",
             line="white",
             thick=0.07,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quintain.worlds.art import tiles
-from quintain.worlds.scene import Box, Disc, Polygon, Run, Shape
+from quintain.worlds.scene import Box, Disc, Polygon, Run, Shape, Sprite
 
 METALS = (("gold", "amber"), ("sky", "blue"), ("plum", "wine"))  # fill and line of keys a, b, c
 
@@ -50,8 +50,8 @@ def _walls() -> tuple[Shape, ...]:
 
 WALKER: dict[str, tuple[Shape, ...]] = {
     "floor": (
-        Box(x=0, y=0, width=1, height=1, fill="seam"),
-        Box(x=0.01, y=0.01, width=0.98, height=0.98, fill="floor", radius=0.03),
+        Box(x=0, y=0, width=1, height=1, fill="sand"),
+        Box(x=0, y=0, width=0.96, height=0.96, fill="floor"),  # a line on two sides only, so that two do not meet
     ),
     "wall": _walls(),
     "player": (
@@ -65,6 +65,10 @@ WALKER: dict[str, tuple[Shape, ...]] = {
         Disc(x=0.5, y=0.32, radius=0.19, fill="sand", line="rust", thick=0.04),
         Disc(x=0.43, y=0.31, radius=0.032, fill="ink"),
         Disc(x=0.57, y=0.31, radius=0.032, fill="ink"),
+    ),
+    "player-corner": (  # beside the letter that it stands on
+        Disc(x=0.77, y=0.77, radius=0.23, fill="white", line="ink", thick=0.03),
+        Sprite(tile="player", x=0.54, y=0.53, size=0.46),
     ),
     "goal": (
         Box(x=0.18, y=0.82, width=0.5, height=0.09, fill="forest", radius=0.04),

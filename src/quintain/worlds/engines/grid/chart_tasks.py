@@ -118,6 +118,10 @@ class Route:
         shapes: list[Shape] = [Run(text=text, x=width / 2, y=width * 0.055, size=width * 0.07, color="ink")]
         if value is not None:
             way = [(c % width + 0.5, c // width + 0.5 + width * 0.11) for c in walked(chart, value)]
+            if len(way) <= len(value):  # and into a wall
+                (x, y), (dx, dy) = way[-1], {"u": (0, -1), "d": (0, 1), "l": (-1, 0), "r": (1, 0)}[value[len(way) - 1]]
+                wall = ((x, y), (x + 0.6 * dx, y + 0.6 * dy))
+                shapes.append(Polygon(points=wall, line="brick", thick=0.2, closed=False))
             shapes.append(Polygon(points=(*way, way[-1]), line="blue", thick=0.14, closed=False))
             shapes.append(Disc(x=way[-1][0], y=way[-1][1], radius=0.24, fill="blue", line="white", thick=0.07))
         cells = tuple([looks[sign] for sign in chart.cells])

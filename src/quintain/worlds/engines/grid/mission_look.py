@@ -69,7 +69,7 @@ NOUNS |= {sign: KINDS[DOOR + c] for row in DOORS for c, sign in enumerate(row)}
 def frame(state: Errand) -> Frame:
     """The tasks, one a line, those that are done struck through; below them what is held."""
     tasks, side = state.house.tasks, state.board.width
-    row = 0.066  # of the whole picture, which is a square
+    row = min(0.066, 0.28 / (len(tasks) + 1.2))  # of the whole picture, which is a square
     head = side / (1 - row * (len(tasks) + 1.2)) - side
     whole = side + head
     size, step = 0.054 * whole, row * whole

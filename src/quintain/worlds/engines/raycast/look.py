@@ -77,6 +77,11 @@ def task_line(state: Stand) -> str:
     )
 
 
+def here(state: Stand) -> int:
+    """The kind of the thing in whose cell the seat stands, at the end of a search, or -1."""
+    return state.place.kinds[state.where.index(state.at)] if state.at in state.where else -1
+
+
 def full_caption(state: Stand) -> str:
     """The map of what is in sight, the things in it, and what is told."""
     sight = state.place.floor.sight(state.at, state.heading)
@@ -89,6 +94,7 @@ def full_caption(state: Stand) -> str:
     for letter, ((d, o), kind) in zip(LETTERS, in_sight(state), strict=False):
         signs[(deep - d) * width + o + width // 2] = letter
         names.append(f"{letter}: {named(kind)}")
+    names += [f"^: {named(here(state))}"] * (here(state) >= 0)
     rows = [" ".join(signs[i : i + width]) for i in range(0, len(signs), width)]
     return "\n".join([*rows, *names, task_line(state)])
 
@@ -103,6 +109,7 @@ def brief_caption(state: Stand) -> str:
         else "No wall is in sight ahead."
     ]
     lines += [f"In sight: {named(kind)}, {_told(cell)}." for cell, kind in in_sight(state)]
+    lines += [f"You stand at: {named(here(state))}."] * (here(state) >= 0)
     return "\n".join([*lines, task_line(state)])
 
 
@@ -162,7 +169,8 @@ def moving_words(state: Stand) -> tuple[str, ...]:
     """The floor and the things in sight."""
     out = hidden(state.place, state.where, state.at, state.heading)
     floor = state.place.floor.sight(state.at, state.heading).told_words(out)
-    return (*floor, *[placed(word(kind), cell) for cell, kind in in_sight(state)], *_told_words(state))
+    things = [((0, 0), here(state))] * (here(state) >= 0) + in_sight(state)
+    return (*floor, *[placed(word(kind), cell) for cell, kind in things], *_told_words(state))
 
 
 def _told_words(state: Stand) -> tuple[str, ...]:
@@ -190,7 +198,11 @@ def scene_of(state: Stand) -> Scene:
         parts = [*sight.drawn, *[(cell, _standing(cell, kind)) for cell, kind in things]]
         for _, part in sorted(parts, key=lambda p: (-p[0][0], -abs(p[0][1]))):
             shapes += part
-    return Scene(width=SIDE, height=SIDE, shapes=(*shapes, *FOOT, *_bar(task_line(state))))
+    shapes += [*FOOT, *_bar(task_line(state))]
+    if here(state) >= 0:
+        shapes += [Run(text="here", x=5.6, y=BAR + 0.54, size=0.6)]
+        shapes += [Sprite(tile=tile_of(here(state)), x=6.4, y=BAR + 0.1, size=0.85)]
+    return Scene(width=SIDE, height=SIDE, shapes=tuple(shapes))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -83,7 +83,7 @@ SAYINGS = {
 }
 LEGEND = """You see ahead from the back of your cell, 45 degrees to either side, up to 8 cells far. The map of what is in sight has you
 (^) at the middle of its lowest row, looking up: `.` floor, `,` floor of which you see only an edge or that a thing hides (a thing may
-lie there), `#` wall, `?` not seen; letters are things."""
+lie there), `#` wall, `?` not seen; letters are things, and the one in your cell at the end is named behind `^`."""
 
 
 @seated
@@ -164,6 +164,8 @@ class RoamWorld:
         return answer(state, self.choices)
 
     def legal(self, state: Stand, seat: str) -> tuple[Move, ...]:
+        if self.task != BESIDE and over(state):  # what lies beside what may be out of sight
+            return ()
         place = state.place
         to, thing = ahead(state)
         left, right, forward, *hands = self.choices.moves
@@ -177,7 +179,7 @@ class RoamWorld:
         return tuple(out)
 
     def sample(self, state: Stand, seat: str, rng: Rng) -> Move:
-        return rng.pick(self.legal(state, seat))
+        return rng.pick(self.legal(state, seat) or self.choices.moves)
 
     def caption(self, state: Stand, seat: str, level: int) -> str:
         return full_caption(state) if level == 2 else brief_caption(state)

@@ -33,7 +33,7 @@ _MARK = re.compile(r"(.+?)\s*(?:->|-|\bto\b|:|>)\s*(.+)|([a-z] ?\d+),? *([a-z] ?
 tiles(
     {
         "miss-first": (Box(x=0.06, y=0.06, width=0.88, height=0.88, line="brick", thick=0.1, radius=0.3),),
-        "miss-last": (Box(x=0.06, y=0.06, width=0.88, height=0.88, line="wine", thick=0.06, radius=0.05),),
+        "miss-last": (Box(x=0.06, y=0.06, width=0.88, height=0.88, line="wine", thick=0.06, radius=0.3),),
     }
 )
 

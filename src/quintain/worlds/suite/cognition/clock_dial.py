@@ -124,7 +124,6 @@ def _scale(shapes: list[Shape], thing: Words, at: tuple[float, float], r: float)
     low, high, start, sweep, hand = _numbers(thing)
     shapes.append(Disc(x=at[0], y=at[1], radius=r, fill="ice", line="slate", thick=0.06))
     marks, size = high - low, 0.3 if r > 1.3 else 0.24
-    numbers = []  # over the hand, so that it hides none
     for k in range(marks + 1):
         near = 0.82 if k % 5 == 0 else 0.92
         _stroke(
@@ -136,17 +135,17 @@ def _scale(shapes: list[Shape], thing: Words, at: tuple[float, float], r: float)
         )
         if k % 10 == 0:
             x, y = _tip(at, start + sweep * k / marks, 0.66 * r)
-            numbers.append(Run(text=str(low + k), x=x, y=y, size=size, color="ink"))
-    _stroke(shapes, at, _tip(at, hand, 0.8 * r), "brick", 0.07)
+            shapes.append(Run(text=str(low + k), x=x, y=y, size=size, color="ink"))
+    for near, far in ((0.0, 0.48), (0.82, 0.97)):  # it leaves out where numbers stand, so that it hides none
+        _stroke(shapes, _tip(at, hand, near * r), _tip(at, hand, far * r), "brick", 0.07)
     shapes.append(Disc(x=at[0], y=at[1], radius=0.1, fill="brick"))
-    shapes += numbers
 
 
 def _bar(shapes: list[Shape], thing: Words, at: tuple[float, float], r: float) -> None:
     """A ruler with a bar above it."""
     low, high, end = _numbers(thing)
-    left, wide = at[0] - r, 2 * r
-    shapes.append(Box(x=left - 0.1, y=at[1], width=wide + 0.2, height=0.75, fill="sand", line="bark", thick=0.04))
+    left, wide = at[0] - r + 0.15, 2 * r - 0.3  # the first and the last number keep off the rim
+    shapes.append(Box(x=left - 0.25, y=at[1], width=wide + 0.5, height=0.75, fill="sand", line="bark", thick=0.04))
     for k in range(high - low + 1):
         x = round(left + wide * k / (high - low), 3)
         _stroke(

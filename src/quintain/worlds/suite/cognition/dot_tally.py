@@ -12,6 +12,7 @@ from quintain.worlds.engines.geometry.exact import scattered
 from quintain.worlds.engines.geometry.figure import Things, Words, grid_words, number_words, of, spot, word
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
+from quintain.worlds.scene import Box
 
 RULES = (
     """Discs, squares and triangles of several colours are strewn about. Count those that are asked for, each question by itself:
@@ -86,6 +87,10 @@ def _paint(things: Things) -> Canvas:
             canvas.polygon([(x - 1, y - 1), (x + 1, y - 1), (x + 1, y + 1), (x - 1, y + 1)], fill, "ink", 0.03)
         else:
             canvas.polygon([(x - r, y - 1), (x + r, y - 1), (x, y + r)], fill, "ink", 0.03)
+    named = {word for thing in things for word in thing}
+    for i, color in enumerate([color for color in COLORS if color in named]):
+        canvas.shapes.append(Box(x=0.2 + 1.3 * i, y=7.44, width=0.3, height=0.3, fill=FILLS[color], line="ink"))
+        canvas.put(color, 0.95 + 1.3 * i, 7.6, 0.3, "slate")
     return canvas
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from quintain.registry import register
 from quintain.worlds.engines.geometry.answers import Form
@@ -12,14 +13,14 @@ from quintain.worlds.engines.geometry.mirror_look import INKS, TILES, box_scene,
 from quintain.worlds.engines.geometry.mirrors import BACK, FREE, SLASH, entry, trace, turned
 from quintain.worlds.kernel import Facts
 from quintain.worlds.noise import Rng
-from quintain.worlds.scene import Scene
+from quintain.worlds.scene import Run, Scene
 
 RULES = (
     r"""A box holds mirrors / and \. Rays come in by gates, go straight, and are turned by a right angle at each mirror they meet; both
 faces of a mirror reflect. Gates are numbered clockwise from the upper left corner: along the top from left to right, down the right
 side, along the bottom from right to left, up the left side. Say by which gate each ray leaves. In the picture arrows show where rays
-come in: the first orange, then green, pink, blue and amber. A line `row 1 . / ..` gives a row from the top, the full stop at its
-end aside, `ray 7` a ray that comes in by gate 7."""
+come in: the first orange, then green, pink, blue and amber. Their gates stand below in that order. A
+line `row 1 . / ..` gives a row from the top, the full stop at its end aside, `ray 7` a ray that comes in by gate 7."""
     + PARTIAL
 )
 WAYS = ("up", "right", "down", "left")  # as they are numbered
@@ -79,7 +80,10 @@ def _why(things: Things) -> str:
 def _paint(things: Things) -> Scene:
     cells, size = _box(things)
     rays = tuple((int(gate), INKS[i % len(INKS)]) for i, (gate,) in enumerate(of(things, "ray")))
-    return box_scene([TILES[s] for s in cells], size, numbers(size, rays))
+    scene = box_scene([TILES[s] for s in cells], size, numbers(size, rays))
+    told = "rays: " + ", ".join([str(gate) for gate, _ in rays])  # which comes first is not told by colours alone
+    text = Run(text=told, x=scene.width / 2, y=scene.height + 0.25, size=0.05 * scene.width)
+    return replace(scene, height=scene.height + 0.7, shapes=(*scene.shapes, text))
 
 
 def _guess(things: Things, rng: Rng) -> Words:

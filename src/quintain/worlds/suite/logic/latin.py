@@ -295,6 +295,6 @@ smaller. A cage of one cell shows its number with +."""
         plant=plant,
         clue=kenken_clue,
         model=kenken_model,
-        look=Look(regions=True),
+        look=Look(regions=lambda page: page.ground),
         extra=PRODUCTS,
     )

@@ -162,7 +162,7 @@ cells of the stars. {PRINTED} {UNIQUE}"""
         model=star_model,
         values=both,
         marks=True,
-        look=Look(mark="star", regions=True),
+        look=Look(mark="star", regions=lambda page: page.ground),
         printed=region_layout,
     )
 
@@ -369,9 +369,9 @@ def fleet_notes(page: Page) -> tuple[float, float, tuple[Shape, ...]]:
     x, shapes = 1.0, []
     for ship in page.notes[0].split()[1:]:
         for i in range(int(ship)):
-            shapes.append(Box(x=x + 0.26 * i, y=page.height + 2.25, width=0.22, height=0.3, fill="stone"))
-        x += 0.26 * int(ship) + 0.2
-    return 0.0, 0.8, tuple(shapes)
+            shapes.append(Box(x=x + 0.44 * i, y=page.height + 2.25, width=0.4, height=0.5, fill="stone"))
+        x += 0.44 * int(ship) + 0.3
+    return 0.0, 1.0, tuple(shapes)
 
 
 @register("world", "Battleships", domain="logic", engine="csp")

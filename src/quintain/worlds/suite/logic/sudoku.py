@@ -15,13 +15,13 @@ from quintain.worlds.engines.csp.clues import cages, domains_of, letters, member
 from quintain.worlds.engines.csp.desk import CEILINGS, SAYINGS, DeskWorld
 from quintain.worlds.engines.csp.fill import STEPS
 from quintain.worlds.engines.csp.page import BLANK, Page, Truth, columns_of, neighbours, rows_of
-from quintain.worlds.engines.csp.page_look import Look
+from quintain.worlds.engines.csp.page_look import Look, bounds
 from quintain.worlds.engines.csp.rules import Distinct, Rule
 from quintain.worlds.engines.csp.solve import Model, search
 from quintain.worlds.engines.csp.tables import Patterns, Table
 from quintain.worlds.kernel import Facts, levels_of
 from quintain.worlds.noise import Rng
-from quintain.worlds.scene import Polygon
+from quintain.worlds.scene import Box, Polygon, Shape
 from quintain.worlds.splits import symmetries
 from quintain.worlds.suite.logic.latin import ANSWER
 from quintain.worlds.suite.logic.sums import END
@@ -101,7 +101,7 @@ the text lists it after "You wrote", its grid stays as printed. {END}"""
         clue=nine_clue,
         model=nine_model,
         stepwise=True,
-        look=Look(regions=True),
+        look=Look(regions=lambda page: page.ground),
         layout=nine_layout,
         size=lambda knobs: (9, 9),
     )
@@ -182,16 +182,27 @@ def variant_clue(rng: Rng, truth: Truth, knobs: Knobs) -> Page | None:
     )
 
 
+def _dashes(side: str) -> tuple[Shape, ...]:
+    """One side of a cage."""
+    near, spots = 0.06 if side in ("top", "left") else 0.9, [0.06 + 0.16 * k for k in range(6)]
+    if side in ("top", "bottom"):
+        return tuple([Box(x=far, y=near, width=0.08, height=0.04, fill="brick") for far in spots])
+    return tuple([Box(x=near, y=far, width=0.04, height=0.08, fill="brick") for far in spots])
+
+
 tiles(
     {
         "slash-down": (Polygon(points=((0, 0), (1, 1)), line="sky", thick=0.05, closed=False),),
         "slash-up": (Polygon(points=((0, 1), (1, 0)), line="sky", thick=0.05, closed=False),),
+        **{f"cage-{side}": _dashes(side) for side in ("top", "bottom", "left", "right")},
     }
 )
 
 
-def slashes(page: Page) -> tuple[str, ...]:
-    """The diagonals, where they count."""
+def lines(page: Page) -> tuple[str, ...]:
+    """The diagonals or the cages, where they count."""
+    if page.notes == ("killer",):
+        return tuple(["".join([f"+cage-{side}" for side in bounds(page, page.ground, c)]) for c in range(36)])
     if page.notes != ("diagonal",):
         return ("",) * 36
     return tuple("+slash-down" * (c % 7 == 0) + "+slash-up" * (c % 5 == 0 and 0 < c < 35) for c in range(36))
@@ -204,7 +215,7 @@ def sudoku_variant() -> DeskWorld:
 the digits 1 to 6 once. The line that begins with * names what is different: diagonal, both long diagonals hold each
 digit once too; killer, the map gives cages, whose digits are all different and have the sum that the clue in their
 first cell gives, while boxes count as well; jigsaw, the regions of the map hold each digit once and boxes do not
-count. Thick lines part the letters of the map. {END}"""
+count. Thick lines part boxes or regions, dashed lines are the rims of cages. {END}"""
     return DeskWorld(
         facts=Facts(
             name="SudokuVariant", rules=rules, answer=ANSWER, example=EXAMPLE, ceilings=CEILINGS, sayings=SAYINGS
@@ -213,7 +224,7 @@ count. Thick lines part the letters of the map. {END}"""
         plant=variant_plant,
         clue=variant_clue,
         model=variant_model,
-        look=Look(regions=True, layers=slashes),
+        look=Look(regions=lambda page: boxes(6) if page.notes == ("killer",) else page.ground, layers=lines),
         size=lambda knobs: (6, 6),
         extra=("diagonal", "killer", "jigsaw"),
     )

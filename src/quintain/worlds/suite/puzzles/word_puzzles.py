@@ -10,7 +10,7 @@ from quintain.worlds.kernel import Facts, levels_of
 SEARCH = """Find the listed words in a square of letters. A word stands in a straight line: across, down or diagonal, forwards or
 backwards. Columns have letters, rows have numbers from the top. All words are those found and those to find; the last miss is
 your mark before, if no word to find stood there. In a picture marked letters are golden, words that are found are struck out, and the
-ends of the last miss are ringed."""
+ends of the last miss are ringed, the first one thickly."""
 CROSS = """Put each listed word into one place of a crossword, so that crossing words have the same letter where they cross. Places are
 numbered; rows and columns count from 1 at the upper left. You may write another word over one; only how the words stand at the end
 counts. In a picture a blue number stands left of a place across, above a place that goes down, and before a word where it was put."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from quintain.registry import register
 from quintain.worlds.engines.grid.board import FLOOR, GOAL, WALL
 from quintain.worlds.engines.grid.fog import UNKNOWN, Fog, FogRules
-from quintain.worlds.engines.grid.maps import SAYINGS, MapGame, world
+from quintain.worlds.engines.grid.maps import SAYINGS, Frame, MapGame, world
 from quintain.worlds.engines.grid.walk import ANSWER
 from quintain.worlds.engines.turns import TurnWorld
 from quintain.worlds.kernel import Facts, levels_of
+from quintain.worlds.scene import Run
 
 RULES = """You walk through rooms to find a goal, one cell a turn. You see only the cells around you, as many rows and columns far
 as is said below the map, through walls too; what you have seen stays on the map.
@@ -29,6 +30,13 @@ TABLE = (
 )
 
 
+def _told(state: Fog) -> Frame:
+    """How far one sees, above the map."""
+    wide = state.board.width
+    text = FogRules().lines(state)[0].partition(";")[0]
+    return 0.0, 0.08 * wide, (Run(text=text, x=wide / 2, y=0.04 * wide, size=0.06 * wide),)
+
+
 @register("world", "FogMap", domain="spatial", engine="grid")
 def fog_map() -> TurnWorld[Fog]:
     """Explore rooms of which you see only the cells around you until you find the goal; boards of 5 to 18 cells a side."""
@@ -43,5 +51,5 @@ def fog_map() -> TurnWorld[Fog]:
         sayings=SAYINGS,
     )
     look = {FLOOR: "floor", WALL: "wall", GOAL: "floor+goal", UNKNOWN: "fog"}
-    game = MapGame(rules=FogRules(), tiles=look, nouns={GOAL: "the goal"}, veiled=True)
+    game = MapGame(rules=FogRules(), tiles=look, nouns={GOAL: "the goal"}, frame=_told, veiled=True)
     return world(facts, levels_of(KNOBS, TABLE), game, Fog)

@@ -54,8 +54,9 @@ def _world(
     make: Make,
     tiles: Mapping[str, str],
     nouns: Mapping[str, str],
+    aside: str = "player",
 ) -> TurnWorld[Way]:
-    game = MapGame(rules=WayRules(make), tiles={**TILES, **tiles}, nouns={**NOUNS, **nouns})
+    game = MapGame(rules=WayRules(make), tiles={**TILES, **tiles}, nouns={**NOUNS, **nouns}, aside=aside)
     return world(facts, levels_of(knobs.split(), table), game, Way)
 
 
@@ -123,7 +124,7 @@ def teleport_hall() -> TurnWorld[Way]:
     facts = _facts("TeleportHall", HALL, (0.02, 0.02, 0.02, 0.02))
     portals = {sign: f"floor+portal-{i}" for i, sign in enumerate(PORTALS)}
     nouns = {sign: f"portal {sign}" for sign in PORTALS}
-    return _world(facts, table, "size across down extra low high", build_hall, portals, nouns)
+    return _world(facts, table, "size across down extra low high", build_hall, portals, nouns, "player-corner")
 
 
 @register("world", "ConveyorFloor", domain="spatial", engine="grid")
