@@ -12,13 +12,8 @@ from typing import Any
 
 from quintain.types import Ints, QuintainError
 from quintain.worlds.art import tiles
-<<<<<<< HEAD
-from quintain.worlds.engines.cards.deck import Sheet, note
-from quintain.worlds.engines.turns import WON, After, counted
-=======
 from quintain.worlds.engines.cards.deck import Sheet, note, wide_note
-from quintain.worlds.engines.turns import WON, After
->>>>>>> e7838131aa8a0ecd498c6c9d6063049f9b381d40
+from quintain.worlds.engines.turns import WON, After, counted
 from quintain.worlds.kernel import Answer, Move, Plan
 from quintain.worlds.noise import Noise, Rng
 from quintain.worlds.scene import Box, Disc, Scene
