@@ -57,7 +57,7 @@ WRONG = [  # what is written instead of what, and what is told of it
     ('"random": 0.6', '"random": 0.0', "the random player earns "),
     ('"first": 0.6', '"first": 0.0', "the first player earns "),
     ('"constant": 0.6', '"constant": 0.0', "the constant player earns "),
-    (CAPTION, f"return str([m.key for m in getattr(self.solve(state, seat), 'moves', ())]) + {CAPTION[7:]}", "gave the oracle's whole plan"),
+    (CAPTION, f"return str([m.key for m in getattr(self.solve(state, seat), 'moves', ())]) + {CAPTION[7:]}", "the oracle's whole plan"),
     (BLOCKED, f"print('hello'); {BLOCKED}", "standard output, where verbs write data, was printed to: it gave 'hello'"),
     (BLOCKED, f"raise SystemExit(3); {BLOCKED}", "SystemExit: 3 (CornerWalk.step, {file}:"),
     ("return CornerWalk()", "return CornerWalk", "what is registered gave <class "),
