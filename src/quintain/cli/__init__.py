@@ -26,7 +26,7 @@ VERBS = {
     "simulate": "predict throughput, staleness and cost of a cluster on a virtual clock",
     "launch": "print the Slurm or KubeRay file that starts a run over a cluster",
     "new": "write a new world, reward or algorithm with a passing test, or a small model folder",
-    "doctor": "check a run folder, or this machine",
+    "doctor": "check a run folder, a world of yours, or this machine",
 }
 USAGE = """usage: quintain VERB [ARGUMENTS]      (quintain VERB --help for one verb)
 

@@ -1,5 +1,6 @@
-"""`quintain doctor [RUN]`: who waits for whom in a run that is going on, and why; of one that has ended, every byte is checked and
-every prompt accounted for. Without a run, check this machine."""
+"""`quintain doctor [RUN|FILE.py...|WORLD...]`: who waits for whom in a run that is going on, and why; of one that has ended, every byte
+is checked and every prompt accounted for. Of a world, such as a file of yours registers, what each of its methods gives on many states is
+checked: a finding has the method, the level and the seed. Without either, check this machine."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from quintain.registry import names
 from quintain.types import QuintainError
 
 EXTRAS = {
@@ -28,14 +30,26 @@ EXTRAS = {
 def main(arguments: list[str]) -> int:
     """Print the findings; 1 if something is wrong."""
     parser = argparse.ArgumentParser(allow_abbrev=False, prog="quintain doctor", description=__doc__)
-    parser.add_argument("run", nargs="?", type=Path, help="a run folder")
+    parser.add_argument(
+        "items",
+        nargs="*",
+        metavar="RUN|FILE.py|WORLD",
+        help="a run folder, files that register worlds, or worlds by name",
+    )
     parser.add_argument(
         "--repair", action="store_true", help="cut damaged records out; whole ones are kept, and a copy is set aside"
     )
     parser.add_argument("--bytes", action="store_true", help="of a run that is going on, check every byte too")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_intermixed_args(arguments)
-    found = machine() if given.run is None else examine(given.run, repair=given.repair, whole=given.bytes)
+    if not given.items:
+        found = machine()
+    elif is_run(given.items):
+        found = examine(Path(given.items[0]), repair=given.repair, whole=given.bytes)
+    elif given.repair or given.bytes:
+        raise QuintainError(f"--repair and --bytes are for a run folder, which {', '.join(given.items)} is not")
+    else:
+        found = examine_worlds(given.items)
     if given.json:
         print(json.dumps(found, indent=1))
     else:
@@ -45,6 +59,24 @@ def main(arguments: list[str]) -> int:
             for line in value if isinstance(value, list) else [value]:
                 print(f"{key:<12} {line}")
     return 0 if found["ok"] else 1
+
+
+def is_run(items: list[str]) -> bool:
+    """Whether the words of the command line are a run, or what should be one, and no worlds."""
+    (first, *more) = items
+    return not more and not first.endswith(".py") and (Path(first).exists() or first not in names("world"))
+
+
+def examine_worlds(items: list[str]) -> dict[str, Any]:
+    """What is wrong with worlds, and what was looked at."""
+    from quintain.cli.places import places
+    from quintain.testing.checkup import examine
+
+    if strange := [item for item in items if "=" in item]:
+        raise QuintainError(f"{strange[0]}: worlds are examined as their levels set them; name files and worlds alone")
+    looked = [examine(name) for name in places(items).worlds]
+    findings = [line for of in looked for line in of.findings]
+    return {"ok": not findings, "findings": findings, "examined": [str(of) for of in looked]}
 
 
 def examine(folder: Path, *, repair: bool, whole: bool) -> dict[str, Any]:
