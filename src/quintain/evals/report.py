@@ -72,7 +72,8 @@ def _seconds(store: RunDir) -> float:
     It goes by the order in which the first process wrote them: a clock may be set back amid a run, which then costs no time.
     """
     lines = store.lines(["issued", "trained", "eval", "sft", "stopped"], dead=True)
-    told = [(line.event.time, line.event.kind == "stopped") for line in lines if line.rank == 0]
+    # once each: a run that goes on writes the last evaluation again, as of when it was
+    told = dict.fromkeys((line.event.time, line.event.kind == "stopped") for line in lines if line.rank == 0)
     begun = json.loads((store.path / "run.json").read_text())["created"]
     moments = [(begun, False), *told]
     return sum(max(0.0, after - before) for (before, stopped), (after, _) in itertools.pairwise(moments) if not stopped)
@@ -105,7 +106,8 @@ def _tiles(rows: Rows, evals: Rows) -> Iterator[tuple[str, str]]:
     if rows:
         last = [m for _, m in rows[-10:]]
         yield f"{sum(m['reward'] for m in last) / len(last):.2f}", "reward, last 10 steps"
-        yield f"{sum(m['tokens_per_second'] for m in last) / len(last):,.0f}", "tokens/s, last 10 steps"
+        tokens, seconds = (sum(m.get(key, 0.0) for m in last) for key in ("tokens_context", "seconds"))
+        yield (f"{tokens / seconds:,.0f}" if seconds else "-"), "tokens/s, last 10 steps"
         yield f"{max(m.get('mismatch_max', 0.0) for _, m in rows):.1e}", "largest engine/learner |Δlog p|"
         yield f"{max(m.get('lag_max', 0.0) for _, m in rows):.0f}", "largest lag"
 
