@@ -33,6 +33,32 @@ by step from what is shown, and so has each next cell of a sudoku, a nonogram or
 
 def main(arguments: list[str]) -> int:
     """Write demonstrations and say how many."""
+    given = _parser().parse_intermixed_args(arguments)
+    place = places(given.items)
+    given.worlds, given.params, given.scaffold = place.worlds, place.params, place.scaffold
+    if not given.worlds:
+        raise QuintainError(
+            "name at least one world: quintain demos KeyDoor -n 100 (`quintain list worlds` names them)"
+        )
+    if given.n < 1:
+        raise QuintainError(f"-n is {given.n}; at least one demonstration of each world must be asked for")
+    if given.seed < 0:
+        raise QuintainError(f"--seed is {given.seed}; it must be at least 0")
+    from quintain.envs.files import whole
+
+    envs, levels = _envs(given), levels_of(given.levels)
+    if given.out is None:
+        _print(given, envs, levels)
+        return 0
+    with whole(given.out) as file:
+        wrote = _write(given, envs, levels, file)
+    print(
+        f"wrote {given.out}: {_count(wrote['lines'], 'demonstration')} of {', '.join(given.worlds)}{_slipped(given, wrote)}"
+    )
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         allow_abbrev=False,
         prog="quintain demos",
@@ -62,29 +88,7 @@ def main(arguments: list[str]) -> int:
         "--why", action="store_true", help="a line before each answer: what comes next of the plan, or how it was found"
     )
     parser.add_argument("--out", type=Path, help="file to write (default: standard output)")
-    given = parser.parse_intermixed_args(arguments)
-    place = places(given.items)
-    given.worlds, given.params, given.scaffold = place.worlds, place.params, place.scaffold
-    if not given.worlds:
-        raise QuintainError(
-            "name at least one world: quintain demos KeyDoor -n 100 (`quintain list worlds` names them)"
-        )
-    if given.n < 1:
-        raise QuintainError(f"-n is {given.n}; at least one demonstration of each world must be asked for")
-    if given.seed < 0:
-        raise QuintainError(f"--seed is {given.seed}; it must be at least 0")
-    from quintain.envs.files import whole
-
-    envs, levels = _envs(given), levels_of(given.levels)
-    if given.out is None:
-        _print(given, envs, levels)
-        return 0
-    with whole(given.out) as file:
-        wrote = _write(given, envs, levels, file)
-    print(
-        f"wrote {given.out}: {_count(wrote['lines'], 'demonstration')} of {', '.join(given.worlds)}{_slipped(given, wrote)}"
-    )
-    return 0
+    return parser
 
 
 def _manner(given: argparse.Namespace) -> Any:

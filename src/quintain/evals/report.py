@@ -17,7 +17,7 @@ from quintain.evals.diagnose import findings
 from quintain.evals.page import PAGE, STYLE
 from quintain.ledger import ReadOnlyRun, RunDir
 from quintain.messages import png_of
-from quintain.runtime.drawn import titled
+from quintain.runtime.drawn import elsewhere, titled
 from quintain.runtime.drawn import where as drawn
 from quintain.runtime.opponents import AGAINST, ITSELF, PLAYERS, rival
 from quintain.types import Group, Kind, Message, Node, QuintainError, Trajectory
@@ -45,7 +45,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
         style=STYLE,
         sub=html.escape(_sub(config, rows, wall) + moved),
         tiles="".join(_tile(*t) for t in _tiles(rows, here)),
-        charts=_charts(rows, evals) or "<p>No step was trained yet.</p>",
+        charts=_charts(rows, evals, elsewhere(config)) or "<p>No step was trained yet.</p>",
         findings=f'<table class="found">{told}</table>'
         if told
         else "<p>Too little was trained and recorded to say more.</p>",
@@ -170,16 +170,19 @@ def _by_place(title: str, stem: str, rows: Rows) -> str:
     return f'<figure class="chart"><figcaption>{head}</figcaption><table class="found">{told}</table></figure>'
 
 
-def _charts(rows: Rows, evals: Rows) -> str:
+def _charts(rows: Rows, evals: Rows, there: str = "") -> str:
+    """All of them; evaluations are `there`, where it is not where the run trains."""
     if not rows:
         return ""
-    held = {}
+    held, where = {}, f" in {there}" * bool(there)
     for kind, name in (("eval", "held out"), ("greedy", "held out, greedy")):
         points = [(float(s), m[f"{kind}/success"]) for s, m in evals if f"{kind}/success" in m]
         if points:
-            held[name] = ([x for x, _ in points], [y for _, y in points])
+            held[name + where] = ([x for x, _ in points], [y for _, y in points])
     made = [chart.lines("Success", _successes(rows), held, floor=0.0)]
     made.append(_by_place("Success in training, by world or level", "success/", rows))
+    after = [(step - 1, m) for step, m in evals]  # an evaluation is told of with the step that it comes after
+    made.append(_by_place("Success held out, by level", "eval/success:", after))
     for title, keys, floor in (
         ("Reward", {"reward": "reward"}, 0.0),
         ("Entropy in nats", {"entropy": "entropy"}, 0.0),

@@ -61,9 +61,11 @@ def test_all_worlds_that_are_played_are_named_on_the_page_and_in_the_list(tmp_pa
         tmp_path / "runs" / "two", make("tiny", {"sampler": two, "run": {"name": "two"}}).toml()
     ) as store:
         store.append(Event(time=0.0, step=7, actor="run", kind="eval", payload={"eval/success": 0.25}))
+        store.append(Event(time=0.0, step=7, actor="run", kind="metrics", payload=STEP))
     page = write_report(tmp_path / "runs" / "two").read_text()
     assert "<title>two: grpo on FrozenLake, NimGame</title>" in page
     assert "FrozenLake, NimGame level 0-1; evaluated in KeyDoor level 0 · seed" in page
+    assert "</i>held out in KeyDoor level 0<" in page
     monkeypatch.chdir(tmp_path)
     assert main(["list", "runs"]) == 0
     told = capsys.readouterr().out
@@ -103,7 +105,13 @@ def test_success_elsewhere_is_not_told_as_gained_here(run):
         evaluated(store, 3, 0.1)
         evaluated(store, 4, 0.25)
         store.commit()
+        for step, low in ((0, 0.5), (3, 0.75)):
+            row = {"eval/success": 0.25, "eval/success:0": low, "eval/success:4": 0.0}
+            store.append(Event(time=1e9, step=step, actor="run", kind="eval", payload=row))
+        store.commit()
     page = write_report(run).read_text()
+    chart = re.search('aria-label="Success held out, by level">.*?</figure>', page).group()
+    assert chart.count("<polyline") == 2 and "</i>0<" in chart and "</i>4<" in chart
     assert "<b>0.10 → 0.25</b><span>success, held out" in page
     assert "· after step 3: env.levels [0] → [3]<" in page and "run.steps [9]" not in page
 
