@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -32,6 +33,32 @@ by step from what is shown, and so has each next cell of a sudoku, a nonogram or
 
 def main(arguments: list[str]) -> int:
     """Write demonstrations and say how many."""
+    given = _parser().parse_intermixed_args(arguments)
+    place = places(given.items)
+    given.worlds, given.params, given.scaffold = place.worlds, place.params, place.scaffold
+    if not given.worlds:
+        raise QuintainError(
+            "name at least one world: quintain demos KeyDoor -n 100 (`quintain list worlds` names them)"
+        )
+    if given.n < 1:
+        raise QuintainError(f"-n is {given.n}; at least one demonstration of each world must be asked for")
+    if given.seed < 0:
+        raise QuintainError(f"--seed is {given.seed}; it must be at least 0")
+    from quintain.envs.files import whole
+
+    envs, levels = _envs(given), levels_of(given.levels)
+    if given.out is None:
+        _print(given, envs, levels)
+        return 0
+    with whole(given.out) as file:
+        wrote = _write(given, envs, levels, file)
+    print(
+        f"wrote {given.out}: {_count(wrote['lines'], 'demonstration')} of {', '.join(given.worlds)}{_slipped(given, wrote)}"
+    )
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         allow_abbrev=False,
         prog="quintain demos",
@@ -52,33 +79,16 @@ def main(arguments: list[str]) -> int:
         help="least reward of an episode that is written (default 1: all); less where luck decides, as in poker",
     )
     parser.add_argument(
-        "--slips", type=float, default=0.0, help="share of turns with a stray move to recover from (default 0)"
+        "--slips",
+        type=float,
+        default=0.0,
+        help="share of turns with a stray move to recover from, before episodes below --reward are left out (default 0)",
     )
     parser.add_argument(
         "--why", action="store_true", help="a line before each answer: what comes next of the plan, or how it was found"
     )
     parser.add_argument("--out", type=Path, help="file to write (default: standard output)")
-    given = parser.parse_intermixed_args(arguments)
-    place = places(given.items)
-    given.worlds, given.params, given.scaffold = place.worlds, place.params, place.scaffold
-    if not given.worlds:
-        raise QuintainError(
-            "name at least one world: quintain demos KeyDoor -n 100 (`quintain list worlds` names them)"
-        )
-    if given.n < 1:
-        raise QuintainError(f"-n is {given.n}; at least one demonstration of each world must be asked for")
-    if given.seed < 0:
-        raise QuintainError(f"--seed is {given.seed}; it must be at least 0")
-    from quintain.envs.files import whole
-
-    envs, levels = _envs(given), levels_of(given.levels)
-    if given.out is None:
-        _print(given, envs, levels)
-        return 0
-    with whole(given.out) as file:
-        count = _write(given, envs, levels, file)
-    print(f"wrote {given.out}: {_count(count, 'demonstration')} of {', '.join(given.worlds)}")
-    return 0
+    return parser
 
 
 def _manner(given: argparse.Namespace) -> Any:
@@ -121,24 +131,34 @@ def _print(given: argparse.Namespace, envs: list[Any], levels: Sequence[int]) ->
 
     try:
         with room_for("standard output"):
-            _write(given, envs, levels, sys.stdout)
+            wrote = _write(given, envs, levels, sys.stdout)
             sys.stdout.flush()
+        if told := _slipped(given, wrote).removeprefix("; "):
+            print(told, file=sys.stderr)
     except CannotWrite:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still held goes nowhere
         raise
 
 
-def _write(given: argparse.Namespace, envs: list[Any], levels: Sequence[int], file: TextIO) -> int:
+def _write(given: argparse.Namespace, envs: list[Any], levels: Sequence[int], file: TextIO) -> Counter[str]:
+    """Write them, and count lines, turns and slips."""
     from quintain.runtime.spread import cores, spread
 
-    count, whole, far = 0, given.n * len(envs), Paced()
+    wrote, whole, far = Counter[str](), given.n * len(envs), Paced()
     for env in envs:
         tasks = _tasks(given, env.facts.name, levels)
         for task, turns in spread(env, tasks, given.n, cores(), _manner(given)):
             file.write(json.dumps(_line(env, task, turns), ensure_ascii=False) + "\n")
-            count += 1
-            far(f"{count} of {whole} demonstrations, {env.facts.name}")
-    return count
+            wrote.update(lines=1, turns=len(turns), slips=sum(turn.slip for turn in turns))
+            far(f"{wrote['lines']} of {whole} demonstrations, {env.facts.name}")
+    return wrote
+
+
+def _slipped(given: argparse.Namespace, wrote: Counter[str]) -> str:
+    """The share of slips in what is written, which is lower than that asked for where slips cost the reward."""
+    share = wrote["slips"] / max(1, wrote["turns"])
+    left = f" (--slips {given.slips:g} is of all that is played, also of episodes that came to less than --reward)"
+    return f"; {100 * share:.0f} % of the turns are slips{left}" if given.slips else ""
 
 
 def _tasks(given: argparse.Namespace, name: str, levels: Sequence[int]) -> Iterator[Task]:

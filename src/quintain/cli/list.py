@@ -188,23 +188,26 @@ def _made(place: Path) -> float:
         return 0.0
 
 
-def _drawn(tree: dict[str, Any]) -> dict[str, str]:
-    """The worlds and levels of a run whose sampler may draw others than its env names; nothing where that cannot be told here."""
+def _drawn(tree: dict[str, Any]) -> tuple[dict[str, str], str]:
+    """The worlds and levels of a run whose sampler may draw others than its env names, and where else it is evaluated; nothing where
+    that cannot be told here.
+    """
     from quintain import config as configs
-    from quintain.runtime.drawn import titled
+    from quintain.runtime.drawn import elsewhere, titled
     from quintain.types import QuintainError
 
     if tree.get("sampler", {}).keys() <= {"name"}:
-        return {}
+        return {}, ""
     try:
-        return dict(zip(("world", "level"), titled(configs.make(tree)), strict=True))
+        config = configs.make(tree)
+        return dict(zip(("world", "level"), titled(config), strict=True)), elsewhere(config)
     except QuintainError:  # such as a world of a file that is gone
-        return {}
+        return {}, ""
 
 
 def runs(folder: Path = Path("runs")) -> list[dict[str, Any]]:
-    """The runs in a folder, the one that was begun last at the end: where each plays, steps taken, success at its last evaluation and
-    when that was.
+    """The runs in a folder, the one that was begun last at the end: where each plays, steps taken, success at its last evaluation,
+    when that was, and in which world if it trains in others.
     """
     from quintain.ledger import RunDir
     from quintain.serve.desk import recorded
@@ -227,7 +230,8 @@ def runs(folder: Path = Path("runs")) -> list[dict[str, Any]]:
                 tree = tomllib.loads(store.config if (place / "config.toml").exists() else store.agreed)
                 env, steps = tree.get("env", {}), tree.get("run", {}).get("steps", "?")
                 row |= {"world": tree.get("data") or env.get("name", "?")}
-                row |= {"level": ",".join(map(str, env.get("levels", [])))} | _drawn(tree)
+                own, there = _drawn(tree)
+                row |= {"level": ",".join(map(str, env.get("levels", [])))} | own
                 row |= {"algorithm": tree.get("algorithm", {}).get("name", "?")}
                 newest = store.latest_checkpoint()
                 whole = not newest or store.offset >= newest.offsets.get(0, 0)
@@ -241,5 +245,6 @@ def runs(folder: Path = Path("runs")) -> list[dict[str, Any]]:
         if not whole:
             row["evaluated"] = "damaged"
         elif scores and scores[-1][0] is not None:
-            row |= {"success": f"{scores[-1][0]:.3f}", "evaluated": f"step {scores[-1][1]}"}
+            at = f"step {scores[-1][1]}" + f" in {there}" * bool(there)
+            row |= {"success": f"{scores[-1][0]:.3f}", "evaluated": at}
     return rows

@@ -107,6 +107,8 @@ def evaluated(step: int, metrics: Mapping[str, float]) -> str:
     Example:
         >>> evaluated(3, {"eval/episodes": 20.0, "eval/reward": 0.5, "eval/success": 0.25})
         'evaluated after 3 steps: eval success 0.250  reward 0.500  (20 episodes)'
+        >>> evaluated(1, {"eval/success": 0.25, "eval/turns": 2.0, "eval/success:0": 0.5, "eval/episodes:0": 4.0, "eval/answers_cut": 3.0})
+        'evaluated after 1 step: eval success 0.250  success:0 0.500  turns 2.000  (3 answers cut at their token limit)'
     """
     ways: dict[str, dict[str, float]] = {}
     for key, value in metrics.items():
@@ -115,9 +117,11 @@ def evaluated(step: int, metrics: Mapping[str, float]) -> str:
             ways.setdefault(way, {})[name] = value
     told = []
     for way, numbers in ways.items():
-        count = numbers.pop("episodes", None)
-        names = sorted(numbers, key=lambda name: name != "success")
-        cells = [f"{name} {numbers[name]:.3f}" for name in names] + ([f"({count:,.0f} episodes)"] if count else [])
+        counts = {"episodes": "episodes", "answers_cut": "answers cut at their token limit"}
+        beside = ", ".join(f"{numbers[name]:,.0f} {what}" for name, what in counts.items() if numbers.get(name))
+        names = sorted(numbers, key=lambda name: not name.startswith("success"))
+        cells = [f"{name} {numbers[name]:.3f}" for name in names if name.partition(":")[0] not in counts]
+        cells += [f"({beside})"] if beside else []
         told.append(f"{way} {'  '.join(cells)}".strip())
     return f"evaluated after {step} step{'' if step == 1 else 's'}: {'; '.join(told)}"
 

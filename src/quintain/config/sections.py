@@ -326,9 +326,13 @@ class EvalSection(BaseModel, extra="forbid", validate_default=True, allow_inf_na
 
     _numbers = NUMBERS
     every: int = key(0, ge=0, description="steps between evaluations; 0 only at start and end")
-    instances: int = key(0, ge=0, description="episodes of one evaluation under way; 0 is off")
+    instances: int = key(
+        0,
+        ge=0,
+        description="instances of one evaluation under way, each played once, or from each seat where `against` plays the others; 0 is off",
+    )
     final_instances: int = key(
-        0, ge=0, description="episodes of the first and last evaluation, whatever `instances` is; 0 takes it"
+        0, ge=0, description="instances of the first and last evaluation, whatever `instances` is; 0 takes it"
     )
     temperature: float = key(1.0, ge=0, description="softmax temperature of evaluations, whatever the rollouts have")
     greedy: bool = key(True, description="also evaluate with temperature 0 at start and end")

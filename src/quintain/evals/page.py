@@ -11,7 +11,7 @@ h2{font-size:18px;margin:40px 0 12px}p.sub{color:var(--soft);margin:0 0 20px}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px}
 .tile{background:var(--card);border:1px solid var(--line);border-radius:10px;
 padding:12px 14px}.tile b{display:block;font-size:20px;font-weight:650;white-space:nowrap}.tile span{color:var(--soft);font-size:13px}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(400px,100%),1fr));gap:14px}
+.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(400px,100%),1fr));gap:14px}
 .chart{margin:0;background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px}
 .chart svg{width:100%;height:auto;display:block}.chart figcaption{font-weight:600;margin:0 0 6px 4px}
 .grid{stroke:var(--line)}.tick{fill:var(--soft);font-size:11px}.keys{display:flex;gap:14px;flex-wrap:wrap;font-size:13px;

@@ -17,7 +17,7 @@ from quintain.evals.diagnose import findings
 from quintain.evals.page import PAGE, STYLE
 from quintain.ledger import ReadOnlyRun, RunDir
 from quintain.messages import png_of
-from quintain.runtime.drawn import titled
+from quintain.runtime.drawn import elsewhere, titled
 from quintain.runtime.drawn import where as drawn
 from quintain.runtime.opponents import AGAINST, ITSELF, PLAYERS, rival
 from quintain.types import Group, Kind, Message, Node, QuintainError, Trajectory
@@ -45,7 +45,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
         style=STYLE,
         sub=html.escape(_sub(config, rows, wall) + moved),
         tiles="".join(_tile(*t) for t in _tiles(rows, here)),
-        charts=_charts(rows, evals) or "<p>No step was trained yet.</p>",
+        charts=_charts(rows, evals, elsewhere(config)) or "<p>No step was trained yet.</p>",
         findings=f'<table class="found">{told}</table>'
         if told
         else "<p>Too little was trained and recorded to say more.</p>",
@@ -72,7 +72,8 @@ def _seconds(store: RunDir) -> float:
     It goes by the order in which the first process wrote them: a clock may be set back amid a run, which then costs no time.
     """
     lines = store.lines(["issued", "trained", "eval", "sft", "stopped"], dead=True)
-    told = [(line.event.time, line.event.kind == "stopped") for line in lines if line.rank == 0]
+    # once each: a run that goes on writes the last evaluation again, as of when it was
+    told = dict.fromkeys((line.event.time, line.event.kind == "stopped") for line in lines if line.rank == 0)
     begun = json.loads((store.path / "run.json").read_text())["created"]
     moments = [(begun, False), *told]
     return sum(max(0.0, after - before) for (before, stopped), (after, _) in itertools.pairwise(moments) if not stopped)
@@ -105,7 +106,8 @@ def _tiles(rows: Rows, evals: Rows) -> Iterator[tuple[str, str]]:
     if rows:
         last = [m for _, m in rows[-10:]]
         yield f"{sum(m['reward'] for m in last) / len(last):.2f}", "reward, last 10 steps"
-        yield f"{sum(m['tokens_per_second'] for m in last) / len(last):,.0f}", "tokens/s, last 10 steps"
+        tokens, seconds = (sum(m.get(key, 0.0) for m in last) for key in ("tokens_context", "seconds"))
+        yield (f"{tokens / seconds:,.0f}" if seconds else "-"), "tokens/s, last 10 steps"
         yield f"{max(m.get('mismatch_max', 0.0) for _, m in rows):.1e}", "largest engine/learner |Δlog p|"
         yield f"{max(m.get('lag_max', 0.0) for _, m in rows):.0f}", "largest lag"
 
@@ -168,16 +170,19 @@ def _by_place(title: str, stem: str, rows: Rows) -> str:
     return f'<figure class="chart"><figcaption>{head}</figcaption><table class="found">{told}</table></figure>'
 
 
-def _charts(rows: Rows, evals: Rows) -> str:
+def _charts(rows: Rows, evals: Rows, there: str = "") -> str:
+    """All of them; evaluations are `there`, where it is not where the run trains."""
     if not rows:
         return ""
-    held = {}
+    held, where = {}, f" in {there}" * bool(there)
     for kind, name in (("eval", "held out"), ("greedy", "held out, greedy")):
         points = [(float(s), m[f"{kind}/success"]) for s, m in evals if f"{kind}/success" in m]
         if points:
-            held[name] = ([x for x, _ in points], [y for _, y in points])
+            held[name + where] = ([x for x, _ in points], [y for _, y in points])
     made = [chart.lines("Success", _successes(rows), held, floor=0.0)]
     made.append(_by_place("Success in training, by world or level", "success/", rows))
+    after = [(step - 1, m) for step, m in evals]  # an evaluation is told of with the step that it comes after
+    made.append(_by_place("Success held out, by level", "eval/success:", after))
     for title, keys, floor in (
         ("Reward", {"reward": "reward"}, 0.0),
         ("Entropy in nats", {"entropy": "entropy"}, 0.0),

@@ -71,6 +71,30 @@ def pass_at(k: int, tries: int, successes: int) -> float:
     return 1.0 - math.comb(tries - successes, k) / math.comb(tries, k)
 
 
+def passes(tried: Sequence[tuple[int, int]]) -> dict[str, float]:
+    """Mean pass@k over instances, for k = 1, 2, 4... up to the fewest tries of one, and these.
+
+    Args:
+        tried: tries and successes of each instance that was played.
+
+    Example:
+        >>> passes([(4, 1), (4, 4)])
+        {'1': 0.625, '2': 0.75, '4': 1.0}
+    """
+    most = min((tries for tries, _ in tried), default=0)
+    return {str(k): sum(pass_at(k, *one) for one in tried) / len(tried) for k in _powers(most)}
+
+
+def told_passes(found: Mapping[str, float]) -> str:
+    """What `passes` found, for people; "" of single tries."""
+    return "   ".join(f"pass@{k} {v:.3f}" for k, v in found.items()) if len(found) > 1 else ""
+
+
+def told_levels(found: Mapping[str, float]) -> str:
+    """The success of each level, as a line for people."""
+    return "  success by level: " + "   ".join(f"{level}: {won:.3f}" for level, won in found.items())
+
+
 def summary(groups: Sequence[Group]) -> dict[str, Any]:
     """Everything that `quintain eval` prints, as JSON values.
 
@@ -94,8 +118,6 @@ def summary(groups: Sequence[Group]) -> dict[str, Any]:
     mean = sum(t.reward for t in episodes) / max(1, n)
     each = [sum(t.reward for t in g.trajectories) / len(g.trajectories) for g in groups if g.trajectories]
     spread = math.sqrt(sum((r - mean) ** 2 for r in each) / max(1, len(each) - 1) / max(1, len(each)))
-    tries = min((len(w) for w in wins), default=0)
-    passes = {k: sum(pass_at(k, len(w), sum(w)) for w in wins) / len(wins) for k in _powers(tries)}
     turns = sum(max(1, len(t.turn_rewards), t.turns) for t in episodes)
     return {
         "instances": len(by_seat),
@@ -104,7 +126,7 @@ def summary(groups: Sequence[Group]) -> dict[str, Any]:
         "interval": list(interval(share * worth, worth)),
         "reward": mean,
         "reward_error": spread,
-        "pass": {str(k): v for k, v in passes.items()},
+        "pass": passes([(len(won), sum(won)) for won in wins]),
         "turns": turns / max(1, n),
         "tokens": sum(t.length for t in episodes) / max(1, n),
         "stops": {str(k): v / max(1, n) for k, v in Counter(t.stop for t in episodes).most_common()},
@@ -222,14 +244,14 @@ def table(name: str, found: Mapping[str, Any]) -> str:
         + f"tokens {found['tokens']:.1f}   " * bool(found["tokens"])
         + f"malformed turns {100 * found['malformed']:.1f} %",
     ]
-    if len(found["pass"]) > 1:
-        lines.append("  " + "   ".join(f"pass@{k} {v:.3f}" for k, v in found["pass"].items()))
+    if told := told_passes(found["pass"]):
+        lines.append(f"  {told}")
     if seats := found.get("seats"):
         told = "   ".join(f"{seat} {won:.3f}" for seat, won in seats.items())
         who = f"{rival} plays the others" if (rival := found.get("against")) else "the player plays all"
         lines.append(f"  success by seat: {told}   (each seat of a game is an attempt of its own; {who})")
     if levels := found.get("levels"):
-        lines.append("  success by level: " + "   ".join(f"{level}: {won:.3f}" for level, won in levels.items()))
+        lines.append(told_levels(levels))
     lines.append("  stops: " + ", ".join(f"{k} {100 * v:.1f} %" for k, v in found["stops"].items()))
     if recorded := found.get("recorded"):
         lines.append("  on recorded episodes: " + ", ".join(f"{k} {v:.3f}" for k, v in recorded.items()))

@@ -31,7 +31,7 @@ PAGE = """<!doctype html>
 <h1>{title}</h1><p class="sub">{sub}</p>
 <div class="charts">{charts}</div>
 <h2>Domains</h2><p class="sub">Success of the newest evaluation of each player, with its 95 % interval.</p>{domains}
-<h2>Worlds</h2>{worlds}
+{levels}<h2>Worlds</h2>{worlds}
 </main></body></html>
 """
 
@@ -139,8 +139,9 @@ def page(rows: Sequence[Mapping[str, Any]]) -> str:
     others = len(rows) - len(same)
     levels = ", ".join(map(str, newest["levels"]))
     sub = (
-        f"{len(newest['worlds'])} worlds · level {levels} · seeds {newest['seeds'][0]} to {newest['seeds'][1]} of the split "
-        f"{newest['split']} · instances {newest['digest']} · {len(same)} evaluations of {len(latest)} players"
+        f"{_count(len(newest['worlds']), 'world')} · level {levels} · seeds {newest['seeds'][0]} to {newest['seeds'][1]} of the split "
+        f"{newest['split']} · instances {newest['digest']} · {_count(len(same), 'evaluation')} of "
+        + _count(len(latest), "player")
         + (f" · {others} of other instances left out" if others else "")
     )
     return PAGE.format(
@@ -149,8 +150,13 @@ def page(rows: Sequence[Mapping[str, Any]]) -> str:
         sub=html.escape(sub),
         charts=_charts(same, shown),
         domains=_domains(shown),
+        levels=_levels(shown),
         worlds=_worlds(shown),
     )
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n} {word}{'s' * (n != 1)}"
 
 
 def _charts(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Mapping[str, Any]]) -> str:
@@ -169,20 +175,40 @@ def _cells(tag: str, cells: Sequence[str]) -> str:
     return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
 
 
-def _domains(shown: Mapping[str, Mapping[str, Any]]) -> str:
-    def said(row: Mapping[str, Any]) -> str:
-        return f"{row['success']:.3f}  ({row['interval'][0]:.3f} to {row['interval'][1]:.3f})"
+def _said(row: Mapping[str, Any] | None) -> str:
+    """Success with its interval and the highest pass@k; of evaluations of earlier versions what they have of these."""
+    if row is None:
+        return "-"
+    passes = [f"  pass@{k} {share:.3f}" for k, share in row.get("pass", {}).items()]
+    between = f"  ({row['interval'][0]:.3f} to {row['interval'][1]:.3f})" if row["interval"] else ""
+    return f"{row['success']:.3f}{between}{''.join(passes[1:][-1:])}"
 
+
+def _domains(shown: Mapping[str, Mapping[str, Any]]) -> str:
     newest = list(shown.values())[-1]
     lines = [_cells("th", ["domain", "worlds", *shown])]
     for domain, row in newest["domains"].items():
-        lines.append(_cells("td", [domain, str(row["worlds"]), *(said(r["domains"][domain]) for r in shown.values())]))
-    lines.append(_cells("th", ["all", str(len(newest["worlds"])), *(said(row) for row in shown.values())]))
+        lines.append(_cells("td", [domain, str(row["worlds"]), *(_said(r["domains"][domain]) for r in shown.values())]))
+    lines.append(_cells("th", ["all", str(len(newest["worlds"])), *(_said(row) for row in shown.values())]))
     return f'<table class="found">{"".join(lines)}</table>'
 
 
+def _levels(shown: Mapping[str, Mapping[str, Any]]) -> str:
+    """Success by level, where there are several."""
+    each = [row.get("by_level", {}) for row in shown.values()]
+    levels = dict.fromkeys(level for row in each for level in row)
+    lines = [_cells("td", [level, *(_said(row.get(level)) for row in each)]) for level in levels]
+    table = f'<table class="found">{_cells("th", ["level", *shown])}{"".join(lines)}</table>'
+    return f"<h2>Levels</h2>{table}\n" if lines else ""
+
+
 def _worlds(shown: Mapping[str, Mapping[str, Any]]) -> str:
-    names = list(shown.values())[-1]["worlds"]
+    def said(row: Mapping[str, Any], name: str) -> str:
+        return _said({"success": row["worlds"][name], "interval": row.get("intervals", {}).get(name)})
+
     lines = [_cells("th", ["world", *shown])]
-    lines += [_cells("td", [name, *(f"{row['worlds'][name]:.2f}" for row in shown.values())]) for name in names]
+    lines += [
+        _cells("td", [name, *(said(row, name) for row in shown.values())])
+        for name in list(shown.values())[-1]["worlds"]
+    ]
     return f'<table class="found">{"".join(lines)}</table>'

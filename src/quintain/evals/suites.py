@@ -12,7 +12,7 @@ from quintain.config import Config
 from quintain.envs.suites import COUNT, SPLIT, Suite
 from quintain.envs.world import world_of
 from quintain.evals.players import PLAYERS, builtin, called, cast_of
-from quintain.evals.stats import compared, effective, interval, paired
+from quintain.evals.stats import compared, effective, interval, paired, passes, told_levels, told_passes
 from quintain.parts import Cast
 from quintain.registry import build
 from quintain.runtime.evaluate import play, succeeded
@@ -126,7 +126,7 @@ def _of(group: Group) -> Played:
 
 
 def score(played: Sequence[Played]) -> dict[str, Any]:
-    """Success with its 95 % interval, reward and share of malformed turns of instances, each of which counts the same.
+    """Success with its 95 % interval, pass@k, reward and share of malformed turns of instances, each of which counts the same.
 
     Example:
         >>> one = Played(share=1.0, tries=1, reward=1.0, turns=3, malformed=0)
@@ -143,13 +143,19 @@ def score(played: Sequence[Played]) -> dict[str, Any]:
         "episodes": tries,
         "success": share,
         "interval": list(interval(share * worth, worth)),
+        "pass": passes([(p.tries, round(p.share * p.tries)) for p in played if p.tries]),
         "reward": sum(p.reward for p in played) / n,
         "malformed": sum(p.malformed for p in played) / max(1, sum(p.turns for p in played)),
     }
 
 
 def summed(suite: Suite, found: Mapping[str, list[Played]]) -> dict[str, Any]:
-    """The whole suite, each domain and each world, as JSON values."""
+    """The whole suite, each domain, each world and, where there are several, each level, as JSON values."""
+    levels = {
+        str(level): score([p for w in suite.worlds for p in found[w][at * COUNT : (at + 1) * COUNT]])
+        for at, level in enumerate(suite.levels)
+    }
+    worlds = {name: score(found[name]) for name in suite.worlds}
     domains = {domain: [p for w in there for p in found[w]] for domain, there in suite.domains.items()}
     return {
         "suite": suite.name,
@@ -159,7 +165,9 @@ def summed(suite: Suite, found: Mapping[str, list[Played]]) -> dict[str, Any]:
         "digest": suite.digest(),
         **score([p for rows in found.values() for p in rows]),
         "domains": {name: {"worlds": len(suite.domains[name]), **score(rows)} for name, rows in domains.items()},
-        "worlds": {name: score(found[name])["success"] for name in suite.worlds},
+        "worlds": {name: row["success"] for name, row in worlds.items()},
+        "intervals": {name: row["interval"] for name, row in worlds.items()},
+        **({"by_level": levels} if len(levels) > 1 else {}),
     }
 
 
@@ -200,12 +208,18 @@ def table(found: Mapping[str, Any]) -> str:
         f"  {found['episodes']} episodes of {found['instances']} instances: {len(found['worlds'])} worlds, level {levels}, "
         f"seeds {found['seeds'][0]} to {found['seeds'][1]} of the split {found['split']}",
     ]
-    wide = max(len(name) for name in found["domains"])
-    lines.append(f"  {'domain':<{wide}}  worlds  success   95 % interval   reward  malformed turns")
+    if told := told_passes(found["pass"]):
+        lines.append(f"  {told}")
+    if levels := found.get("by_level"):
+        lines.append(told_levels({level: row["success"] for level, row in levels.items()}))
+    wide, most = max(len(name) for name in found["domains"]), [*found["pass"]][1:][-1:]
+    head = "".join(f"  pass@{k}" for k in most)
+    lines.append(f"  {'domain':<{wide}}  worlds  success   95 % interval {head}  reward  malformed turns")
     for name, row in found["domains"].items():
         low, high = row["interval"]
         lines.append(
-            f"  {name:<{wide}}  {row['worlds']:>6}  {row['success']:>7.3f}  {low:.3f} to {high:.3f}  {row['reward']:>7.3f}  "
-            f"{100 * row['malformed']:>13.1f} %"
+            f"  {name:<{wide}}  {row['worlds']:>6}  {row['success']:>7.3f}  {low:.3f} to {high:.3f}"
+            + "".join(f"  {row['pass'][k]:>{5 + len(k)}.3f}" for k in most)
+            + f"  {row['reward']:>7.3f}  {100 * row['malformed']:>13.1f} %"
         )
     return "\n".join(lines)

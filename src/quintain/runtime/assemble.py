@@ -29,7 +29,7 @@ from quintain.runtime.beside import Beside
 from quintain.runtime.check import check
 from quintain.runtime.crew import Crew
 from quintain.runtime.crew_engine import CrewEngine, PinnedCrewEngine
-from quintain.runtime.drawn import drawn_places
+from quintain.runtime.drawn import astray, drawn_places
 from quintain.runtime.env_pool import EnvPool
 from quintain.runtime.evaluate import Evaluator, make_evaluator
 from quintain.runtime.fits import cramped
@@ -257,8 +257,8 @@ async def _train(
     run, scores = opened.run, {}
     if narrow := policy.narrower(config, opened.model):
         run.say(narrow)
-    if tight := cramped(config, opened.stage.renderer, drawn_places(config)):
-        run.say(f"WARNING: {tight}")
+    for told in filter(None, (cramped(config, opened.stage.renderer, drawn_places(config)), astray(config))):
+        run.say(f"WARNING: {told}")
     alike = not any(key.startswith(JUDGED) for key in place.changed)
     resumed = place.resume and run.restore(place.step, alike)
     watch.went_on = True

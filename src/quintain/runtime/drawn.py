@@ -75,7 +75,7 @@ def where(config: Config) -> str:
     """
     if not (drawn := drawn_places(config)):
         return config.data or f"{config.env.name} level {','.join(map(str, config.env.levels))}"
-    played, together = Place.played(config), dict[str, list[str]]()
+    together = dict[str, list[str]]()
     for place in drawn:
         worlds = together.setdefault(_levels(place), [])
         worlds += [] if place.world in worlds else [place.world]
@@ -83,9 +83,34 @@ def where(config: Config) -> str:
     mute = dict.fromkeys(place.world for place in drawn if not hasattr(world_of(place.world), "solve"))
     if config.warm_start.steps and mute:
         told += f"; no warm start in {', '.join(mute)}, which has no oracle"
-    if (config.eval.instances or config.eval.final_instances) and together != {_levels(played): [played.world]}:
-        told += f"; evaluated in {played.world} level {_levels(played)}"
-    return told
+    return told + (f"; evaluated in {there}" if (there := elsewhere(config)) else "")
+
+
+def elsewhere(config: Config) -> str:
+    """The world and the levels in which a run is evaluated, where these are not those that it trains in."""
+    if not (config.eval.instances or config.eval.final_instances) or not (drawn := drawn_places(config)):
+        return ""
+    here, played = {(place.world, level) for place in drawn for level in place.levels}, Place.played(config)
+    return (
+        "" if here == {(played.world, level) for level in played.levels} else f"{played.world} level {_levels(played)}"
+    )
+
+
+def astray(config: Config) -> str:
+    """What to say where the world in which a run is evaluated is none of those that it trains in; else "".
+
+    Example:
+        >>> from quintain import config as configs
+        >>> astray(configs.make({"sampler": {"name": "worlds", "env": "FourRooms"}, "eval": {"instances": 8}}))
+        'success is evaluated in KeyDoor level 0, which is not trained in: env.name is the world of evaluations (FourRooms is trained in)'
+    """
+    worlds = dict.fromkeys(place.world for place in drawn_places(config))
+    if not (there := elsewhere(config)) or config.env.name in worlds:
+        return ""
+    return (
+        f"success is evaluated in {there}, which is not trained in: env.name is the world of evaluations ({', '.join(worlds)} "
+        f"{'is' if len(worlds) == 1 else 'are'} trained in)"
+    )
 
 
 def cut(config: Config) -> str:

@@ -13,7 +13,7 @@ from quintain.config import Config
 from quintain.given import given_by
 from quintain.parts import Cast, Reward, Rollout
 from quintain.runtime.chain import APART as FIRST_TICKET
-from quintain.runtime.failures import refuse_failures, too_few
+from quintain.runtime.failures import cut_of, refuse_failures, too_few
 from quintain.runtime.keeper import Peers
 from quintain.runtime.opponents import sides
 from quintain.runtime.playing import make_reward
@@ -98,7 +98,9 @@ class Evaluator:
     told: list[str] = field(default_factory=list)  # that the rollout gives too few, once
 
     async def __call__(self, step: int, guard: Guard) -> Mapping[str, float]:
-        """Means over the episodes: `eval/success`, `eval/reward`, `eval/turns`, and `greedy/...` at both ends.
+        """Means over the episodes: `eval/success`, `eval/reward`, `eval/turns`, and `greedy/...` at both ends; how many, as
+        `eval/episodes`; of several levels `eval/success:LEVEL` and `eval/episodes:LEVEL`; where answers were cut at the token limit of a
+        turn how many, as `eval/answers_cut`.
 
         What is played goes through `guard`, which may give it up; then there are no scores.
 
@@ -127,11 +129,28 @@ class Evaluator:
         if not self.told and (few := too_few(groups, self.rollout, 1)):
             self.told.append(few)
             self.say(f"WARNING: {name}: {few}")
-        found = scores(groups)
-        keys = ("episodes", "reward", "success", "turns")
-        summed = self.ranks.sums({k: found[k] for k in keys})
-        n = max(1.0, summed["episodes"])
-        return {f"{name}/episodes": summed["episodes"]} | {f"{name}/{k}": summed[k] / n for k in keys[1:]}
+        summed = self.ranks.sums(_sums(groups, sorted({task.level for task in self.tasks[:count]})))
+        return {f"{name}/{k}": value for k, value in _means(summed).items()}
+
+
+def _sums(groups: Sequence[Group], levels: Sequence[int]) -> dict[str, float]:
+    """What ranks add up: the names depend on the levels of all their tasks alone."""
+    out = {k: v for k, v in scores(groups).items() if not k.startswith("stop/")}
+    for level in levels if len(levels) > 1 else ():
+        own = scores([g for g in groups if g.task.level == level])
+        out |= {f"{k}:{level}": own[k] for k in ("episodes", "success")}
+    return out | {"answers_cut": float(cut_of(t for g in groups for t in g.trajectories).count)}
+
+
+def _means(summed: Mapping[str, float]) -> dict[str, float]:
+    """Sums as means over their episodes, beside the counts of these; what was not played, and answers cut where none was, are left out."""
+    out = dict[str, float]()
+    for key, value in summed.items():
+        name, colon, level = key.partition(":")
+        count = summed[f"episodes{colon}{level}"]
+        if (count or not colon) and (value or name != "answers_cut"):
+            out[key] = value if name in ("episodes", "answers_cut") else value / max(1.0, count)
+    return out
 
 
 def _far(far: Callable[[str], None], what: str, text: str) -> None:

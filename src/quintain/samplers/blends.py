@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from quintain.codec import encode
 from quintain.given import next_of, numbers_of, seen_by, spread_out, whole
 from quintain.parts import Sampler, State
-from quintain.registry import build, entry, named, register, unknown
+from quintain.registry import UnknownName, build, entry, named, register, unknown
 from quintain.samplers.draws import choice, mixed, uniform
 from quintain.samplers.worlds import SEEDS, Place, SamplerError, Worlds, check_shard, task_of
 from quintain.types import Group, Task
 
 # tag of groups in which the policy played every seat of a contest: half of them win, however well they play
 EVEN = "even"
+# what runs hand to every sampler, whatever it takes
+HANDED = ("env", "levels", "params", "split", "seed", "shard", "path", "columns", "epochs")
 
 
 class Mixture:
@@ -83,6 +87,7 @@ def mixture(
 
     Raises:
         SamplerError: no part, or weights that do not fit.
+        UnknownName: an option that no part takes.
 
     Example:
         >>> parts = [{"name": "worlds", "env": "KeyDoor"}, {"name": "worlds", "env": "Sokoban"}]
@@ -91,6 +96,7 @@ def mixture(
         >>> task.env in ("KeyDoor", "Sokoban"), task.level, state["drawn"]
         (True, 2, 1)
     """
+    refuse_strays("mixture", mixture, parts, kwargs)
     shares = tuple(weights) or (1.0,) * len(parts)
     if not parts or len(shares) != len(parts) or min(shares) < 0 or not any(shares):
         raise SamplerError(f"mixture: {len(parts)} parts with weights {list(shares)}; give each part a weight >= 0")
@@ -102,10 +108,41 @@ def part_of(part: Sampler | Mapping[str, Any] | str, shared: Mapping[str, Any]) 
     """A sampler, or the one of that name with its options and those of the shared ones that it takes."""
     if not isinstance(part, str | Mapping):
         return whole(part)
-    spec = {"name": part} if isinstance(part, str) else dict(part)
+    spec, takes = {"name": part} if isinstance(part, str) else dict(part), options_of(part)
+    return whole(build("sampler", {**{k: v for k, v in shared.items() if takes is None or k in takes}, **spec}))
+
+
+def options_of(part: Sampler | Mapping[str, Any] | str) -> set[str] | None:
+    """The options that a part takes where it is named, with those of the parts in it and what runs hand over; None for all there are."""
+    if not isinstance(part, str | Mapping):
+        return set()
+    spec = {"name": part} if isinstance(part, str) else part
     takes = inspect.signature(entry("sampler", named("sampler", spec)).make).parameters
-    everything = any(p.kind is p.VAR_KEYWORD for p in takes.values())
-    return whole(build("sampler", {**{k: v for k, v in shared.items() if k in takes or everything}, **spec}))
+    own = {name for name, p in takes.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    if not any(p.kind is p.VAR_KEYWORD for p in takes.values()):
+        return own
+    inside = [options_of(p) for p in (*spec.get("parts", ()), *([spec["inner"]] if "inner" in spec else ()))]
+    found = [each for each in inside if each is not None]
+    within = takes.keys() & {"parts", "inner"} and len(found) == len(
+        inside
+    )  # what else it may hand its options to, nobody knows
+    return own.union(HANDED, *found) if within else None
+
+
+def refuse_strays(name: str, make: Any, parts: Sequence[Any], given: Mapping[str, Any]) -> None:
+    """Refuse options for the parts of a sampler of that name that none of them takes.
+
+    Raises:
+        UnknownName: one is; the nearest name is told.
+    """
+    each = [options_of(part) for part in parts]
+    known = dict.fromkeys([*inspect.signature(make).parameters, *HANDED]) | dict.fromkeys(
+        name for names in each for name in sorted(names or ())
+    )
+    del known["kwargs"]
+    for key in given if None not in each else ():
+        if key not in known:
+            raise UnknownName(unknown(f"option of sampler {name!r} and its parts:", key, known))
 
 
 class Curriculum:
@@ -130,8 +167,9 @@ class Curriculum:
         return sampler
 
     def numbers(self, state: State) -> dict[str, float]:
-        """Where it is."""
-        return {f"level/{self.env}": float(self.levels[self._at(state)])}
+        """Where it is; the name has the knobs, as there may be several of one world."""
+        knobs = "".join(f" {name}={json.dumps(value, separators=(',', ':'))}" for name, value in self.params.items())
+        return {f"level/{self.env}{knobs}": float(self.levels[self._at(state)])}
 
     def init(self) -> State:
         """The first level, nothing seen."""
@@ -149,9 +187,8 @@ class Curriculum:
     def observe(self, state: State, group: Group) -> State:
         """Count the successes of the current level; after `window` groups of it, move up, down, or stay."""
         task = group.task
-        if task.env != self.env or task.level != self.levels[self._at(state)] or not group.trajectories:
-            return state
-        if group.tags.get(EVEN):
+        other = task.env != self.env or task.level != self.levels[self._at(state)]
+        if other or encode(task.params) != encode(self.params) or not group.trajectories or group.tags.get(EVEN):
             return state
         solved = sum(r > 0.5 for r in group.rewards) / len(group.rewards)
         recent = [*state["recent"], solved]
@@ -183,8 +220,8 @@ def curriculum(
 
     With p the share of episodes with a reward above 1/2 among the last `window` groups of the current level: p >=
     `high` moves one level up, p < `low` one down. One task in five is of an earlier level, so that nothing is
-    forgotten. The metric `level/WORLD` is the current one; a warm start has demonstrations of all levels alike. Several processes climb
-    together, by the groups of all. Where others play seats of a game in some groups
+    forgotten. The metric `level/WORLD` (with knobs `level/WORLD knob=value`) is the current one; a warm start has demonstrations of all
+    levels alike. Several processes climb together, by the groups of all. Where others play seats of a game in some groups
     (`rollout.opponents`), only those count.
 
     Args:

@@ -10,7 +10,7 @@ from typing import Any
 from quintain.given import next_of, seen_by
 from quintain.parts import Sampler, State
 from quintain.registry import register, unknown
-from quintain.samplers.blends import part_of
+from quintain.samplers.blends import part_of, refuse_strays
 from quintain.samplers.draws import choice, uniform
 from quintain.samplers.worlds import SEEDS, SamplerError, check_shard
 from quintain.types import Group, Kind, Message, Role, Task, Text, Trajectory
@@ -142,6 +142,7 @@ def recycle(
         **kwargs: options for the inner sampler where it is named, such as `path`, `split` and `shard`.
 
     Raises:
+        UnknownName: an option that the inner sampler does not take.
         SamplerError: an unknown kind or limit, or a number out of range; (when drawn) tasks without an opening of their own.
 
     Special cases: prompts with pictures are not recycled, as the question could not be told; answers without text neither.
@@ -154,6 +155,7 @@ def recycle(
     Reference: SPARK, 2025, arXiv 2509.22624. Differs from the paper: the wording, one per kind; judges see what was said, not
     the boxed answer alone; an even share of the draws instead of up to 64 prompts a step.
     """
+    refuse_strays("recycle", recycle, [inner], kwargs)
     given = {"single": 0.3, "bar": 0.5, "keep": 256, "length": 2000, **(limits or {}), "seed": seed}
     for name in given:
         if name not in ("single", "bar", "keep", "length", "seed"):

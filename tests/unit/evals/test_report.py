@@ -30,7 +30,7 @@ def run(tmp_path):
     with RunDir.create(home, make("tiny").toml()) as store:
         begun = json.loads((home / "run.json").read_text())["created"]
         for step, entropy, groups in ((0, 1.5, 4.0), (1, 0.0, 0.0), (2, 1.25, 4.0)):
-            row = {**STEP, "entropy": entropy, "groups_trained": groups}
+            row = {**STEP, "entropy": entropy, "groups_trained": groups, "seconds": 5.0, "tokens_context": 500.0}
             store.append(Event(time=begun + step, step=step, actor="run", kind="metrics", payload=row))
         for seconds, kind in ((30, "trained"), (40, "stopped"), (3640, "issued"), (3650, "stopped")):
             payload = {"trained": {"tickets": []}, "issued": {"ticket": 0}}.get(kind, {"reason": "drained"})
@@ -43,15 +43,33 @@ def test_the_page_counts_the_seconds_of_the_run_and_not_its_breaks(run):
     assert " · 50 s</p>" in page and "tokens/s, last 10 steps" in page and "bands are one standard deviation" in page
 
 
+def test_an_evaluation_that_a_resume_writes_again_begins_no_second_break_and_a_rate_is_of_all_tokens(run):
+    begun = json.loads((run / "run.json").read_text())["created"]
+    with RunDir.open(run, "a") as store:
+        for seconds, kind in ((3651, "issued"), (3660, "eval"), (3661, "stopped"), (3660, "eval"), (9000, "issued")):
+            payload = {"eval": {}, "issued": {"ticket": 9}}.get(kind, {"reason": "done"})
+            store.append(Event(time=begun + seconds, step=3, actor="run", kind=kind, payload=payload))
+        row = {**STEP, "groups_trained": 4.0, "seconds": 0.5, "tokens_context": 500.0, "tokens_per_second": 1000.0}
+        store.append(Event(time=begun + 9000, step=3, actor="run", kind="metrics", payload=row))
+    page = write_report(run).read_text()
+    assert " · 60 s</p>" in page and "<b>129</b><span>tokens/s, last 10 steps" in page
+
+
 def test_all_worlds_that_are_played_are_named_on_the_page_and_in_the_list(tmp_path, monkeypatch, capsys):
     two = {"name": "worlds", "env": ["FrozenLake", "NimGame"], "levels": [0, 1]}
-    RunDir.create(tmp_path / "runs" / "two", make("tiny", {"sampler": two, "run": {"name": "two"}}).toml()).close()
+    with RunDir.create(
+        tmp_path / "runs" / "two", make("tiny", {"sampler": two, "run": {"name": "two"}}).toml()
+    ) as store:
+        store.append(Event(time=0.0, step=7, actor="run", kind="eval", payload={"eval/success": 0.25}))
+        store.append(Event(time=0.0, step=7, actor="run", kind="metrics", payload=STEP))
     page = write_report(tmp_path / "runs" / "two").read_text()
     assert "<title>two: grpo on FrozenLake, NimGame</title>" in page
     assert "FrozenLake, NimGame level 0-1; evaluated in KeyDoor level 0 · seed" in page
+    assert "</i>held out in KeyDoor level 0<" in page
     monkeypatch.chdir(tmp_path)
     assert main(["list", "runs"]) == 0
-    assert "runs/two  FrozenLake, NimGame  0,1    grpo" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "runs/two  FrozenLake, NimGame  0,1    grpo" in told and "0.250    step 7 in KeyDoor level 0\n" in told
 
 
 def test_a_step_without_a_group_has_no_entropy_and_rewards_start_at_0(run):
@@ -87,7 +105,13 @@ def test_success_elsewhere_is_not_told_as_gained_here(run):
         evaluated(store, 3, 0.1)
         evaluated(store, 4, 0.25)
         store.commit()
+        for step, low in ((0, 0.5), (3, 0.75)):
+            row = {"eval/success": 0.25, "eval/success:0": low, "eval/success:4": 0.0}
+            store.append(Event(time=1e9, step=step, actor="run", kind="eval", payload=row))
+        store.commit()
     page = write_report(run).read_text()
+    chart = re.search('aria-label="Success held out, by level">.*?</figure>', page).group()
+    assert chart.count("<polyline") == 2 and "</i>0<" in chart and "</i>4<" in chart
     assert "<b>0.10 → 0.25</b><span>success, held out" in page
     assert "· after step 3: env.levels [0] → [3]<" in page and "run.steps [9]" not in page
 

@@ -95,6 +95,33 @@ def test_an_oracle_wins_and_a_random_player_is_as_repeatable_as_its_seed():
     assert played("random", SMALL, tries=3)["episodes"] == 180
 
 
+def test_several_tries_and_levels_of_a_suite_are_told_by_domain_and_by_level(tmp_path, capsys):
+    casts = suites.casting("random", SMALL, [], [], {})
+    rows = asyncio.run(suites.play_suite(SMALL, casts, 3))
+    found = {"player": "random", **suites.summed(SMALL, rows)}
+    share, some = found["success"], [p.share > 0 for there in rows.values() for p in there]
+    assert found["pass"]["1"] == pytest.approx(share) and [*found["pass"]] == ["1", "2", "3"]
+    assert found["pass"]["3"] == pytest.approx(sum(some) / 60) and found["pass"]["3"] > share
+    games = found["domains"]["games"]["pass"]
+    assert games == suites.score(rows["NimGame"])["pass"] != found["pass"]
+    low, high = (found["by_level"][level]["success"] for level in ("0", "2"))
+    assert (low + high) / 2 == pytest.approx(share) and low == pytest.approx(
+        sum(p.share for there in rows.values() for p in there[:10]) / 30
+    )
+    told = suites.table(found)
+    assert f"pass@3 {found['pass']['3']:.3f}\n  success by level: 0: {low:.3f}   2: {high:.3f}\n" in told
+    assert "   pass@3  reward" in told and f"   {games['3']:.3f}  " in told
+    older = {name: value for name, value in found.items() if name not in ("by_level", "intervals", "pass")}
+    suite_page.keep({**older, "player": "older"}, tmp_path)
+    page = suite_page.keep(found, tmp_path).read_text()
+    assert f"<td>0</td><td>-</td><td>{low:.3f}  (" in page and f"pass@3 {games['3']:.3f}</td>" in page
+    between = "{:.3f}  ({:.3f} to {:.3f})".format(found["worlds"]["NimGame"], *found["intervals"]["NimGame"])
+    assert f"<td>NimGame</td><td>{found['worlds']['NimGame']:.3f}</td><td>{between}</td>" in page
+    single = suites.summed(one := replace(SMALL, levels=(2,)), {w: there[10:] for w, there in rows.items()})
+    assert "by_level" not in single and "pass@" not in suites.table({"player": "a", **single, "pass": {"1": 0.5}})
+    assert "Levels" not in suite_page.page([{"player": "a", **single, "digest": one.digest()}])
+
+
 def test_long_evaluations_tell_beside_the_result_how_far_they_are(capsys, monkeypatch):
     clock = itertools.count(0, 4)  # every third word is due
     monkeypatch.setattr("quintain.waits.monotonic", lambda: next(clock))
@@ -156,7 +183,7 @@ def test_the_verb_prints_domains_and_keeps_what_was_found(tmp_path, capsys, monk
     (tmp_path / "file").touch()
     monkeypatch.setattr(suites, "play_suite", lambda *given: pytest.fail("played before it is known where to"))
     assert main([*words[:-1], str(tmp_path / "file")]) == 1 and "file" in capsys.readouterr().err
-    assert "2 evaluations of 1 players" in (tmp_path / "kept" / "suite-spatial.html").read_text()
+    assert "2 evaluations of 1 player<" in (tmp_path / "kept" / "suite-spatial.html").read_text()
 
 
 class Talker:

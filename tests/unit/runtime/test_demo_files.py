@@ -22,10 +22,12 @@ SCAFFOLD = ("env.scaffold.rules=false", "env.scaffold.feedback=false")
 
 
 @pytest.fixture
-def file(tmp_path):
+def file(tmp_path, capsys):
     path = tmp_path / "demos.jsonl"
     words = ["demos", "KeyDoor", "-n", "6", "--levels", "0", "--slips", "0.3", "--why", "--seed", "3"]
     assert main([*words, *SCAFFOLD, "--out", str(path)]) == 0
+    slips = [not own for line in path.read_text().splitlines() for own in json.loads(line)["imitate"]]
+    assert f"KeyDoor; {100 * sum(slips) / len(slips):.0f} % of the turns are slips (--" in capsys.readouterr().out
     return path
 
 

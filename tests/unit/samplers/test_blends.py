@@ -1,10 +1,11 @@
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from quintain.given import numbers_of, spread_out
-from quintain.registry import build
+from quintain.registry import UnknownName, build
 from quintain.samplers.blends import curriculum, mixture
 from quintain.samplers.worlds import SamplerError, worlds
 from quintain.types import Group, Stop, Trajectory
@@ -76,12 +77,47 @@ def test_a_curriculum_tells_where_it_is_and_draws_all_levels_where_nobody_shows_
     climbing = {"name": "curriculum", "env": "B", "levels": [2, 5], "params": {"size": 3}, "control": {"window": 1}}
     sampler = mixture(worlds("A"), climbing, seed=3)
     state = sampler.init()
-    assert numbers_of(sampler, state) == {"level/B": 2.0} and not numbers_of(worlds("A"), {"drawn": 0})
+    assert numbers_of(sampler, state) == {"level/B size=3": 2.0} and not numbers_of(worlds("A"), {"drawn": 0})
     task = next(t for t in draw(sampler, 20)[0] if t.env == "B")
-    assert numbers_of(sampler, sampler.observe(state, played(task, [1.0]))) == {"level/B": 5.0}
+    assert numbers_of(sampler, sampler.observe(state, played(task, [1.0]))) == {"level/B size=3": 5.0}
     assert {(t.env, t.level) for t in draw(sampler, 40)[0]} == {("A", 0), ("B", 2)}
     found = draw(spread_out(sampler), 40)[0]
     assert {(t.env, t.level, t.params.get("size")) for t in found} == {("A", 0, None), ("B", 2, 3), ("B", 5, 3)}
+
+
+def test_curricula_of_one_world_with_other_knobs_climb_apart():
+    parts = [{"name": "curriculum", "env": "B", "params": {"size": n}, "control": {"window": 1}} for n in ((3, 3), 4)]
+    sampler = mixture(*parts, {"name": "curriculum", "env": "B", "control": {"window": 1}})
+    assert sampler.parts[0].params == {"size": (3, 3)}
+    task = replace(next(t for t in draw(sampler, 40)[0] if t.params.get("size") == (3, 3)), params={"size": [3, 3]})
+    state = sampler.observe(sampler.init(), played(task, [1.0]))  # as another process knows it
+    assert numbers_of(sampler, state) == {"level/B size=[3,3]": 1.0, "level/B size=4": 0.0, "level/B": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"parts": ["worlds"], "weigths": [9]}, "option of sampler 'mixture' and its parts: 'weigths'; .* 'weights'"),
+        ({"parts": ["worlds"], "weight": [9]}, "did you mean 'weights'"),
+        ({"parts": ["worlds"], "level": [3]}, "did you mean 'levels'"),
+        ({"of": ["worlds"]}, "unknown option of sampler 'mixture' and its parts: 'of'; there are: parts, weights"),
+        ({"parts": ["worlds"], "control": {"window": 3}}, "'control'"),
+        ({"parts": ["curriculum"], "contrl": {"window": 3}}, "did you mean 'control'"),
+        ({"parts": [{"name": "mixture", "parts": ["worlds"]}], "shares": 1}, "'shares'"),
+        ({"name": "recycle", "inner": {"name": "worlds"}, "knds": []}, "sampler 'recycle' .* did you mean 'kinds'"),
+    ],
+)
+def test_an_option_that_no_part_takes_is_refused_with_the_nearest_name(spec, said):
+    with pytest.raises(UnknownName, match=said):
+        build("sampler", {"name": "mixture", **spec})
+
+
+def test_options_of_one_part_and_what_every_run_hands_over_pass():
+    handed = {"env": "A", "levels": [1], "params": {}, "split": "test", "seed": 3, "shard": (0, 1)}
+    curriculum = {"name": "curriculum", "env": "B"}
+    inner = {"name": "mixture", "parts": ["worlds", curriculum]}
+    build("sampler", {"name": "mixture", "parts": [inner, "worlds"], "control": {"window": 3}, "pool": 9, **handed})
+    build("sampler", {"name": "mixture", "parts": [{"name": "recycle", "inner": "worlds"}, curriculum], **handed})
 
 
 def test_the_level_rises_with_success_falls_with_failure_and_stays_between():
