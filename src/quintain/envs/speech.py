@@ -45,6 +45,8 @@ _IDLE = re.compile(
             r"(?:^|(?<=[.!?\n]))[ \t]*(?:(?:no|but|hmm),?[ \t]+)?wait[,!—–]+[ \t]*(?=(?:I|no|that|this|maybe|let|actually|what|we)\b)",
             r"\blet[ \t]+me[ \t]+(?:check[ \t]+(?:the|this|that|again|what|for|how)|take[ \t]+a)\b|\bdouble[- ]check\w*",
             r"\bstay(?:s|ing)?[ \t]+(?:calm|focused)\b|\blook(?:ing)?[ \t]+forward\b|\ba[ \t]+draw\b|\ban?[ \t]+AI\b",
+            r"\b(?:after|against|considered|considering|facing|given|reply|response|versus)\b(?:[ \t]+to)?"
+            r"[ \t]+(?:an?|the|his|her|their)[ \t]+(?:opponent['’]s[ \t]+)?\w+(?:[ \t]+to[ \t]+\d+)?",  # what was there before
             r"\bsteps?[ \t]+(?:by[ \t]+step|back|\d+)\b",
             r"\b(?:my|your|its|their|the|this|next|each|every|a|one|first|last)[ \t]+turn\b",
             rf"(?<!column )(?<!vertex )(?<!node )\b(?:(?-i:a)[ \t]+{_LABEL}|(?-i:I)[ \t]+)(?=[^\W\d_]{{2}})",  # an article, who speaks
@@ -62,29 +64,37 @@ _REJECTS = re.compile(  # of a clause that says how bad a move is
     "|".join(
         (
             r"\b(?:is|are|am|was|were|be|seems|looks|\w+['’]s)[ \t]+(?:(?:clearly|simply|just|such)[ \t]+)?"
-            r"(?:(?:an?|the)[ \t]+(?:[\w-]+[ \t]+)?(?:mistake|blunder|error|losing|bad|poor|terrible|awful)|suicid\w+"
-            r"|too[ \t]+(?!good|strong)\w+)\b",
+            r"(?:(?:an?|the)[ \t]+(?:[\w-]+[ \t]+)?(?:mistake|blunder|error|losing|bad|poor|terrible|awful)|suicid\w+|too[ \t]+"
+            r"(?:big|costly|dangerous|early|expensive|far|greedy|high|large|late|low|many|much|passive|risky|slow|small|weak))\b",
             r"(?:\b(?:would|will)|['’](?:d|ll))[ \t]+(?:\w+ly[ \t]+)?lose\b",
             r"\bno[ \t]+way[ \t]+(?:that[ \t]+)?(?:I|we)\b",
-            r"\b(?:little|no|hardly any)[ \t]+(?:reason|point|need|use|sense)[ \t]+(?:to|in)\b",
+            r"\b(?:little|no|hardly any)[ \t]+(?:reason|point|need|use|sense)[ \t]+(?:to|in)[ \t]+(?:(?:go|move|play|step)[ \t]+)?\S+\W*$",
         )
     ),
     re.IGNORECASE,
 )
-_DOUBTS = re.compile(r"\b(?:not|never|avoid\w*|without)\b|n['’]t\b", re.IGNORECASE)  # it may mean the contrary
-_OTHERS = re.compile(  # of a clause that says what another one does, or where something is
-    r"^[ \t\"']*(?:(?:(?:(?:the|my|our|your)[ \t]+)?(?:opponent|enemy|rival)|he|she|they)(?:['’]\w+)?[ \t]+\w"
-    r"|(?:white|black)[ \t]+(?:just|played|moved|took|captured|attack(?:s|ed)|threaten(?:s|ed))\b)"
-    r"|\b(?:is|are|was|lies|comes|flies|moves)[ \t]+(?:\w+[ \t]+)?(?:to|on|at|from)[ \t]+(?:my|your|our)[ \t]+(?:left|right)\b",
+_DOUBTS = re.compile(  # it may mean the contrary, or another's loss
+    r"\b(?:not|never|avoid\w*|without|nothing|least|other|everything|anything|opponent|enemy|rival|he|she|they|them)\b|n['’]t\b"
+    r"|\b(?:mistake|blunder|error)[ \t]+to[ \t]+(?:ignore|skip|miss|pass[ \t]+up|delay|decline|refuse|neglect|overlook|forgo|leave)\b"
+    r"|\bno[ \t]+way\b.*\blose\b",
     re.IGNORECASE,
 )
+_OTHERS = re.compile(  # of a clause that says what another one does, up to an `and`, or where something is
+    r"^(?!.*\b(?:I|we|best|must|should|answer|forces)\b)[ \t\"']*"
+    r"(?:(?:(?:(?:the|my|our|your)[ \t]+)?(?:opponent|enemy|rival)|he|she|they)(?:['’]\w+)?[ \t]+\w"
+    r"|(?:white|black)[ \t]+(?:just|played|moved|took|captured|attack(?:s|ed)|threaten(?:s|ed))\b)"
+    r".*?(?=\band\b|$)"
+    r"|^(?!.*\band\b).*\b(?:is|are|was|lies|comes|flies|moves)[ \t]+(?:\w+[ \t]+)?(?:to|on|at|from)"
+    r"[ \t]+(?:my|your|our)[ \t]+(?:left|right)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
 _TAKEN_BACK = re.compile(  # a sentence that breaks off at `but`, or is followed by `no`
-    r"(?:^|(?<=[.!?;\n]))[^.!?;\n]*(?:\bbut(?:[ \t]+(?:no|(?:I|we|it)[ \t]+(?:\w+n['’]t|cannot)))?\W*$"
+    r"(?:^|(?<=[.!?;\n]))[^.!?;\n]*(?:\bbut(?:[ \t]+(?:no|(?:I|we)[ \t]+(?:\w+n['’]t|cannot)))?\W*$"
     r"|[;.?!–—][ \t]*no(?=[ \t]*(?:[.!\n]|$)))",
     re.IGNORECASE,
 )
 SMALL = {  # words of speech that some worlds read as an action, a route or a code: they count where nothing else is said
-    *("or", "here", "go"),
+    *("or", "here", "go", "hold", "deck", "castle", "castles", "castling"),
     *("add", "bad", "each", "had", "head"),
     *("dud", "dull", "en", "es", "lull", "ne", "new", "news", "see", "seen", "sees", "sense", "we"),
 }
@@ -101,7 +111,7 @@ def telling(text: str) -> Iterator[str]:
     """
     clauses = _CLAUSE.split(_TAKEN_BACK.sub(" ", text))
     text = "".join(
-        " " if _OTHERS.search(said) or (_REJECTS.search(said) and not _DOUBTS.search(said)) else said
+        " " if _REJECTS.search(said) and not _DOUBTS.search(said) else _OTHERS.sub(" ", said, count=1)
         for said in clauses
     )
     yield from (word for word in _WORD.findall(_NOT.sub(" ", _IDLE.sub(" ", text))) if word.lower() not in SMALL)

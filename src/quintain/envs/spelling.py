@@ -87,6 +87,9 @@ _TOLD = re.compile(
 _BACK = re.compile(
     r"^(.*?)\b(?:(to|into|onto)\s+(\S.*?)|(\S+))\s+from\s+(\S.*)$", re.IGNORECASE
 )  # where to stands before where from
+_OWNED = re.compile(
+    r"the|his|her|their|this|that|its|\w+['’]s", re.IGNORECASE
+)  # before what is spoken of, and not done
 _TWICE = re.compile(r"([^()]+)\(([^()]+)\)[.!]?")  # an action, and in brackets perhaps the same in other words
 _DENIED = re.compile(
     r"[^\w<{]*(?:not\b|e\.g\.|for (?:example|instance)\b|(?:wrong|excluded|rejected|illegal|impossible|blocked|candidates|conflicts)\s*:)",
@@ -108,7 +111,12 @@ def agreed(words: Iterable[str], read: Callable[[str], Move | None]) -> Move | N
     }
     if len(named) != 1:
         return None
-    told = [i for i in range(len(said) - 2) if said[i + 1].lower() == "to" and read(said[i]) in named]
+    told = [
+        i
+        for i, word in enumerate(said[:-2])
+        if said[i + 1].lower() == "to" and said[i + 2].isdigit() and read(word) in named
+    ]
+    told = [i for i in told if not i or not _OWNED.fullmatch(said[i - 1])]
     full = [(i, move) for i in told if (move := read(" ".join(said[i : i + 3])))]
     if not full:
         return named.pop()

@@ -18,6 +18,7 @@ _SIGNS = [chr(code) for code in range(128)]
 _NAMED = re.compile(r"([a-z])\s*(\d{1,2})", re.ASCII)
 _PLACED = re.compile(r"\(?\s*(?:r|row)?\s*(\d{1,2})\s*(?:,|\s|c(?=\d))\s*(?:c|col|column)?\s*(\d{1,2})\s*\)?", re.ASCII)
 _COLUMN_ROW = re.compile(r"(?:column|col) ([a-z]|\d{1,2}),? row (\d{1,2})", re.ASCII)
+_LETTERED = re.compile(r"\b[a-z]\d{1,2}\b", re.ASCII)
 _NUMBERED = re.compile(
     r"\br(?:ow)? ?:? ?(\d{1,2})[, ]*(?:and )?c(?:ol(?:umn)?)? ?:? ?(\d{1,2})\b"
     r"|\bcol(?:umn)? ?:? ?(\d{1,2})[, ]*(?:and )?row ?:? ?(\d{1,2})\b",
@@ -58,7 +59,7 @@ def sized(width: int, height: int) -> str:
 
 
 def lettered(text: str) -> str:
-    """A text in small letters in which cells that are told by the numbers of their row and column have their names.
+    """A text in small letters in which cells that are told by the numbers of their row and column have their names, if none has one.
 
     Example:
         >>> lettered("r3c2 to row 4, column 2"), lettered("column 2, row 3"), lettered("row 3, column 99")
@@ -69,7 +70,7 @@ def lettered(text: str) -> str:
         row, column = int(told[1] or told[4]), int(told[2] or told[3])
         return f"{LETTERS[column - 1]}{row}" if 0 < column <= len(LETTERS) else told[0]
 
-    return _NUMBERED.sub(name, text)
+    return text if _LETTERED.search(_NUMBERED.sub(" ", text)) else _NUMBERED.sub(name, text)
 
 
 def read_cell(text: str) -> tuple[int, int] | None:

@@ -264,6 +264,37 @@ def test_free_text_is_searched_from_the_likeliest_place() -> None:
         ("HoldemFreeDuel", "A raise to 10 would be too much.", None),
         ("HoldemFreeDuel", "I would not raise to 10, so call", "call"),
         ("HoldemFreeDuel", "I would fold to a raise to 10, but call", None),
+        *(
+            ("HoldemFreeDuel", f"{said} raise to 8 {more}.", None)
+            for said, more in (("Given the", "I match it"), ("After his", ""))
+        ),
+        ("HoldemLimitDuel", "I raise. Two pair is strong.", "raise"),
+        *(
+            ("EmptyRoom", f"{said} up", "up")
+            for said in ("My rival forces me to go", "The enemy is near and", "They answer; best is")
+        ),
+        *(
+            ("EmptyRoom", f"up {said}", "up")
+            for said in ("would lose nothing", "is too good to skip", "is a losing move for them")
+        ),
+        *(
+            ("EmptyRoom", f"Down looks fine. {said} up", None)
+            for said in ("I will lose the least by", "It is a mistake to ignore")
+        ),
+        *(
+            ("EmptyRoom", f"Down looks fine. {said} up", None)
+            for said in ("The enemy's threat means I must go", "No way I lose by")
+        ),
+        ("EmptyRoom", "I go up and the opponent wants to stop me but it can't.", "up"),
+        ("BrickBounce", "Hold on! Let me think.", None),
+        ("BrickBounce", "Hold on. Left.", "left"),
+        ("GinRummy", "The deck is nearly empty, take the pile", "pile"),
+        ("TicTacToe", "b2 makes a line of 2x", "b2"),
+        ("TicTacToe", "Option 2a", None),
+        ("ChessGame", "Knight to f3 looks natural, I prefer e4.", "knight"),
+        ("ChessGame", "I want to castle later.", None),
+        ("ChessGame", "I think castling short is best", "short"),
+        ("ChessGame", "The best is castling long.", "long"),
         ("HoldemLimitDuel", "The opponent doesn't want me to raise.", None),
         ("ChessGame", "Black just played Qd8.", None),
         ("ChessGame", "White plays d1d8", "d1 d8"),

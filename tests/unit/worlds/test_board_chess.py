@@ -216,6 +216,7 @@ def test_castling_that_names_no_side_is_the_one_that_is_possible(rights: str, ke
         *(("f4 captures pawn d5", "f4 d5"), ("pawn takes the pawn on a4", "b3 a4"), ("Nf4xpd5", "f4 d5")),
         *(("Bishop takes pawn on a4", "d7 a4"), ("Pa2-a3", "a2 a3"), ("Pa2a3", "a2 a3"), ("Pa3", "a2 a3")),
         *(("a3 (pawn from a2 to a3)", "a2 a3"), ("f4h3 (Nh3)", "f4 h3"), ("N4e2 (f4 to e2)", "f4 e2")),
+        *(("Ba3 (a2 a3)", ""), ("Rh3 (f4 h3)", "")),
         *(("R1h4", "h1 h4"), ("R8xh5", "h8 h5"), ("Rh5", ""), ("Rg8", "h8 g8"), ("Qd1", "")),
     ],
 )

@@ -60,7 +60,7 @@ from quintain.envs.world import world_of
         ("WildTTT", ("Place an O at c3", "mark c3 with O", "o: c3", "cell c3, mark O", "c3 as o"), "c3 o"),
         ("ConnectK", ("drop a disc in column c", "drop disc in column c"), "c"),
         ("Mancala", ("c", "pit c", "column c", "Sow pit c", "I empty my pit c"), "c"),
-        ("Breakthrough", ("the piece at d7 moves to d6", "d7 to the free cell d6", "my piece d7 to d6"), "d7 d6"),
+        ("Breakthrough", ("the piece at d7 moves to d6", "my piece d7 to d6"), "d7 d6"),
         ("DotsBoxes", ("a1 a3", "draw a1 a3", "a1a3", "a1-a3"), "a2"),
         ("ChessGame", ('{"from":"d1","to":"d8"}', '{"from": "d1", "to": "d8"}'), "d1 d8"),
         ("PaddleMatch", ("move the paddle left", "shift left", "shift the paddle left"), "left"),

@@ -22,7 +22,7 @@ MEN = {"king": "K", "queen": "Q", "rook": "R", "bishop": "B", "knight": "N", "pa
 SHORT, LONG, EITHER = "short", "long", "castling"  # as answers may name it
 _SHORT = re.compile(r"(?<=\d)\s*[=(]?\s*([qrbn])\s*\)?\s*[+#]?$")
 _CASTLES = re.compile(r"(?:\d{1,3}\.{1,3}\s*)?[o0]-[o0](-[o0])?")
-_SIDE = re.compile(r"(?:i )?(?:castles? |castling )?(king|queen)[- ]?side(?: castling| castle)?")
+_SIDE = re.compile(r"(?:i )?(?:castles? |castling )?(?:(king|queen)[- ]?side|(short|long))(?: castling| castle)?")
 _CASTLE = re.compile(r"(?:i )?castl(?:es?|ing)")
 _TAKEN = re.compile(  # what is taken, before its cell
     rf"((?:takes|captures|x)\s*)(?:(?:the|on)\s+)?(?:(?:{'|'.join(MEN)})\s+(?:(?:on|at)\s+)?|[kqrbnp])(?=[a-h][1-8])",
@@ -112,7 +112,7 @@ def plain(text: str) -> str:
     if castles := _CASTLES.fullmatch(text):
         return LONG if castles[1] else SHORT
     if side := _SIDE.fullmatch(text):
-        return LONG if side[1] == "queen" else SHORT
+        return LONG if "queen" in side.groups() or "long" in side.groups() else SHORT
     if _CASTLE.fullmatch(text):
         return EITHER
     return _SHORT.sub(lambda m: " " + _LETTER[m[1]], text)
@@ -159,6 +159,14 @@ class Brief(NamedTuple):
         return fits and new == [_LETTER[letter] for letter in self.new.lower()]
 
 
+class Castling(NamedTuple):
+    """Castling whose side is not told."""
+
+    def fits(self, match: Match, said: str) -> bool:
+        """Whether a legal move, in the words of the game, is such a one."""
+        return said in ("e1 g1", "e1 c1", "e8 g8", "e8 c8") and SIGNS[match.position[NAMES.index(said[:2])]] in "Kk"
+
+
 class Piece(NamedTuple):
     """A piece whose move is not told."""
 
@@ -201,6 +209,8 @@ def read(text: str) -> Move | None:
     if (found := _TWICE.fullmatch(text)) and (move := _agreed(read(found[1]), read(found[2]))):
         return move
     move = GAMES.read(plain(text))
+    if move and move.key == EITHER:
+        return Move(EITHER, Castling())
     if move and move.key in SPECIALS:
         return Move(move.key, Piece("N" if move.key == "knight" else move.key[0].upper()))
     if not move or not (rest := brief(move.key)):
@@ -214,7 +224,15 @@ def _agreed(one: Move | None, two: Move | None) -> Move | None:
         return None
     move, said = (two, one.value) if isinstance(one.value, Brief) else (one, two.value)
     at, *to = move.key.split()
-    return move if at.startswith(said.file) and at.endswith(said.row) and to[:1] == [said.to] else None
+    if not (at.startswith(said.file) and at.endswith(said.row) and to[:1] == [said.to]):
+        return None
+    new = [_LETTER[letter] for letter in said.new.lower()]
+    if len(said.man) > 1 or to[1:] not in ([], new):
+        return None
+    if said.man == "P":
+        return Move(" ".join((at, said.to, *new)))
+    whole = said if said.file or said.row else said._replace(file=at[0])  # as it is that piece which goes there
+    return Move(whole.key, whole, True)
 
 
 def read_small(text: str) -> Move | None:

@@ -29,7 +29,7 @@ _CELL = re.compile(r"[a-z][1-9]\d?", re.ASCII)
 # words beside a move that say nothing more, where they are none of the game's own
 _BESIDE = re.compile(
     "x|o|w|b|castle|white|black|pawn|man|piece|king|builder|disc|pins?|flat|stone|draw|line|takes?|captures|builds?|remove|settles?"
-    "|moves?|goes|steps?|jumps?|leaps?|slides?|sow|seeds|empty|pit|put|place|marks?|cells?|point|away|free|promot(?:es?|ing)|becomes"
+    "|moves?|goes|steps?|jumps?|leaps?|slides?|sow|seeds|empty|pit|put|place|marks?|cells?|point|away|promot(?:es?|ing)|becomes"
     "|check|(?:check)?mate|i|my|new|an?|the|of|at|in|on|into|with|as|say|must"
 )
 _OTHER_WAY = re.compile(  # what comes last is told first

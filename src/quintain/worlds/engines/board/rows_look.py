@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from quintain.types import Ints, QuintainError
@@ -161,8 +162,10 @@ class RowLook:
         return (*names, *fixed, f"line-{knobs['line']}", *(sign + name for sign in SIGNS for name in names))
 
     def read(self, text: str) -> Move | None:
-        cell = read_cell(_TURNED.sub(r"\2\1", _SIDE.sub("", text[:60], count=1)))
-        return _put(*cell) if cell else None
+        text = _SIDE.sub("", text[:60], count=1)
+        turned = _TURNED.fullmatch(text)
+        cell = read_cell(f"{turned[2]}{turned[1]}" if turned else text)
+        return replace(_put(*cell), named=True) if cell and turned else _put(*cell) if cell else None
 
     def move(self, index: int, options: Ints) -> Move:
         return _put(*divmod(index, options[0]))

@@ -43,7 +43,7 @@ def read(text: str) -> Move | None:
         return PLAIN["call"]
     if _LEAST.fullmatch(text):
         return Move(LEAST)
-    found = _RAISE.fullmatch(counted(text))
+    found = _RAISE.fullmatch(counted(text) if " to " in text else text)
     if not found or not int(found[4]) or (found[3] and found[5]):
         return None
     word = "bet" if found[1] == "bet" and not (found[2] or found[3] or found[5]) else "raise"

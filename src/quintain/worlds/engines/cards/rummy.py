@@ -35,7 +35,8 @@ LAST = 2  # cards of the stock with which a hand ends
 ROWS, WIDE = 4, 6  # of the pile in a picture
 STOCK, PILE = Move("stock", -1), Move("pile", -2)
 _STOCK = re.compile(
-    r"(?:(?:draw|take) (?:a card )?)?(?:from )?(?:the )?(?:stock|deck)(?: pile)?|draw(?: (?:a|the hidden) card)?"
+    r"(?:(?:draw|take) (?:a card )?)?(?:from )?(?:the )?(?:stock|deck|(?:draw|(?<=from )stock|(?<=from the )stock) pile)"
+    r"|draw(?: (?:a|the hidden) card)?"
 )
 _PILE = re.compile(
     r"pile|take|(?:draw|take) (?:a card )?(?:from )?(?:the )?(?:(?:discard )?pile|(?:top )?discard|open card)"
