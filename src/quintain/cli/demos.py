@@ -158,7 +158,9 @@ def _slipped(given: argparse.Namespace, wrote: Counter[str]) -> str:
     """The share of slips in what is written, which is lower than that asked for where slips cost the reward."""
     share = wrote["slips"] / max(1, wrote["turns"])
     left = f" (--slips {given.slips:g} is of all that is played, also of episodes that came to less than --reward)"
-    return f"; {100 * share:.0f} % of the turns are slips{left}" if given.slips else ""
+    return (
+        f"; {100 * share:.0f} % of the turns are slips{left}" if given.slips and wrote["turns"] > wrote["lines"] else ""
+    )
 
 
 def _tasks(given: argparse.Namespace, name: str, levels: Sequence[int]) -> Iterator[Task]:

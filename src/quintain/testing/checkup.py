@@ -99,11 +99,10 @@ def _due(kept: bool, broken: str) -> None:
 
 
 def _facts(of: Checkup) -> None:
-    of.world = world_of(of.name)
-    facts: Facts = of.world.facts
     fine = re.fullmatch(r"[A-Za-z]\w*", of.name) is not None
     _due(fine, f"it is registered as {of.name!r}; a name has letters, digits and _ alone")
-    _due(facts.name == of.name, f"`facts.name` gave {facts.name!r}; it should give the name that is registered")
+    of.world = world_of(of.name)
+    facts: Facts = of.world.facts
     for seat in facts.seats:
         read = of.world.read(facts.example, seat)
         fine = isinstance(read, Move)
@@ -111,8 +110,6 @@ def _facts(of: Checkup) -> None:
     for kind, ceiling in facts.ceilings.items():
         _due(kind in PLAYERS, f"`facts.ceilings`: {unknown('player', kind, PLAYERS)}")
         _due(0 <= ceiling <= 1, f"`facts.ceilings` gave {kind}={quoted(ceiling)}; it should give means from 0 to 1")
-    for event, saying in facts.sayings.items():
-        _due(isinstance(saying, str), f"`facts.sayings` gave {quoted(saying)} for {event!r}; it should give a sentence")
 
 
 def _starts(of: Checkup) -> None:
@@ -124,7 +121,7 @@ def _starts(of: Checkup) -> None:
                 took = time.process_time() - begun
                 _due(took <= SLOW_S, f"`start` gave a state after {took:.1f} s; {SLOW_S:g} s is the most")
                 _written(of.world, "start", state)
-                check_start(of.world, state)
+                check_start(of.world, state, first=False)
                 again = digest_of(of.world.start(seed, level, split=split))
                 _due(digest_of(state) == again, "`start` gave two states for one seed: draw from an Rng of it alone")
                 if split == SPLITS[0]:
@@ -154,7 +151,6 @@ def _walks(of: Checkup) -> None:
             earned, rng, outcome = dict.fromkeys(of.world.facts.seats, 0.0), Rng("doctor", seed, level), Outcome(state)
             _shown(of.world, state, level)
             turns = of.world.turns(state)
-            _due(turns > 0, f"`turns` gave {turns}; it should give 1 or more")
             for _ in range(min(turns, TURNS)):
                 outcome = _turn(of.world, outcome.state, rng)
                 of.turns += 1

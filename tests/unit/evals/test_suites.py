@@ -7,7 +7,9 @@ import itertools
 import json
 from argparse import Namespace
 from collections import Counter
+from copy import copy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -53,10 +55,16 @@ def test_instances_are_the_first_seeds_of_the_test_split_and_their_hash_tells_ot
     assert SMALL.digest() == SMALL.digest() != replace(SMALL, levels=(0, 3)).digest()
 
 
+def key_door_as(name):
+    world = copy(build("world", "KeyDoor"))
+    object.__setattr__(world, "facts", replace(world.facts, name=name))
+    return world
+
+
 def test_a_name_is_that_of_a_world_before_that_of_a_suite(monkeypatch):
     assert worlds_named("spatial") == suite_of("spatial").worlds and worlds_named("KeyDoor") == ("KeyDoor",)
     for name in ("my_own", "quick"):
-        own = replace(entry("world", "KeyDoor"), name=name)
+        own = replace(entry("world", "KeyDoor"), name=name, make=partial(key_door_as, name))
         monkeypatch.setitem(registry._entries, ("world", name), own)
         assert worlds_named(name) == (name,)
     for name, near in (("keydoor", "KeyDoor"), ("KeyDor", "KeyDoor"), ("spatail", "spatial")):

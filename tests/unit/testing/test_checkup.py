@@ -16,12 +16,12 @@ CAPTION = 'return " ".join('
 BLOCKED = "to = state.at"
 GOAL = "return Line(size, rng.pick([i for i in range(size) if i != goal]), goal"
 WRONG = [  # what is written instead of what, and what is told of it
-    ('name="CornerWalk"', 'name="Walker"', "`facts.name` gave 'Walker'"),
+    ('name="CornerWalk"', 'name="Walker"', "gave 'Walker', a str; it should give the registered name"),
     ('register("world", "CornerWalk"', 'register("world", "Corner Walk"', "registered as 'Corner Walk'; a name has letters"),
     ('example="left"', 'example="jump"', "`read` gave None for `facts.example`, 'jump'; it should give a Move"),
     ('{"random": ', '{"randum": ', "`facts.ceilings`: unknown player 'randum'; did you mean 'random'?"),
     ('{"random": 0.6', '{"random": 7', "`facts.ceilings` gave random=7"),
-    ('example="left",', 'example="left", sayings={"blocked": 3},', "`facts.sayings` gave 3 for 'blocked'"),
+    ('example="left",', 'example="left", sayings={"blocked": 3},', "gave 3, a int; it should give a sentence for 'blocked'"),
     (START, f'{START}; assert level != 7, "no cells"', "AssertionError: no cells (CornerWalk.start, {file}:"),
     (START, f'{START}; assert split == "train"', "(level 0, seed 1, split validation, and 19 more like it)"),
     (START, "import random; rng = random.Random(); rng.pick = rng.choice", "`start` gave two states for one seed"),
@@ -36,7 +36,7 @@ WRONG = [  # what is written instead of what, and what is told of it
     (CAPTION, f"object.__setattr__(state, 'size', state.size + 1); {CAPTION}", "`view`, or what it shows, changed the state"),
     ('return (f"P{state.at}",)', 'return {f"P{state.at}"}', "a set; it should give a tuple of words (level 0, seed 0"),
     ('return (f"P{state.at}",)', 'return ("Q",)', "`moving` gave ['Q']; it should give words of `words(0)`"),
-    ("return 2 * state.size", "return 0", "`turns` gave 0; it should give 1 or more"),
+    ("return 2 * state.size", "return 0", "`turns` gave 0, a int; it should give a whole number of at least 1"),
     ("return 2 * state.size", "return 1", "`solve` of a start gave a plan of "),
     (CAPTION, f"return None and {CAPTION[7:]}", "`caption` gave None, a NoneType"),
     (CAPTION, f'return "\\ud800" + {CAPTION[7:]}', "UnicodeEncodeError"),

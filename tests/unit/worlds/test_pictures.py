@@ -437,7 +437,7 @@ def test_lines_of_counters_are_as_full_as_each_other(name: str, counters: int) -
 @pytest.mark.parametrize(
     ("name", "marks"),
     [
-        ("KuhnPoker", ["wide-hand", "wide-hand-2", "wide-score", "wide-score-2", "mine-first-2", "leak-calls-2"]),
+        ("KuhnPoker", ["wide-hand", "wide-hand-2", "wide-score", "wide-score-2", "wide-first-2", "wide-calls-2"]),
         ("LiarsDuel", ["sign-mine", "tag-1st", "wide-faces", "wide-faces-2"]),
     ],
 )

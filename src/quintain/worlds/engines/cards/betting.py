@@ -40,13 +40,13 @@ tiles({f"tag-{name}": note(name.upper(), "stone") for name in ("opp", "you", "pa
 for _name in ("hand", "stack", "score"):
     tiles(wide_note(f"wide-{_name}", _name.upper()))
 for _name in LEAKS:
-    tiles(wide_note(f"leak-{_name}", _name[:-1].upper(), "wine"))
+    tiles(wide_note(f"wide-{_name}", _name[:-1].upper(), "wine"))
 tiles({f"round-{name}": note(name, "stone") for name in ROUNDS})
 for _who, _color in (("mine", "blue"), ("theirs", "rust")):
     tiles({f"{_who}-{name}": (Run(text=name, x=0.5, y=0.52, size=0.33, color=_color),) for name in ACTS})
     tiles({f"{_who}-{n}": note(f"+{n}", _color) for n in range(1, 301)})
 for _name in ("first", "second"):
-    tiles(wide_note(f"mine-{_name}", _name, "blue"))
+    tiles(wide_note(f"wide-{_name}", _name, "blue"))
 
 
 @dataclass(frozen=True)
@@ -319,7 +319,7 @@ class Betting:
         sheet = Sheet(8, 5 + rounds)
         order = "first" if self._side(state, 0) == side else "second"
         mine, theirs = spot.paid if order == "first" else spot.paid[::-1]
-        leak = [f"leak-{stakes.leak}", f"leak-{stakes.leak}-2", f"n-{stakes.share}"] if stakes.leak else []
+        leak = [f"wide-{stakes.leak}", f"wide-{stakes.leak}-2", f"n-{stakes.share}"] if stakes.leak else []
         sheet.put(0, 0, ["tag-opp", *["card-back"] * rules.hole])
         sheet.put(0, 4, leak)
         sheet.put(0, 7, [f"theirs-{theirs}"])
@@ -327,7 +327,7 @@ class Betting:
             seen = faces(state.board[: rules.shown(spot.round)])
             sheet.put(1, 1, seen + ["card-slot"] * (sum(rules.reveals) - len(seen)))
         sheet.put(2, 0, ["tag-you", *faces(state.holes[side])])
-        sheet.put(2, 5, [f"mine-{order}", f"mine-{order}-2", f"mine-{mine}"])
+        sheet.put(2, 5, [f"wide-{order}", f"wide-{order}-2", f"mine-{mine}"])
         for i, told in enumerate(self._told(state, side)):
             marks = []
             for one in told:
